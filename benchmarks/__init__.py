@@ -1,0 +1,1 @@
+"""Measurements of illume; they import the library, never the reverse."""

@@ -1,0 +1,44 @@
+"""One JSON line per measurement, with commit, versions, seed and machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+RESULTS = Path(__file__).parent / "results"
+PACKAGES = ("numpy", "scikit-learn", "torch", "narwhals", "lightgbm")
+
+
+def record(table: str, **figures: Any) -> None:
+    """Append a measurement to `results/<table>.jsonl` and print it."""
+    RESULTS.mkdir(exist_ok=True)
+    print("  ".join(f"{name}={_short(value)}" for name, value in figures.items()), flush=True)
+    line = figures | {
+        "commit": _commit(),
+        "versions": {name: version(name) for name in PACKAGES},
+        "machine": _machine(),
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+    }
+    with (RESULTS / f"{table}.jsonl").open("a") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _commit() -> str:
+    def git(*words: str) -> str:
+        return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+changes" if git("status", "--porcelain", "src") else "")
+
+
+def _machine() -> str:
+    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"

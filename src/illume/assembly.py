@@ -1,0 +1,88 @@
+"""From a frame's rows to their attributions, a chunk at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import FloatArray
+from illume.data.encoding import Encoding
+from illume.data.frames import Frame
+from illume.explanations.attributions import contributions, slopes
+from illume.explanations.trust import TrustMap
+from illume.fitting import Pair
+from illume.results.attributions import Attributions
+from illume.results.labels import Labels
+from illume.results.trust import Trust
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """All that is needed to explain rows which the black box has answered."""
+
+    encoding: Encoding
+    pair: Pair
+    trust_map: TrustMap
+    class_names: tuple[str, ...]
+
+    def attributions(self, frame: Frame, P: FloatArray) -> Attributions:
+        """Explain the rows of a frame with the schema's columns; P (n, c) are the black box's answers.
+
+        Beside the result itself, memory is needed for one chunk only.
+        """
+        n, labels = len(frame), self._labels()
+        outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
+        result = Attributions(
+            values=np.empty((n, len(labels.features), *outputs)),
+            base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
+            rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
+            slopes=np.empty((n, len(labels.inputs), *outputs)),
+            data=np.empty((n, len(labels.features)), dtype=self._dtype()),
+            probabilities=P,
+            surrogate_probabilities=np.empty_like(P),
+            imputed=np.empty((n, len(labels.features)), dtype=bool),
+            trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
+            labels=labels,
+            origin=frame.origin,
+        )
+        for rows in row_chunks(n):
+            self._explain(frame.slice(rows.start, rows.stop), result, rows)
+        return result
+
+    def _explain(self, frame: Frame, result: Attributions, rows: slice) -> None:
+        encoded = self.encoding.transform(frame)
+        latent = self.pair.encoder.encode(encoded.X)
+        slope = slopes(latent.W, self.pair.surrogate.coef_)
+        value = self.encoding.gather(contributions(slope, encoded.X))
+        flat = result.values.ndim == 2
+        result.values[rows] = value[:, :, 0] if flat else value
+        result.slopes[rows] = slope[:, :, 0] if flat else slope
+        result.imputed[rows] = encoded.imputed
+        result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(latent.Z)
+        trust = self.trust_map(encoded.X)
+        result.trust.agreement[rows] = trust.agreement
+        result.trust.error[rows] = trust.error
+        result.trust.n_rows[rows] = trust.n_rows
+        for j, feature in enumerate(self.encoding.schema.features):
+            name = feature.name
+            result.data[rows, j] = frame.numbers(name) if feature.numeric else frame.labels(name)
+
+    def _labels(self) -> Labels:
+        encoding = self.encoding
+        return Labels(
+            features=encoding.schema.names,
+            inputs=encoding.input_names,
+            classes=self.class_names,
+            owner=encoding.owner,
+            unit=encoding.scale,
+        )
+
+    def _intercept(self) -> Any:
+        intercept = self.pair.surrogate.intercept_
+        return intercept[0] if len(intercept) == 1 else intercept
+
+    def _dtype(self) -> type:
+        return float if all(feature.numeric for feature in self.encoding.schema.features) else object

@@ -1,0 +1,117 @@
+"""The model to explain, asked in batches with the user's own kind of frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.frames import Frame, chunks
+from illume.errors import BlackBoxError
+
+BATCH_ROWS = 65_536
+ADVICE = "pass an object with predict_proba, or a callable that maps a frame to probabilities"
+
+
+class BlackBox:
+    """Asks a model for class probabilities and checks every answer.
+
+    Parameters
+    ----------
+    model
+        An object with `predict_proba` (or `predict`, if that gives probabilities), or a callable
+        from a frame to probabilities: (n, c), or (n,) for the second of two classes.
+    class_names
+        What to call the classes; by default the model's own `classes_`, else 0, 1, …
+    """
+
+    def __init__(self, model: Any, class_names: Sequence[Any] | None = None) -> None:
+        self.model = model
+        self._ask = _question(model)
+        self._class_names = class_names
+        self.n_asked = 0
+
+    def __call__(self, frame: Frame) -> FloatArray:
+        """Return the probabilities (n, c) of a frame's rows."""
+        answers = [self._answer(piece) for _, piece in chunks(frame, BATCH_ROWS)]
+        widths = {answer.shape[1] for answer in answers}
+        if len(widths) > 1:
+            raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
+        return np.concatenate(answers)
+
+    def names(self, n_classes: int) -> tuple[str, ...]:
+        """Return the names of the classes, in the order of the probabilities."""
+        if self._class_names is not None:
+            if len(self._class_names) != n_classes:
+                raise BlackBoxError(
+                    f"class_names has {len(self._class_names)} names, the model has {n_classes} classes"
+                )
+            return tuple(str(name) for name in self._class_names)
+        own = getattr(self.model, "classes_", None)
+        if own is not None and len(own) == n_classes:
+            return tuple(str(name) for name in np.asarray(own).tolist())
+        return tuple(str(c) for c in range(n_classes))
+
+    def _answer(self, frame: Frame) -> FloatArray:
+        try:
+            answer = self._ask(frame.native)
+        except Exception as error:
+            raise BlackBoxError(
+                f"the model raised {type(error).__name__} on {len(frame)} rows: {error}"
+            ) from error
+        self.n_asked += len(frame)
+        return _probabilities(answer, len(frame))
+
+
+def _question(model: Any) -> Callable[[Any], Any]:
+    for name in ("predict_proba", "predict"):
+        method = getattr(model, name, None)
+        if callable(method):
+            return method
+    if callable(model):
+        return model
+    raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}")
+
+
+def _probabilities(answer: Any, n_rows: int) -> FloatArray:
+    """Check an answer and return it as probabilities (n, c)."""
+    if hasattr(answer, "detach"):  # a torch tensor that still carries gradients
+        answer = answer.detach().cpu()
+    P = np.asarray(answer)
+    if P.dtype.kind not in "fiub" or (P.ndim == 1 and P.dtype.kind != "f"):
+        raise BlackBoxError(
+            f"the model answered with labels such as {P.ravel()[0]!r}, expected probabilities; {ADVICE}"
+        )
+    P = P.astype(np.float64)
+    if P.ndim == 2 and P.shape[1] == 1:
+        P = P[:, 0]
+    if P.ndim not in (1, 2) or len(P) != n_rows:
+        raise BlackBoxError(
+            f"the model answered {n_rows} rows with shape {np.shape(answer)}, "
+            f"expected ({n_rows}, n_classes), or ({n_rows},) for two classes"
+        )
+    if P.ndim == 1:
+        P = np.column_stack([1.0 - P, P])
+    _check_rows(P)
+    return P
+
+
+def _check_rows(P: FloatArray) -> None:
+    """Every row must be a distribution over classes."""
+    bad = ~np.isfinite(P).all(axis=1)
+    if bad.any():
+        raise BlackBoxError(f"the model answered NaN or infinity, first for row {bad.argmax()}")
+    bad = ((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1)
+    if bad.any():
+        row = int(bad.argmax())
+        raise BlackBoxError(
+            f"the model answered {P[row, -1]:g}, which is no probability, first for row {row}; {ADVICE}"
+        )
+    bad = np.abs(P.sum(1) - 1.0) > 1e-3
+    if bad.any():
+        row = int(bad.argmax())
+        raise BlackBoxError(
+            f"the model's probabilities sum to {P[row].sum():.4g}, not to 1, first for row {row}; {ADVICE}"
+        )

@@ -1,0 +1,190 @@
+"""From features to numbers and back: scale, one-hot encode, gather."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import Frame, Storage
+from illume.data.schema import MISSING, Feature, Schema
+from illume.errors import SchemaError
+
+Unknown = Literal["error", "ignore"]
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Encoded rows X (n, m), and which numbers were missing and filled in (n, n_features)."""
+
+    X: FloatArray
+    imputed: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Encoding:
+    """How the features of a schema become inputs, every one centred on the training mean.
+
+    A number is scaled to unit variance; a category becomes one column per value. A missing number is
+    filled with the mean, so that it is encoded as 0 and contributes nothing. Features that are
+    constant have no input at all.
+
+    Parameters
+    ----------
+    owner
+        Which feature each input belongs to, (m,); inputs of one feature stand side by side.
+    mean, scale
+        What is subtracted from an input, then what it is divided by, (m,).
+    """
+
+    schema: Schema
+    owner: IntArray
+    mean: FloatArray
+    scale: FloatArray
+    unknown: Unknown = "error"
+
+    @classmethod
+    def fit(cls, schema: Schema, frame: Frame, unknown: Unknown = "error") -> Encoding:
+        """Learn means and scales from training rows."""
+        live = [j for j, feature in enumerate(schema.features) if not feature.constant]
+        widths = [_width(schema.features[j]) for j in live]
+        owner = np.repeat(np.array(live, dtype=np.intp), widths)
+        raw = cls(schema, owner, np.zeros(len(owner)), np.ones(len(owner)), unknown)
+        mean, scale = [], []
+        for j in live:
+            block = raw.block(frame, schema.features[j])
+            mean.append(_mean(block))
+            scale.append(_scale(block) if schema.features[j].numeric else np.ones(block.shape[1]))
+        return cls(schema, owner, np.concatenate([*mean, []]), np.concatenate([*scale, []]), unknown)
+
+    @property
+    def n_inputs(self) -> int:
+        """The number of inputs, m."""
+        return len(self.owner)
+
+    @property
+    def onehot(self) -> BoolArray:
+        """Which inputs stand for a category, (m,)."""
+        numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
+        return ~numeric[self.owner]
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """A name for every input: the feature, or `feature = value`."""
+        names = []
+        for j in np.unique(self.owner):
+            feature = self.schema.features[j]
+            if feature.numeric:
+                names.append(feature.name)
+            else:
+                names.extend(f"{feature.name} = {label}" for label in feature.labels)
+        return tuple(names)
+
+    def scale_of(self, j: int) -> float:
+        """Return the standard deviation of numeric feature j."""
+        return float(self.scale[np.searchsorted(self.owner, j)])
+
+    def block(self, frame: Frame, feature: Feature) -> FloatArray:
+        """Return one feature as raw numbers (n, width): the number itself, or 0 and 1."""
+        if feature.numeric:
+            return self._numbers(frame, feature)[:, None]
+        codes = self._codes(frame, feature)
+        return (codes[:, None] == np.arange(len(feature.categories))).astype(np.float64)
+
+    def transform(self, frame: Frame) -> Encoded:
+        """Encode the rows of a frame that has the schema's columns."""
+        X = np.empty((len(frame), self.n_inputs))
+        imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
+        start = 0
+        for j, feature in enumerate(self.schema.features):
+            if feature.constant:
+                continue
+            block = self.block(frame, feature)
+            stop = start + block.shape[1]
+            columns = slice(start, stop)
+            X[:, columns] = (block - self.mean[columns]) / self.scale[columns]
+            if feature.numeric:
+                imputed[:, j] = np.isnan(block[:, 0])
+            start = stop
+        X[np.isnan(X)] = 0.0
+        return Encoded(X, imputed)
+
+    def gather(self, per_input: FloatArray) -> FloatArray:
+        """Sum what belongs to inputs (n, m, …) into features (n, n_features, …)."""
+        n_features = len(self.schema)
+        if np.array_equal(self.owner, np.arange(n_features)):
+            return per_input
+        gathered = np.zeros((len(per_input), n_features, *per_input.shape[2:]))
+        if self.n_inputs:
+            live, starts = np.unique(self.owner, return_index=True)
+            gathered[:, live] = np.add.reduceat(per_input, starts, axis=1)
+        return gathered
+
+    def _numbers(self, frame: Frame, feature: Feature) -> FloatArray:
+        if frame.storage(feature.name) is Storage.LABEL:
+            example = next((v for v in frame.labels(feature.name) if v is not None), None)
+            if example is None:  # an empty column of text says nothing about its type
+                return np.full(len(frame), np.nan)
+            raise SchemaError(
+                f"column {feature.name!r} holds text such as {example!r}, expected numbers; "
+                f"convert the column, or fit again"
+            )
+        numbers = frame.numbers(feature.name)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            row = int(np.flatnonzero(infinite)[0])
+            raise SchemaError(
+                f"column {feature.name!r} holds {numbers[row]} in row {row}; replace infinite "
+                f"values by a finite number or by a missing value"
+            )
+        return numbers
+
+    def _codes(self, frame: Frame, feature: Feature) -> IntArray:
+        """Return each row's position among the categories; -1 is none of them."""
+        position: dict[Hashable | None, int] = {c: i for i, c in enumerate(feature.categories)}
+        values = frame.labels(feature.name)
+        if self.unknown == "error":
+            unseen = set(values) - position.keys()
+            if unseen:
+                raise SchemaError(_unseen_message(feature, unseen))
+        codes = [position.get(value, -1) for value in values]
+        return np.array(codes, dtype=np.intp)
+
+
+def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
+    value = min(unseen, key=str)
+    found = "a missing value" if value is None else repr(value)
+    known = ", ".join(label for label in feature.labels[:8] if label != MISSING)
+    more = ", …" if len(feature.labels) > 8 else ""
+    return (
+        f"column {feature.name!r} holds {found}, not seen when the explainer was fitted (known: "
+        f'{known}{more}); map it to one of these, fit again, or use unknown="ignore"'
+    )
+
+
+def _width(feature: Feature) -> int:
+    return 1 if feature.numeric else len(feature.categories)
+
+
+def _mean(block: FloatArray) -> FloatArray:
+    """Mean over rows that is safe for huge values; 0 where all are missing."""
+    top = _top(block)
+    seen = np.maximum((~np.isnan(block)).sum(0), 1)
+    return top * (np.nansum(block / top, axis=0) / seen)
+
+
+def _scale(block: FloatArray) -> FloatArray:
+    """Return the standard deviation over rows, 1 where it vanishes."""
+    top = _top(block)
+    deviation = block / top - _mean(block) / top
+    seen = np.maximum((~np.isnan(block)).sum(0), 1)
+    scale = top * np.sqrt(np.nansum(deviation**2, axis=0) / seen)
+    return np.where(scale > 0, scale, 1.0)
+
+
+def _top(block: FloatArray) -> FloatArray:
+    top = np.max(np.abs(block), axis=0, initial=0.0, where=~np.isnan(block))
+    return np.where(top > 0, top, 1.0)

@@ -1,0 +1,277 @@
+"""The one boundary where other people's frames come in: pandas, polars, Arrow, NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Protocol
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.errors import MissingExtraError, SchemaError
+
+
+class Storage(Enum):
+    """How a column is stored, which is not yet what it means."""
+
+    NUMBER = "numbers"
+    BOOLEAN = "booleans"
+    LABEL = "labels"
+
+
+class Frame(Protocol):
+    """Rows with named columns; `native` is what a model is asked with."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def native(self) -> Any: ...
+    @property
+    def origin(self) -> Origin: ...
+    def __len__(self) -> int: ...
+    def storage(self, name: str) -> Storage: ...
+    def numbers(self, name: str) -> FloatArray: ...
+    def labels(self, name: str) -> list[Hashable | None]: ...
+    def select(self, names: Sequence[str]) -> Frame: ...
+    def slice(self, start: int, stop: int) -> Frame: ...
+    def take(self, index: IntArray) -> Frame: ...
+    def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> Frame: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Origin:
+    """Where rows came from, so that a result can go back there: the library and the row index."""
+
+    backend: str | None = None
+    index: Any = None
+
+    def take(self, index: Any) -> Origin:
+        """Keep some rows of the index."""
+        return self if self.index is None else replace(self, index=self.index[index])
+
+    def frame(self, columns: Mapping[str, Any]) -> Any:
+        """Build a frame of the same library (pandas for NumPy rows) with the same index."""
+        backend = self.backend or "pandas"
+        try:
+            built = nw.from_dict(dict(columns), backend=backend)  # type: ignore[arg-type]
+        except ImportError as error:
+            raise MissingExtraError.of(backend, backend) from error
+        native = built.to_native()
+        if self.index is not None:
+            native.index = self.index
+        return native
+
+
+def as_frame(data: Any) -> Frame:
+    """Wrap the user's rows; whatever cannot be a frame is refused with advice."""
+    if isinstance(data, np.ndarray):
+        return NumpyFrame.of(data)
+    try:
+        view = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        raise SchemaError(
+            f"rows must come as a pandas, polars or Arrow frame or a 2-D NumPy array, found "
+            f"{type(data).__name__}; a lazy frame must be collected first"
+        ) from error
+    names = tuple(str(name) for name in view.columns)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise SchemaError(f"column {twice!r} stands twice; give every column its own name")
+    return NarwhalsFrame(view, names)
+
+
+def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
+    """Yield the rows piece by piece, with where each piece belongs."""
+    for start in range(0, len(frame), size):
+        stop = min(start + size, len(frame))
+        yield slice(start, stop), frame.slice(start, stop)
+
+
+@dataclass(frozen=True, eq=False)
+class NarwhalsFrame:
+    """A pandas, polars or Arrow frame seen through narwhals."""
+
+    view: nw.DataFrame[Any]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.view)
+
+    @property
+    def native(self) -> Any:
+        return self.view.to_native()
+
+    @property
+    def origin(self) -> Origin:
+        backend = self.view.implementation
+        return Origin(backend.value, nw.maybe_get_index(self.view))
+
+    def _column(self, name: str) -> nw.Series[Any]:
+        return self.view[:, self.names.index(name)]
+
+    def storage(self, name: str) -> Storage:
+        dtype = self._column(name).dtype
+        if dtype.is_numeric():
+            return Storage.NUMBER
+        if dtype == nw.Boolean:
+            return Storage.BOOLEAN
+        if dtype in (nw.String, nw.Categorical, nw.Enum):
+            return Storage.LABEL
+        if dtype == nw.Object:
+            return storage_of_values(self.labels(name))
+        if self._column(name).is_null().all():  # a column of nothing may have any type
+            return Storage.NUMBER
+        raise SchemaError(
+            f"column {name!r} holds {dtype}, which is neither a number nor a category; "
+            f"convert it (for instance to days since a date) or drop it"
+        )
+
+    def numbers(self, name: str) -> FloatArray:
+        column = self._column(name)
+        if column.dtype == nw.Object:
+            return numbers_of_values(name, self.labels(name))
+        values = column.cast(nw.Float64).to_numpy()
+        return np.asarray(values, dtype=np.float64)
+
+    def labels(self, name: str) -> list[Hashable | None]:
+        column = self._column(name)
+        values: list[Hashable | None] = column.to_list()
+        for i in np.flatnonzero(column.is_null().to_numpy()):
+            values[i] = None
+        return values
+
+    def select(self, names: Sequence[str]) -> NarwhalsFrame:
+        if tuple(names) == self.names:
+            return self
+        index = [self.names.index(name) for name in names]
+        return NarwhalsFrame(self.view[:, index], tuple(names))
+
+    def slice(self, start: int, stop: int) -> NarwhalsFrame:
+        return replace(self, view=self.view[start:stop])
+
+    def take(self, index: IntArray) -> NarwhalsFrame:
+        return replace(self, view=self.view[index])
+
+    def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> NarwhalsFrame:
+        """Replace columns by numbers (kept in the column's own type) or by another frame's column."""
+        view = nw.maybe_reset_index(self.view)
+        replaced = [self._replacement(view, name, new) for name, new in columns.items()]
+        return replace(self, view=view.with_columns(replaced))
+
+    def _replacement(self, view: nw.DataFrame[Any], name: str, new: FloatArray | Frame) -> nw.Series[Any]:
+        old = view[:, self.names.index(name)]
+        if isinstance(new, NarwhalsFrame):
+            column = nw.maybe_reset_index(new.view)[:, new.names.index(name)]
+        else:
+            backend = view.implementation
+            column = nw.new_series(old.name, new, nw.Float64, backend=backend)
+            missing = column.is_nan()
+            if old.dtype.is_integer():  # a missing integer is null, and rounding came before
+                column = column.zip_with(~missing, old)
+            column = column.cast(old.dtype) if old.dtype != nw.Object else column
+        return column.alias(old.name)
+
+
+@dataclass(frozen=True, eq=False)
+class NumpyFrame:
+    """A 2-D array with columns x0, x1 and so on."""
+
+    array: np.ndarray[Any, Any]
+    names: tuple[str, ...]
+    origin: Origin = Origin()
+
+    @classmethod
+    def of(cls, array: np.ndarray[Any, Any]) -> NumpyFrame:
+        """Check the shape and the type, and name the columns."""
+        if array.ndim != 2:
+            raise SchemaError(
+                f"a NumPy array of rows must have 2 dimensions, found {array.ndim}; one row is array[None, :]"
+            )
+        if array.dtype.kind not in "fiubOUS":
+            raise SchemaError(f"arrays of {array.dtype} cannot be explained; use numbers or strings")
+        return cls(array, tuple(f"x{j}" for j in range(array.shape[1])))
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def native(self) -> np.ndarray[Any, Any]:
+        return self.array
+
+    def _column(self, name: str) -> np.ndarray[Any, Any]:
+        return self.array[:, self.names.index(name)]
+
+    def storage(self, name: str) -> Storage:
+        match self.array.dtype.kind:
+            case "f" | "i" | "u":
+                return Storage.NUMBER
+            case "b":
+                return Storage.BOOLEAN
+            case "U" | "S":
+                return Storage.LABEL
+        return storage_of_values(self.labels(name))
+
+    def numbers(self, name: str) -> FloatArray:
+        column = self._column(name)
+        if column.dtype.kind in "fiub":
+            return column.astype(np.float64)
+        return numbers_of_values(name, self.labels(name))
+
+    def labels(self, name: str) -> list[Hashable | None]:
+        values: list[Hashable | None] = self._column(name).tolist()
+        return [None if is_missing(value) else value for value in values]
+
+    def select(self, names: Sequence[str]) -> NumpyFrame:
+        if tuple(names) == self.names:
+            return self
+        index = [self.names.index(name) for name in names]
+        return NumpyFrame(self.array[:, index], tuple(names))
+
+    def slice(self, start: int, stop: int) -> NumpyFrame:
+        return replace(self, array=self.array[start:stop])
+
+    def take(self, index: IntArray) -> NumpyFrame:
+        return replace(self, array=self.array[index])
+
+    def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> NumpyFrame:
+        array = self.array.copy()
+        for name, new in columns.items():
+            j = self.names.index(name)
+            array[:, j] = new._column(name) if isinstance(new, NumpyFrame) else new
+        return replace(self, array=array)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None or not a number.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
+    (True, True, False)
+    """
+    return value is None or value != value  # noqa: PLR0124
+
+
+def storage_of_values(values: Sequence[Hashable | None]) -> Storage:
+    """Tell from Python values what an untyped column stores.
+
+    >>> storage_of_values([1, 2.5, None]), storage_of_values(["a", 1])
+    (<Storage.NUMBER: 'numbers'>, <Storage.LABEL: 'labels'>)
+    """
+    types = {type(value) for value in values if value is not None}
+    if types and types <= {bool, np.bool_}:
+        return Storage.BOOLEAN
+    if all(issubclass(kind, (int, float, np.number)) for kind in types):
+        return Storage.NUMBER
+    return Storage.LABEL
+
+
+def numbers_of_values(name: str, values: Sequence[Hashable | None]) -> FloatArray:
+    """Turn an untyped column into numbers, missing ones into NaN."""
+    try:
+        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise SchemaError(
+            f"column {name!r} held numbers when the explainer was fitted and now holds text: {error}"
+        ) from error

@@ -1,0 +1,188 @@
+"""What each column of a frame means: a number, a yes or no, or a category."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.frames import Frame, Storage, as_frame
+from illume.errors import SchemaError
+
+MISSING = "(missing)"
+
+
+class Kind(Enum):
+    """What a column represents, however it is stored."""
+
+    NUMERIC = "numeric"
+    BOOLEAN = "boolean"
+    CATEGORICAL = "categorical"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column: its kind and what was seen of it.
+
+    Parameters
+    ----------
+    categories
+        The known values of a boolean or categorical column, in the order shown to users; None among them
+        stands for "missing", which is a category of its own.
+    low, high, whole
+        Range of a numeric column, and whether all its values are whole numbers.
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[Hashable | None, ...] = ()
+    low: float = -math.inf
+    high: float = math.inf
+    whole: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column is a number."""
+        return self.kind is Kind.NUMERIC
+
+    @property
+    def constant(self) -> bool:
+        """Whether the column cannot tell rows apart."""
+        return self.low >= self.high if self.numeric else len(self.categories) < 2
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The categories as text."""
+        return tuple(MISSING if value is None else str(value) for value in self.categories)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features of a frame, in order.
+
+    >>> import numpy as np
+    >>> Schema.infer(np.array([[1.0, 0.0], [2.5, 1.0]]), categorical=["x1"])
+    Schema of 2 features
+      x0  numeric      1 to 2.5
+      x1  categorical  0, 1
+    """
+
+    features: tuple[Feature, ...]
+
+    @classmethod
+    def infer(cls, data: Any, categorical: Iterable[str] = ()) -> Schema:
+        """Read the schema off a frame; `categorical` names columns whose numbers are mere codes."""
+        frame = as_frame(data)
+        declared = set(categorical)
+        for name in declared - set(frame.names):
+            raise SchemaError(f"categorical names {name!r}; {_nearest(name, frame.names)}")
+        if not frame.names:
+            raise SchemaError("the frame has no columns; at least one is needed")
+        features = tuple(_infer(frame, name, name in declared) for name in frame.names)
+        for feature in features:
+            if feature.constant:
+                found = "no value" if not _any_value(feature) else "only one value"
+                warnings.warn(
+                    f"column {feature.name!r} holds {found}; its attribution will be 0",
+                    UserWarning,
+                    stacklevel=3,
+                )
+        return cls(features)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features."""
+        return tuple(feature.name for feature in self.features)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        return self.features[self.names.index(name)]
+
+    def __repr__(self) -> str:
+        width = max((len(name) for name in self.names), default=0)
+        lines = [f"  {f.name:<{width}}  {f.kind.value:<11}  {_summary(f)}" for f in self.features]
+        return "\n".join([f"Schema of {len(self)} features", *lines])
+
+
+def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
+    """Return the wanted columns in the wanted order; extra ones are left out.
+
+    Rows of a NumPy array have no names: they are taken by position.
+    """
+    if isinstance(frame.native, np.ndarray) and tuple(names) != frame.names:
+        if len(frame.names) != len(names):
+            raise SchemaError(
+                f"the array has {len(frame.names)} columns, expected {len(names)}: {', '.join(names[:5])}"
+                f"{', …' if len(names) > 5 else ''}"
+            )
+        return type(frame)(frame.native, tuple(names))  # type: ignore[call-arg]
+    for name in names:
+        if name not in frame.names:
+            raise SchemaError(f"column {name!r} is missing; {_nearest(name, frame.names)}")
+    return frame.select(names)
+
+
+def _nearest(name: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"the nearest column is {close[0]!r}: rename it, or fit again"
+    return f"the columns are {', '.join(map(repr, names[:8]))}{', …' if len(names) > 8 else ''}"
+
+
+def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
+    storage = frame.storage(name)
+    if storage is Storage.NUMBER and not is_code:
+        return _numeric(name, frame.numbers(name))
+    kind = Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL
+    values = frame.labels(name)
+    seen = {_plain(value) for value in set(values) - {None}}
+    known = sorted(seen, key=_category_order)  # the same order whatever library the frame is of
+    missing: list[Hashable | None] = [None] if None in values else []
+    return Feature(name, kind, tuple(known) + tuple(missing))
+
+
+def _numeric(name: str, values: FloatArray) -> Feature:
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise SchemaError(
+            f"column {name!r} holds {values[row]} in row {row}; replace infinite values by a "
+            f"finite number or by a missing value"
+        )
+    values = values[~np.isnan(values)]
+    if not len(values):
+        return Feature(name, Kind.NUMERIC, low=math.nan, high=math.nan)
+    whole = bool((values == np.round(values)).all())
+    return Feature(name, Kind.NUMERIC, low=float(values.min()), high=float(values.max()), whole=whole)
+
+
+def _plain(value: Hashable) -> Hashable:
+    """Whole floats are codes that a missing value turned into floats."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _category_order(value: Hashable) -> tuple[bool, Any]:
+    """Numbers by size, then all else by its text."""
+    is_number = isinstance(value, (int, float))
+    return (not is_number, value if is_number else str(value))
+
+
+def _any_value(feature: Feature) -> bool:
+    if feature.numeric:
+        return not math.isnan(feature.low)
+    return any(value is not None for value in feature.categories)
+
+
+def _summary(feature: Feature) -> str:
+    if feature.numeric:
+        return "no value" if math.isnan(feature.low) else f"{feature.low:g} to {feature.high:g}"
+    shown = ", ".join(feature.labels[:6])
+    return shown + (f", … ({len(feature.labels)} in all)" if len(feature.labels) > 6 else "")

@@ -1,0 +1,63 @@
+"""The contract of all encoders: rows in, maps and latents out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from sklearn.utils.multiclass import type_of_target
+
+from illume._typing import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Latent:
+    """Maps W (n, k, m) and latents Z (n, k); `Z[i] = W[i] @ X[i]`."""
+
+    W: FloatArray
+    Z: FloatArray
+
+
+class Encoder(Protocol):
+    """Gives every row of X (n, m) its own linear map and its latents."""
+
+    def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
+        """Learn from rows and the black box's probabilities (n, c) or labels (n,)."""
+        ...
+
+    def encode(self, X: FloatArray) -> Latent:
+        """Return the maps and latents of all rows; use in pieces, for W is large."""
+        ...
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the latents (n, k) alone, in bounded memory."""
+        ...
+
+
+def as_probabilities(y: Any) -> FloatArray:
+    """Read probabilities from what a user passes as y: labels, or probabilities of all classes.
+
+    A 1-D array of numbers strictly between 0 and 1 is the probability of the second of two classes.
+
+    >>> as_probabilities(["a", "b", "a"])
+    array([[1., 0.],
+           [0., 1.],
+           [1., 0.]])
+    """
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim == 2:
+        if y.dtype.kind not in "fiub" or np.abs(y.sum(1) - 1).max(initial=0) > 1e-3 or y.min() < 0:
+            raise ValueError(f"y of shape {y.shape} must hold probabilities, rows that sum to 1")
+        return y.astype(np.float64)
+    if type_of_target(y) == "continuous":
+        if y.min() < 0 or y.max() > 1:
+            raise ValueError(
+                f"y must hold labels, or probabilities between 0 and 1; found {y.min():g} to {y.max():g}. "
+                "Unknown label type: continuous"
+            )
+        return np.column_stack([1 - y, y])
+    classes, codes = np.unique(y, return_inverse=True)
+    return np.eye(max(len(classes), 2))[codes]

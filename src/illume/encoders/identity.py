@@ -1,0 +1,40 @@
+"""The identity encoder: latents are the inputs, so the surrogate on them is global."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from illume._typing import FloatArray
+from illume.encoders.base import Latent
+
+
+class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Every row's map is the identity (the paper's INP).
+
+    >>> IdentityEncoder().fit([[1.0, 2.0]]).encode([[3.0, 4.0]]).Z
+    array([[3., 4.]])
+    """
+
+    def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
+        """Remember how many inputs there are."""
+        validate_data(self, X, dtype=np.float64)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_features_in_)
+
+    def encode(self, X: FloatArray) -> Latent:
+        """Return identity maps (a view, not n matrices) and the rows themselves."""
+        Z = self.transform(X)
+        n, m = Z.shape
+        return Latent(np.broadcast_to(np.eye(m), (n, m, m)), Z)
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the rows themselves."""
+        check_is_fitted(self, "n_features_in_")
+        return validate_data(self, X, dtype=np.float64, reset=False)

@@ -1,0 +1,97 @@
+"""The terms of the training objective, each a pure function of a batch."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from illume.encoders.distances import EPSILON
+
+FAR = -1e9  # a log-weight that is zero in float32, and finite so that no gradient is NaN
+
+
+def log_neighbours(distance: Tensor, temperature: float = 1.0) -> Tensor:
+    r"""Log of :math:`S_{ij} = e^{-d_{ij}^2/\tau} / \sum_{v \ne i} e^{-d_{iv}^2/\tau}`, (n, n) to (n, n).
+
+    The diagonal, which has no part in the distribution, is 0 in the result and must not be read.
+
+    >>> log_neighbours(torch.tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 5.0], [1.0, 5.0, 0.0]]))[0].exp()
+    tensor([1.0000, 0.5000, 0.5000])
+    """
+    # PAPER: the authors' code keeps the diagonal in the sum; the paper, and we, leave it out.
+    diagonal = torch.eye(len(distance), dtype=torch.bool, device=distance.device)
+    weights = (-distance.square() / temperature).masked_fill(diagonal, FAR)
+    return weights.log_softmax(1).masked_fill(diagonal, 0.0)
+
+
+def divergence(log_A: Tensor, log_B: Tensor) -> Tensor:
+    r"""Mean over rows of :math:`\sum_{j \ne i} S_{ij}(A) \log (S_{ij}(A) / S_{ij}(B))`.
+
+    >>> same = log_neighbours(torch.rand(4, 4))
+    >>> divergence(same, same)
+    tensor(0.)
+    """
+    terms = log_A.exp() * (log_A - log_B)  # the diagonal is e^0 * (0 - 0)
+    return terms.sum() / len(log_A)
+
+
+def orthogonality(W: Tensor) -> Tensor:
+    r"""Mean square entry of :math:`|W_i| |W_i|^\top - I`.
+
+    Zero when the latents of a row share no input and have unit length. W is (n, k, m).
+
+    >>> orthogonality(torch.eye(2, 3).expand(5, 2, 3))
+    tensor(0.)
+    """
+    # PAPER: absolute values first, so that any overlap counts, whatever its sign.
+    gram = W.abs() @ W.abs().mT
+    identity = torch.eye(W.shape[1], dtype=W.dtype, device=W.device)
+    return (gram - identity).square().mean()
+
+
+def collinearity(Z: Tensor) -> Tensor:
+    r"""Mean square entry of :math:`|C| - I`, C the Pearson matrix of the latents. Z is (n, k).
+
+    A latent that is constant in the batch correlates with nothing, itself included.
+
+    >>> collinearity(torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]))
+    tensor(0.)
+    """
+    centred = Z - Z.mean(0)
+    direction = functional.normalize(centred, dim=0, eps=EPSILON)
+    correlation = direction.mT @ direction
+    identity = torch.eye(Z.shape[1], dtype=Z.dtype, device=Z.device)
+    return (correlation.abs() - identity).square().mean()
+
+
+def mimicry(logits: Tensor, P: Tensor) -> Tensor:
+    r"""Cross-entropy :math:`-\sum_c P_c \log \hat P_c` between the head and the black box, mean over rows.
+
+    One column of logits is the log-odds of the second class; more are a softmax over classes.
+
+    >>> mimicry(torch.zeros(1, 1), torch.tensor([[0.5, 0.5]]))  # log 2
+    tensor(0.6931)
+    """
+    if logits.shape[1] == 1:
+        return functional.binary_cross_entropy_with_logits(logits[:, 0], P[:, 1])
+    return functional.cross_entropy(logits, P)
+
+
+def neighbour_spread(between: Tensor, distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:
+    """Mean of `between` over each row's nearest rows (by `distance`) of the same decision.
+
+    `between` and `distance` are (n, n). Rows with fewer such neighbours use those they have; a
+    batch without any gives 0.
+
+    >>> between = torch.tensor([[0.0, 4.0, 9.0], [4.0, 0.0, 9.0], [9.0, 9.0, 0.0]])
+    >>> neighbour_spread(between, between, torch.tensor([0, 0, 1]))
+    tensor(4.)
+    """
+    other = decisions[:, None] != decisions[None, :]
+    other = other | torch.eye(len(other), dtype=torch.bool, device=other.device)
+    reachable = distance.masked_fill(other, torch.inf)
+    n_neighbours = min(n_neighbours, len(distance))
+    nearest, index = reachable.topk(n_neighbours, dim=1, largest=False)
+    found = nearest.isfinite()
+    return (between.gather(1, index) * found).sum() / found.sum().clamp(min=1)

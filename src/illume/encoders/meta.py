@@ -1,0 +1,29 @@
+"""The meta-encoder: a network gives every row a map of its own."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from illume.encoders.networks import MetaNetwork
+from illume.encoders.objective import Objective
+from illume.encoders.trained import TrainedEncoder
+
+
+class MetaEncoder(TrainedEncoder):
+    """Every row's map is the answer of a network to the row (the paper's ILLUME).
+
+    >>> import numpy as np
+    >>> from illume.encoders.training import Training
+    >>> X = np.random.default_rng(0).normal(size=(40, 3))
+    >>> encoder = MetaEncoder(2, training=Training(max_epochs=2)).fit(X, X[:, 0] > 0)
+    >>> encoder.encode(X).W.shape
+    (40, 2, 3)
+    """
+
+    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+        return MetaNetwork(n_inputs, self.n_latents, generator, objective.calm)
+
+    @property
+    def _constant(self) -> bool:
+        return False

@@ -1,0 +1,66 @@
+"""The networks behind the encoders: row to raw map, and latents to logits."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def hidden_widths(n_inputs: int, n_latents: int) -> tuple[int, int]:
+    """Two widths, geometric between m and m * k.
+
+    >>> hidden_widths(10, 8)
+    (20, 40)
+    """
+    ratio = n_latents ** (1 / 3)
+    return round(n_inputs * ratio), round(n_inputs * ratio**2)
+
+
+def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
+    """Return a linear layer with torch's usual bounds, drawn from our own generator."""
+    layer = nn.utils.skip_init(nn.Linear, n_in, n_out)
+    bound = 1 / math.sqrt(n_in)
+    nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+    nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
+    return layer
+
+
+class MetaNetwork(nn.Module):
+    """A fully connected net of three linear layers, (n, m) to raw maps (n, k, m).
+
+    `calm` scales the last layer's weights at the start: near 0, all rows begin with one map.
+    """
+
+    def __init__(self, n_inputs: int, n_latents: int, generator: torch.Generator, calm: float = 1.0) -> None:
+        super().__init__()
+        first, second = hidden_widths(n_inputs, n_latents)
+        self.shape = (n_latents, n_inputs)
+        one = _initialised(n_inputs, first, generator)
+        two = _initialised(first, second, generator)
+        three = _initialised(second, n_latents * n_inputs, generator)
+        self.layers = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three)
+        with torch.no_grad():
+            three.weight.mul_(calm)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the raw maps, not yet scaled to unit directions."""
+        return self.layers(X).unflatten(1, self.shape)
+
+
+class ConstantMap(nn.Module):
+    """One matrix for all rows: (n, m) to the same raw map (n, k, m)."""
+
+    def __init__(self, n_inputs: int, n_latents: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.map = nn.Parameter(torch.randn(n_latents, n_inputs, generator=generator))
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the one raw map, once per row."""
+        return self.map.expand(len(X), -1, -1)
+
+
+def head(n_latents: int, n_classes: int, generator: torch.Generator) -> nn.Linear:
+    """Return the joint head: one log-odds for two classes, one logit a class for more."""
+    return _initialised(n_latents, 1 if n_classes == 2 else n_classes, generator)

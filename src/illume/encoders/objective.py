@@ -1,0 +1,234 @@
+"""The training objective: which terms count how much, and their sum on one batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from illume.encoders import distances, losses
+from illume.encoders.sparsity import keep_largest, normalised
+from illume.encoders.stability import instability, maps_and_drift
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Weights of the loss terms; 0 leaves a term out, and it is then not computed.
+
+    Parameters
+    ----------
+    lambda_x, lambda_w
+        Latents keep the structure of the inputs; maps keep the structure of the latents.
+    lambda_y
+        Latents keep the structure of the decisions (0 is the paper's `uc`).
+    lambda_st
+        A row's map is the derivative of its latents (0 is the paper's `us`).
+    lambda_so, lambda_co
+        Latent directions use distinct inputs; latents are uncorrelated.
+    lambda_g
+        A linear head on the latents is trained along with the encoder and becomes the surrogate.
+    lambda_e, lambda_n
+        Slopes are as close as decisions are; the nearest rows of one decision share their slopes.
+    lambda_py, lambda_pn
+        The same two for contributions. These four need the head, `lambda_g > 0`.
+    alpha
+        How many inputs a latent direction may use; None is all.
+    calm
+        Factor on the last layer at the start: near 0, the map starts global and bends where it must.
+    """
+
+    lambda_x: float = 1.0
+    lambda_w: float = 1.0
+    lambda_y: float = 1.0
+    lambda_st: float = 1.0
+    lambda_so: float = 0.0
+    lambda_co: float = 1.0
+    lambda_g: float = 0.0
+    lambda_e: float = 0.0
+    lambda_n: float = 0.0
+    lambda_py: float = 0.0
+    lambda_pn: float = 0.0
+    alpha: int | None = None
+    calm: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse weights that mean nothing."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name != "alpha" and not 0 <= value < float("inf"):
+                raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
+        if self.alpha is not None and self.alpha < 1:
+            raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
+        if self.needs_head and not self.joint:
+            raise ValueError("lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
+
+    @property
+    def joint(self) -> bool:
+        """Whether a linear head is trained along with the encoder."""
+        return self.lambda_g > 0
+
+    @property
+    def needs_head(self) -> bool:
+        """Whether explanations themselves are part of the loss."""
+        return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
+
+    def unconditioned(self) -> Objective:
+        """Return the same objective without the terms that need the black box's answers."""
+        return replace(
+            self,
+            lambda_y=0.0,
+            lambda_g=0.0,
+            lambda_e=0.0,
+            lambda_n=0.0,
+            lambda_py=0.0,
+            lambda_pn=0.0,
+        )
+
+    @classmethod
+    def preset(cls, name: str) -> Objective:
+        """Return a named objective.
+
+        `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
+        `joint` adds the head to `co`; `aligned` aligns the explanations themselves and is the default.
+
+        >>> Objective.preset("so").alpha
+        2
+        """
+        if name not in PRESETS:
+            raise ValueError(f"objective {name!r} is not known; choose one of {sorted(PRESETS)}")
+        return PRESETS[name]
+
+
+PRESETS = {
+    "co": Objective(),
+    "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
+    "joint": Objective(lambda_g=1.0),
+    "aligned": Objective(lambda_g=3.0, lambda_e=3.0, lambda_n=0.3, lambda_py=1.0),
+}
+
+
+class Maps(Protocol):
+    """What is trained: raw maps of rows, whether they are one for all rows, and a head or none."""
+
+    @property
+    def maps(self) -> nn.Module:
+        """The network from rows (n, m) to raw maps (n, k, m)."""
+
+    @property
+    def head(self) -> nn.Linear | None:
+        """The linear head on the latents of a joint objective."""
+
+    @property
+    def constant(self) -> bool:
+        """Whether all rows share one map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows with the black box's answers, and random directions v for the first of them.
+
+    The stability term is estimated on the rows that have a direction.
+    """
+
+    X: Tensor
+    P: Tensor
+    v: Tensor
+
+
+def slopes(W: Tensor, coefficients: Tensor) -> Tensor:
+    r""":math:`\psi_i = \beta W_i`, concatenated over classes: (n, k, m) and (c, k) to (n, c * m)."""
+    if len(coefficients) > 1:  # softmax ignores what all classes share, and so must explanations
+        coefficients = coefficients - coefficients.mean(0)
+    return (coefficients @ W).flatten(1)
+
+
+def loss_terms(
+    objective: Objective, model: Maps, batch: Batch, onehot: Tensor, alpha: int
+) -> dict[str, Tensor]:
+    """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
+    W, drift = _maps(objective, model, batch, alpha)
+    Z = (W @ batch.X[:, :, None]).squeeze(-1)
+    between = _Distances(batch, onehot)
+    terms = _structure_terms(objective, between, None if model.constant else W, Z)
+    if drift is not None:
+        terms["st"] = instability(drift, batch.X.shape[1])
+    if objective.lambda_so:
+        terms["so"] = losses.orthogonality(W)
+    if objective.lambda_co:
+        terms["co"] = losses.collinearity(Z)
+    if model.head is not None:
+        terms["g"] = losses.mimicry(model.head(Z), batch.P)
+        if objective.needs_head:
+            terms |= _explanation_terms(objective, between, slopes(W, model.head.weight))
+    return terms
+
+
+def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
+    """Return the weighted sum of the terms."""
+    weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
+    return torch.stack(weighted).sum()
+
+
+def _maps(objective: Objective, model: Maps, batch: Batch, alpha: int) -> tuple[Tensor, Tensor | None]:
+    """Return the maps of a batch and, where the stability term is wanted, their drift along v."""
+    n = len(batch.v)
+    if not objective.lambda_st or model.constant:
+        return normalised(keep_largest(model.maps(batch.X), alpha)[0])[0], None
+    W, drift = maps_and_drift(model.maps, batch.X[:n], batch.v, alpha)
+    if n < len(batch.X):
+        rest, _ = normalised(keep_largest(model.maps(batch.X[n:]), alpha)[0])
+        W = torch.cat([W, rest])
+    return W, drift
+
+
+class _Distances:
+    """What a batch's inputs and decisions say about its pairs, each worked out once, on first need."""
+
+    def __init__(self, batch: Batch, onehot: Tensor) -> None:
+        self.batch, self.onehot = batch, onehot
+
+    @cached_property
+    def inputs(self) -> Tensor:
+        return distances.mixed(self.batch.X, self.onehot)
+
+    @cached_property
+    def log_X(self) -> Tensor:
+        return losses.log_neighbours(self.inputs)
+
+    @cached_property
+    def log_Y(self) -> Tensor:
+        return losses.log_neighbours(distances.cosine(self.batch.P))
+
+
+def _structure_terms(
+    objective: Objective, between: _Distances, W: Tensor | None, Z: Tensor
+) -> dict[str, Tensor]:
+    terms = {}
+    log_Z = losses.log_neighbours(distances.cosine(Z))
+    if objective.lambda_x:
+        terms["x"] = losses.divergence(between.log_X, log_Z)
+    if objective.lambda_w and W is not None:
+        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.maps(W)))
+    if objective.lambda_y:
+        terms["y"] = losses.divergence(between.log_Y, log_Z)
+    return terms
+
+
+def _explanation_terms(objective: Objective, between: _Distances, psi: Tensor) -> dict[str, Tensor]:
+    terms = {}
+    X, decisions = between.batch.X, between.batch.P.argmax(1)
+    phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
+    for explanation, like_decisions, like_neighbours in ((psi, "e", "n"), (phi, "py", "pn")):
+        wants_decisions = getattr(objective, f"lambda_{like_decisions}")
+        wants_neighbours = getattr(objective, f"lambda_{like_neighbours}")
+        if not (wants_decisions or wants_neighbours):
+            continue
+        apart = distances.cosine(explanation)
+        if wants_decisions:
+            terms[like_decisions] = losses.divergence(between.log_Y, losses.log_neighbours(apart))
+        if wants_neighbours:
+            terms[like_neighbours] = losses.neighbour_spread(apart, between.inputs, decisions)
+    return terms

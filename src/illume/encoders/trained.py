@@ -1,0 +1,174 @@
+"""What the two trained encoders share: options, fitting, and encoding in chunks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
+from tqdm.auto import tqdm
+
+from illume._chunks import row_chunks
+from illume._typing import FloatArray
+from illume.encoders.base import Latent, as_probabilities
+from illume.encoders.history import History
+from illume.encoders.networks import head
+from illume.encoders.objective import Objective
+from illume.encoders.sparsity import keep_largest, normalised
+from illume.encoders.training import Model, Rows, Trainer, Training
+
+VALIDATION_SHARE = 0.15
+
+
+class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """An encoder whose maps come from a torch module.
+
+    Parameters
+    ----------
+    n_latents
+        How many latent directions every row has, k.
+    objective
+        Which loss terms count; by default the paper's for attributions, `Objective.preset("co")`.
+    training
+        How to train; by default as in the paper.
+    onehot
+        Positions of the inputs that are one-hot columns; distances compare them as categories.
+    device
+        `auto` takes a CUDA device where there is one.
+    random_state
+        Seed; on the CPU, equal seeds give identical encoders.
+    verbose
+        Show a progress bar; None shows it only on a terminal.
+    """
+
+    history_: History
+    maps_: nn.Module
+    head_: nn.Linear | None
+
+    def __init__(
+        self,
+        n_latents: int = 8,
+        *,
+        objective: Objective | None = None,
+        training: Training | None = None,
+        onehot: Sequence[int] = (),
+        device: str = "auto",
+        random_state: Any = 0,
+        verbose: bool | None = None,
+    ) -> None:
+        self.n_latents = n_latents
+        self.objective = objective
+        self.training = training
+        self.onehot = onehot
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @abstractmethod
+    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+        """Return the untrained module from rows (n, m) to raw maps (n, k, m)."""
+
+    @property
+    @abstractmethod
+    def _constant(self) -> bool:
+        """Whether all rows share one map."""
+
+    def fit(
+        self,
+        X: FloatArray,
+        y: Any = None,
+        *,
+        validation: tuple[FloatArray, FloatArray] | None = None,
+    ) -> Self:
+        """Train on rows X (n, m) and y: labels (n,), or the black box's probabilities (n, c).
+
+        `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
+        """
+        X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        P = self._targets(y, len(X))
+        rng = check_random_state(self.random_state)
+        if validation is None:
+            order = rng.permutation(len(X))
+            apart = order[: max(1, round(VALIDATION_SHARE * len(X)))]
+            kept = np.setdiff1d(order, apart)
+            X, P, validation = X[kept], P[kept], (X[apart], P[apart])
+        device = torch.device(_device(self.device))
+        objective, training = self.objective or Objective(), self.training or Training()
+        if y is None:
+            objective = objective.unconditioned()
+        generator = torch.Generator().manual_seed(int(rng.randint(2**31 - 1)))
+        maps = self._network(X.shape[1], objective, generator).to(device)
+        joint = head(self.n_latents, P.shape[1], generator).to(device) if objective.joint else None
+        onehot = torch.zeros(X.shape[1], dtype=torch.bool, device=device)
+        onehot[list(self.onehot)] = True
+        rows = _rows(X, P, device), _rows(*validation, device)
+        model = Model(maps, joint, self._constant)
+        trainer = Trainer(model, objective, training, rows, onehot=onehot, generator=generator)
+        # PAPER: batches are drawn without replacement, and the last one is never a small rest.
+        disable = None if self.verbose is None else not self.verbose
+        with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
+            self.history_ = trainer.run(bar)
+        self.maps_, self.head_, self.alpha_ = maps.cpu().eval(), joint, trainer.alpha
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_latents
+
+    def encode(self, X: FloatArray) -> Latent:
+        """Return maps (n, k, m) and latents (n, k) of all rows at once."""
+        X = self._checked(X)
+        shape = (len(X), self.n_latents, X.shape[1])
+        if self._constant:  # one matrix, seen n times
+            W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
+        else:
+            W = np.empty(shape)
+            for rows in row_chunks(len(X)):
+                W[rows] = self._maps(X[rows])
+        return Latent(W, (W @ X[:, :, None])[:, :, 0])
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the latents (n, k), never holding more than a chunk of maps."""
+        X = self._checked(X)
+        Z = np.empty((len(X), self.n_latents))
+        for rows in row_chunks(len(X)):
+            Z[rows] = (self._maps(X[rows]) @ X[rows, :, None])[:, :, 0]
+        return Z
+
+    def _checked(self, X: FloatArray) -> FloatArray:
+        check_is_fitted(self, "maps_")
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
+
+    @torch.inference_mode()
+    def _maps(self, X: FloatArray) -> FloatArray:
+        """Return the maps of a few rows. The network works in float32, all after it in float64."""
+        V = self.maps_(torch.from_numpy(X.astype(np.float32)))
+        W, _ = normalised(keep_largest(V, self.alpha_)[0].double())
+        return W.numpy()
+
+    def _targets(self, y: Any, n_rows: int) -> FloatArray:
+        if y is None:
+            return np.full((n_rows, 2), 0.5)
+        P = as_probabilities(y)
+        if len(P) != n_rows:
+            raise ValueError(f"X has {n_rows} rows, y has {len(P)}")
+        return P
+
+
+def _rows(X: FloatArray, P: FloatArray, device: torch.device) -> Rows:
+    def tensor(A: FloatArray) -> torch.Tensor:
+        return torch.from_numpy(np.ascontiguousarray(A, dtype=np.float32)).to(device)
+
+    return Rows(tensor(X), tensor(P))
+
+
+def _device(name: str) -> str:
+    if name != "auto":
+        return name
+    return "cuda" if torch.cuda.is_available() else "cpu"

@@ -1,0 +1,225 @@
+"""The training loop: mini-batches, Adam, early stopping on validation rows, a sparsity schedule."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from illume.encoders.history import Epoch, History
+from illume.encoders.objective import Batch, Objective, loss_terms, total
+from illume.encoders.sparsity import SparsitySchedule
+
+
+@dataclass(frozen=True)
+class Training:
+    """How to train.
+
+    Parameters
+    ----------
+    max_epochs, max_steps
+        Whichever is reached first ends the training.
+    patience
+        Epochs without a better validation loss before training ends.
+    decay
+        Let the learning rate fall to 0 along a cosine over the epochs, instead of keeping it.
+    sparsity_epochs
+        Over how many epochs the number of inputs per latent falls to its target.
+    stability_rows
+        The stability term is estimated on the first rows of each batch only; None is all of them.
+    epoch_rows, validation_rows
+        The most rows that one epoch trains on, and checks with, so that large data stop early too.
+    """
+
+    batch_size: int = 1024
+    learning_rate: float = 1e-3
+    max_epochs: int = 1000
+    max_steps: int = 1_000_000
+    patience: int = 30
+    decay: bool = False
+    sparsity_epochs: int = 100
+    stability_rows: int | None = None
+    epoch_rows: int = 65_536
+    validation_rows: int = 8_192
+
+    def n_epochs(self, n_rows: int) -> int:
+        """Return how many epochs the budget allows for so many training rows.
+
+        >>> Training(batch_size=100, max_steps=50).n_epochs(1000)
+        5
+        """
+        steps = math.ceil(min(n_rows, self.epoch_rows) / self.batch_size)
+        return max(1, min(self.max_epochs, self.max_steps // steps))
+
+
+PAPER = Training()
+QUICK = Training(
+    batch_size=256,
+    learning_rate=3e-3,
+    max_epochs=60,
+    max_steps=2500,
+    patience=15,
+    decay=True,
+    stability_rows=64,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Encoded rows (n, m) and the black box's probabilities (n, c), as tensors on one device."""
+
+    X: Tensor
+    P: Tensor
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def batch(self, index: Tensor, generator: torch.Generator, stability_rows: int | None) -> Batch:
+        """Take some rows, with random directions for the stability term."""
+        X = self.X[index]
+        v = torch.randn(X[:stability_rows].shape, generator=generator).to(X.device)
+        return Batch(X, self.P[index], v)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What is trained: the network that gives raw maps, and the head of a joint objective."""
+
+    maps: nn.Module
+    head: nn.Linear | None
+    constant: bool = False
+
+    @property
+    def modules(self) -> nn.ModuleList:
+        """All trained parts."""
+        return nn.ModuleList([self.maps] if self.head is None else [self.maps, self.head])
+
+
+def batches(order: Tensor, size: int) -> Iterator[Tensor]:
+    """Cut `order` into pieces of about equal length, none longer than `size`.
+
+    >>> [len(piece) for piece in batches(torch.arange(1025), 1024)]
+    [513, 512]
+    """
+    yield from torch.tensor_split(order, math.ceil(len(order) / size))
+
+
+class Trainer:
+    """Trains a model in place and leaves it with its best weights on the validation rows."""
+
+    def __init__(
+        self,
+        model: Model,
+        objective: Objective,
+        training: Training,
+        rows: tuple[Rows, Rows],
+        *,
+        onehot: Tensor,
+        generator: torch.Generator,
+    ) -> None:
+        self.model, self.objective, self.training = model, objective, training
+        self.rows, self.validation = rows
+        self.onehot, self.generator = onehot, generator
+        self.optimiser = torch.optim.Adam(model.modules.parameters(), lr=training.learning_rate)
+        self.alpha = self.n_inputs = self.rows.X.shape[1]
+        self.epochs: list[Epoch] = []
+        self.validation_seed = int(torch.randint(2**31, (), generator=generator))
+        self.start = time.perf_counter()
+
+    def run(self, progress: tqdm[None]) -> History:
+        """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
+        n_epochs = self.training.n_epochs(len(self.rows))
+        target = min(self.objective.alpha or self.n_inputs, self.n_inputs)
+        thinning = self.training.sparsity_epochs if target < self.n_inputs else 0
+        progress.reset(total=n_epochs + (thinning + n_epochs if thinning else 0))
+        interrupted = False
+        try:
+            ended, best = self._until_no_better(n_epochs, progress)
+            if thinning:
+                schedule = SparsitySchedule(self.n_inputs, target, thinning)
+                for epoch in range(thinning):
+                    self.alpha = schedule(epoch)
+                    self._epoch(progress)
+                self.alpha = target
+                ended, best = self._until_no_better(n_epochs, progress)
+        except KeyboardInterrupt:
+            interrupted = True
+            ended, best = "interrupted, the best so far was kept", self._best_epoch()
+        return History(tuple(self.epochs), best, ended, interrupted)
+
+    def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> tuple[str, int]:
+        """Train until the validation loss stops falling, and go back to where it was lowest."""
+        start = len(self.epochs)
+        best_loss, best, state = math.inf, start, copy.deepcopy(self.model.modules.state_dict())
+        ended = f"all {n_epochs} epochs done"
+        try:
+            for done in range(n_epochs):
+                self._set_learning_rate(done / n_epochs)
+                loss = self._epoch(progress)
+                if not math.isfinite(loss):
+                    ended = "the loss became NaN; the best weights before that were kept"
+                    break
+                if loss < best_loss:
+                    best_loss, best = loss, len(self.epochs)
+                    state = copy.deepcopy(self.model.modules.state_dict())
+                elif len(self.epochs) - best >= self.training.patience:
+                    ended = f"no better for {self.training.patience} epochs"
+                    break
+        finally:
+            self.model.modules.load_state_dict(state)
+        return ended, best
+
+    def _best_epoch(self) -> int:
+        same = [epoch for epoch in self.epochs if epoch.alpha == self.alpha]
+        return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
+
+    def _set_learning_rate(self, done: float) -> None:
+        factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.training.learning_rate * factor
+
+    def _epoch(self, progress: tqdm[None]) -> float:
+        """Train one epoch, record it, and return the validation loss."""
+        loss = self._train()
+        terms = self._validate()
+        weights = {name: getattr(self.objective, f"lambda_{name}") for name in terms}
+        validation_loss = sum(weights[name] * term for name, term in terms.items())
+        seconds = time.perf_counter() - self.start
+        self.epochs.append(Epoch(len(self.epochs) + 1, self.alpha, loss, validation_loss, terms, seconds))
+        progress.update()
+        progress.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
+        return validation_loss
+
+    def _train(self) -> float:
+        """Show the training rows once, shuffled; return the mean loss."""
+        order = torch.randperm(len(self.rows), generator=self.generator)
+        losses = []
+        for index in batches(order[: self.training.epoch_rows], self.training.batch_size):
+            batch = self.rows.batch(index, self.generator, self.training.stability_rows)
+            loss = total(self.objective, self._terms(batch))
+            self.optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            self.optimiser.step()
+            losses.append(loss.detach())
+        return float(torch.stack(losses).mean())
+
+    @torch.no_grad()
+    def _validate(self) -> dict[str, float]:
+        """Return each term on the validation rows, with the same random directions every time."""
+        generator = torch.Generator().manual_seed(self.validation_seed)
+        order = torch.arange(min(len(self.validation), self.training.validation_rows))
+        sums: dict[str, float] = {}
+        for index in batches(order, self.training.batch_size):
+            batch = self.validation.batch(index, generator, self.training.stability_rows)
+            for name, term in self._terms(batch).items():
+                sums[name] = sums.get(name, 0.0) + float(term) * len(index) / len(order)
+        return sums
+
+    def _terms(self, batch: Batch) -> dict[str, Tensor]:
+        return loss_terms(self.objective, self.model, batch, self.onehot, self.alpha)

@@ -1,0 +1,1 @@
+"""Pure functions from maps, latents and surrogates to explanations."""

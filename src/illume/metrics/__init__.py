@@ -1,0 +1,1 @@
+"""Figures of how good explanations are."""

@@ -1,0 +1,77 @@
+"""How well a surrogate stands in for the black box."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from illume._typing import FloatArray
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Agreement of decisions and R² of probabilities, on `n_rows` rows."""
+
+    agreement: float
+    r2: float
+    n_rows: int
+
+    @property
+    def score(self) -> float:
+        """One figure to choose by: the mean of agreement and R²."""
+        return (self.agreement + self.r2) / 2
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the agreement."""
+        share = (self.agreement * self.n_rows + 1) / (self.n_rows + 2)
+        return math.sqrt(share * (1 - share) / max(self.n_rows, 1))
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % interval of the agreement (Wilson's).
+
+        >>> low, high = Fidelity(agreement=0.9, r2=0.8, n_rows=100).interval
+        >>> round(low, 3), round(high, 3)
+        (0.826, 0.945)
+        """
+        return wilson(self.agreement, self.n_rows)
+
+
+def fidelity(P: FloatArray, Q: FloatArray) -> Fidelity:
+    """Compare the black box's probabilities P with the surrogate's Q, both (n, c).
+
+    >>> fidelity(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    Fidelity(agreement=1.0, r2=1.0, n_rows=2)
+    """
+    return Fidelity(agreement(P, Q), r_squared(P, Q), len(P))
+
+
+def agreement(P: FloatArray, Q: FloatArray) -> float:
+    """Share of rows with the same decision; NaN without rows."""
+    return float(np.mean(P.argmax(1) == Q.argmax(1))) if len(P) else math.nan
+
+
+def r_squared(P: FloatArray, Q: FloatArray) -> float:
+    r"""Return :math:`1 - \sum (P - Q)^2 / \sum (P - \bar P)^2` over all rows and classes.
+
+    Classes are pooled, so that a class that hardly varies cannot dominate. NaN where P does not vary.
+
+    >>> r_squared(np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5))
+    0.0
+    """
+    if not len(P):
+        return math.nan
+    spread = float(np.square(P - P.mean(0)).sum())
+    return 1.0 - float(np.square(P - Q).sum()) / spread if spread > 0 else math.nan
+
+
+def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
+    """Interval of a share seen on `n` rows; the whole range without rows."""
+    if not n:
+        return 0.0, 1.0
+    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,1 @@
+"""What a user gets, in the user's words."""

@@ -1,0 +1,294 @@
+"""How much each feature moved each decision, for a batch of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import Origin
+from illume.results import html, tables, text
+from illume.results.labels import Labels
+from illume.results.trust import Trust
+
+SCALE = "log-odds"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attributions:
+    """Additive attributions of a batch: `base_values + values.sum(1) + rest` is the surrogate's log-odds.
+
+    For two classes the explained output is the log-odds of the second, and there is no class axis;
+    for more, every class has log-odds of its own and classes stand on the last axis.
+
+    Parameters
+    ----------
+    values
+        Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
+    base_values
+        The surrogate's log-odds of the average row, (n,) or (n, n_classes); the same for all rows.
+    rest
+        Contributions of features that `top` left out; 0 otherwise.
+    slopes
+        What one scaled unit (a standard deviation, or having a category) more of an input would add,
+        (n, n_inputs) or (n, n_inputs, n_classes).
+    data
+        The rows themselves, (n, n_features).
+    probabilities, surrogate_probabilities
+        What the black box and the surrogate answer, (n, n_classes).
+    imputed
+        Where a missing number was filled with the mean, (n, n_features); it contributes 0.
+    trust
+        How the surrogate did on the held-out rows around each row.
+    """
+
+    values: FloatArray
+    base_values: FloatArray
+    rest: FloatArray
+    slopes: FloatArray
+    data: np.ndarray[Any, Any]
+    probabilities: FloatArray
+    surrogate_probabilities: FloatArray
+    imputed: BoolArray
+    trust: Trust
+    labels: Labels
+    origin: Origin
+
+    scale = SCALE
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, in the order of `values`."""
+        return self.labels.features
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The inputs behind the features, in the order of `slopes`."""
+        return self.labels.inputs
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """All classes of the black box."""
+        return self.labels.classes
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The explained outputs: the second of two classes, or every class."""
+        return self.labels.outputs
+
+    @property
+    def scores(self) -> FloatArray:
+        """The surrogate's log-odds, (n,) or (n, n_classes)."""
+        return self.base_values + self.values.sum(1) + self.rest
+
+    @property
+    def slopes_per_unit(self) -> FloatArray:
+        """Slopes per original unit of numeric features; those of categories are as in `slopes`."""
+        unit = self.labels.unit
+        return self.slopes / (unit if self.slopes.ndim == 2 else unit[:, None])
+
+    @property
+    def decisions(self) -> IntArray:
+        """The black box's decision, as a position in `class_names`."""
+        return self.probabilities.argmax(1)
+
+    @property
+    def surrogate_decisions(self) -> IntArray:
+        """The surrogate's decision, as a position in `class_names`."""
+        return self.surrogate_probabilities.argmax(1)
+
+    @property
+    def agreed(self) -> BoolArray:
+        """Whether surrogate and black box decide alike; where not, read the explanation with care."""
+        return self.decisions == self.surrogate_decisions
+
+    @property
+    def importance(self) -> FloatArray:
+        """Global importance: mean absolute contribution, (n_features,) or (n_features, n_classes)."""
+        if not len(self):
+            return np.zeros(self.values.shape[1:])
+        return np.abs(self.values).mean(0)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Attribution]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, rows: int) -> Attribution: ...
+    @overload
+    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Attributions: ...
+    def __getitem__(self, rows: Any) -> Attribution | Attributions:
+        """Take one row by its position, or several by a slice, positions or a mask."""
+        if isinstance(rows, (int, np.integer)):
+            position = range(len(self))[int(rows)]
+            return Attribution(self._take(slice(position, position + 1)))
+        return self._take(rows if isinstance(rows, slice) else np.asarray(rows))
+
+    def _take(self, rows: Any) -> Attributions:
+        per_row = "values base_values rest slopes data probabilities surrogate_probabilities imputed trust"
+        taken = {name: getattr(self, name)[rows] for name in per_row.split()}
+        return replace(self, **taken, origin=self.origin.take(rows))
+
+    def top(self, n_features: int) -> Attributions:
+        """Keep the features of largest importance, strongest first; the others go into `rest`."""
+        strength = self.importance if self.values.ndim == 2 else self.importance.sum(1)
+        order = np.argsort(-strength, kind="stable")[:n_features]
+        kept = self._features(order)
+        return replace(kept, rest=self.rest + self.values.sum(1) - kept.values.sum(1))
+
+    def _features(self, order: IntArray) -> Attributions:
+        of_each = [np.flatnonzero(self.labels.owner == j) for j in order]
+        inputs = np.concatenate([*of_each, np.empty(0, dtype=np.intp)])
+        new_position = {int(j): i for i, j in enumerate(order)}
+        labels = replace(
+            self.labels,
+            features=tuple(self.feature_names[j] for j in order),
+            inputs=tuple(self.input_names[j] for j in inputs),
+            owner=np.array([new_position[int(j)] for j in self.labels.owner[inputs]], dtype=np.intp),
+            unit=self.labels.unit[inputs],
+        )
+        return replace(
+            self,
+            values=self.values[:, order],
+            slopes=self.slopes[:, inputs],
+            data=self.data[:, order],
+            imputed=self.imputed[:, order],
+            labels=labels,
+        )
+
+    def to_frame(self, layout: str = "wide") -> Any:
+        """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
+
+        `wide` has a line per row and a column per feature: contributions to the explained output, or
+        with more than two classes to the class that the black box decided. `long` has a line per
+        row, feature and output, with the feature's value.
+        """
+        return tables.frame(self, layout)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return tables.batch_dict(self)
+
+    def to_shap(self) -> Any:
+        """Return a `shap.Explanation`, for all that is in `shap.plots`."""
+        from illume.results.shap_bridge import explanation
+
+        return explanation(self)
+
+    def __repr__(self) -> str:
+        return text.batch(self)
+
+    def _repr_html_(self) -> str:
+        return html.batch(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution:
+    """How much each feature moved one decision: a view of one row of a batch."""
+
+    batch: Attributions
+
+    @property
+    def values(self) -> FloatArray:
+        """Contributions, (n_features,) or (n_features, n_classes)."""
+        return self.batch.values[0]
+
+    @property
+    def base_value(self) -> FloatArray:
+        """The surrogate's log-odds of the average row: a number, or one per class."""
+        return self.batch.base_values[0]
+
+    @property
+    def score(self) -> FloatArray:
+        """The surrogate's log-odds: a number, or one per class."""
+        return self.batch.scores[0]
+
+    @property
+    def slopes(self) -> FloatArray:
+        """What one scaled unit more of an input would add."""
+        return self.batch.slopes[0]
+
+    @property
+    def slopes_per_unit(self) -> FloatArray:
+        """What one original unit more of an input would add."""
+        return self.batch.slopes_per_unit[0]
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The row itself."""
+        return self.batch.data[0]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, in the order of `values`."""
+        return self.batch.feature_names
+
+    @property
+    def decision(self) -> str:
+        """The black box's decision."""
+        return self.batch.class_names[int(self.batch.decisions[0])]
+
+    @property
+    def probability(self) -> float:
+        """The black box's probability of its decision."""
+        return float(self.batch.probabilities[0].max())
+
+    @property
+    def surrogate_probability(self) -> float:
+        """The surrogate's probability of the black box's decision."""
+        return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
+
+    @property
+    def agreed(self) -> bool:
+        """Whether surrogate and black box decide alike."""
+        return bool(self.batch.agreed[0])
+
+    @property
+    def imputed(self) -> tuple[str, ...]:
+        """The features whose value was missing and filled with the mean."""
+        return tuple(self.feature_names[j] for j in np.flatnonzero(self.batch.imputed[0]))
+
+    @property
+    def trust(self) -> Trust:
+        """How the surrogate did on the held-out rows around this one."""
+        return self.batch.trust[0]
+
+    @property
+    def output(self) -> int:
+        """Which output to read first: the only one, or that of the decided class."""
+        return 0 if self.batch.values.ndim == 2 else int(self.batch.decisions[0])
+
+    @property
+    def output_name(self) -> str:
+        """The name of that output."""
+        return self.batch.output_names[self.output]
+
+    def contributions(self) -> FloatArray:
+        """Contributions to `output_name`, (n_features,)."""
+        return self.values if self.values.ndim == 1 else self.values[:, self.output]
+
+    def top(self, n_features: int) -> Attribution:
+        """Keep the features that moved the decision most, strongest first."""
+        order = np.argsort(-np.abs(self.contributions()), kind="stable")[:n_features]
+        kept = self.batch._features(order)
+        rest = self.batch.rest + self.batch.values.sum(1) - kept.values.sum(1)
+        return Attribution(replace(kept, rest=rest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return tables.row_dict(self)
+
+    def to_shap(self) -> Any:
+        """Return a one-row `shap.Explanation`, for `shap.plots.waterfall` and its like."""
+        return self.batch.to_shap()[0]
+
+    def __repr__(self) -> str:
+        return text.row(self)
+
+    def _repr_html_(self) -> str:
+        return html.row(self)

@@ -1,0 +1,91 @@
+"""How far an explainer can be trusted, measured on rows that chose nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from illume.metrics.fidelity import Fidelity
+
+
+@dataclass(frozen=True)
+class ClassQuality:
+    """Fidelity on the report rows that the black box gave one class."""
+
+    name: str
+    agreement: float
+    r2: float
+    n_rows: int
+
+
+@dataclass(frozen=True, repr=False)
+class Quality:
+    """Fidelity of the surrogate to the black box on report rows, and how the explainer was made.
+
+    Parameters
+    ----------
+    report
+        Agreement of decisions and R² of probabilities on the report rows.
+    baseline
+        The same for the global surrogate, a logistic regression on the inputs.
+    classes
+        Per class: agreement on the rows that the black box gave this class, and R² of its probability.
+    encoder, n_latents, fell_back, reason
+        What explains, whether that is the global surrogate because the local one was not better on
+        validation rows, and the figures that decided.
+    n_training, n_validation, n_queries, n_asked
+        Rows of each kind, and how many rows the black box answered in all.
+    seconds
+        How long `fit` took.
+    """
+
+    report: Fidelity
+    baseline: Fidelity
+    classes: tuple[ClassQuality, ...]
+    encoder: str
+    n_latents: int
+    fell_back: bool
+    reason: str
+    n_training: int
+    n_validation: int
+    n_queries: int
+    n_asked: int
+    seconds: float
+
+    @property
+    def agreement(self) -> float:
+        """Share of report rows on which surrogate and black box decide alike."""
+        return self.report.agreement
+
+    @property
+    def r2(self) -> float:
+        """R² of the black box's probabilities on report rows."""
+        return self.report.r2
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        low, high = self.report.interval
+        width = max(len("all classes"), *(len(c.name) for c in self.classes))
+        lines = [
+            f"Quality on {self.report.n_rows} report rows, which chose nothing",
+            f"  {'':<{width}}  agreement      R²   rows",
+            f"  {'all classes':<{width}}  {self.agreement:>9.3f}  {self.r2:>6.3f}  {self.report.n_rows:>5}"
+            f"   95 % interval of the agreement {low:.3f} to {high:.3f}",
+        ]
+        lines += [
+            f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}" for c in self.classes
+        ]
+        what = f"{self.encoder} encoder, {self.n_latents} latents"
+        if self.fell_back:
+            what = "fell back to the global surrogate"
+        lines += [
+            f"explained by: {what}; global surrogate on the same rows: {self.baseline.agreement:.3f} "
+            f"(R² {self.baseline.r2:.3f})",
+            f"chosen because {self.reason}",
+            f"learned from {self.n_training} rows and {self.n_queries} queries; the black box "
+            f"answered {self.n_asked} rows in all; {self.seconds:.1f} s",
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,133 @@
+"""Results as frames and as plain dictionaries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.frames import Origin, is_missing
+
+if TYPE_CHECKING:
+    from illume.results.attributions import Attribution, Attributions
+
+
+def frame(attributions: Attributions, layout: str) -> Any:
+    """Lay a batch out in a frame, `wide` or `long`."""
+    if layout == "wide":
+        return attributions.origin.frame(_wide(attributions))
+    if layout == "long":
+        return Origin(attributions.origin.backend).frame(_long(attributions))
+    raise ValueError(f"layout must be 'wide' or 'long', found {layout!r}")
+
+
+def decided(attributions: Attributions, array: FloatArray) -> FloatArray:
+    """Take the decided class from the last axis of (n, …, c) where there is a class axis."""
+    if attributions.values.ndim == 2:
+        return array
+    rows = np.arange(len(attributions))
+    return np.moveaxis(array, -1, 1)[rows, attributions.decisions]
+
+
+def _wide(attributions: Attributions) -> dict[str, Any]:
+    rows = np.arange(len(attributions))
+    decisions = attributions.decisions
+    names = np.array(attributions.class_names, dtype=object)
+    about = {
+        "decision": names[decisions].tolist(),
+        "probability": attributions.probabilities[rows, decisions],
+        "surrogate_probability": attributions.surrogate_probabilities[rows, decisions],
+        "agreed": attributions.agreed,
+        "trust_agreement": attributions.trust.agreement,
+        "trust_error": attributions.trust.error,
+        "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
+    }
+    values = decided(attributions, attributions.values)
+    taken = set(attributions.feature_names)
+    columns = {(f"{name}_" if name in taken else name): column for name, column in about.items()}
+    for j, name in enumerate(attributions.feature_names):
+        columns[name] = np.ascontiguousarray(values[:, j])
+    return columns
+
+
+def _long(attributions: Attributions) -> dict[str, Any]:
+    n, n_features = attributions.values.shape[:2]
+    outputs = attributions.output_names
+    repeat = n_features * len(outputs)
+    index = attributions.origin.index
+    row = np.arange(n) if index is None else np.asarray(index)
+    return {
+        "row": np.repeat(row, repeat),
+        "feature": [name for name in attributions.feature_names for _ in outputs] * n,
+        "output": list(outputs) * (n * n_features),
+        "value": [str(v) for v in np.repeat(attributions.data.ravel(), len(outputs))],
+        "contribution": attributions.values.ravel(),
+    }
+
+
+def batch_dict(attributions: Attributions) -> dict[str, Any]:
+    """Return the arrays of a batch as lists, with the names of their axes."""
+    return {
+        "scale": attributions.scale,
+        "feature_names": list(attributions.feature_names),
+        "input_names": list(attributions.input_names),
+        "output_names": list(attributions.output_names),
+        "class_names": list(attributions.class_names),
+        "values": attributions.values.tolist(),
+        "base_values": attributions.base_values.tolist(),
+        "rest": attributions.rest.tolist(),
+        "slopes": attributions.slopes.tolist(),
+        "slopes_per_unit": attributions.slopes_per_unit.tolist(),
+        "data": [[_plain(value) for value in row] for row in attributions.data.tolist()],
+        "imputed": attributions.imputed.tolist(),
+        "probabilities": attributions.probabilities.tolist(),
+        "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
+        "agreed": attributions.agreed.tolist(),
+        "trust": {
+            "agreement": attributions.trust.agreement.tolist(),
+            "error": attributions.trust.error.tolist(),
+            "n_rows": attributions.trust.n_rows.tolist(),
+        },
+    }
+
+
+def row_dict(attribution: Attribution) -> dict[str, Any]:
+    """Return one row's attribution with a line per feature."""
+    i = attribution.output
+    values = attribution.contributions()
+    return {
+        "decision": attribution.decision,
+        "probability": attribution.probability,
+        "surrogate_probability": attribution.surrogate_probability,
+        "agreed": attribution.agreed,
+        "scale": attribution.batch.scale,
+        "output": attribution.output_name,
+        "base_value": float(np.ravel(attribution.base_value)[i]),
+        "score": float(np.ravel(attribution.score)[i]),
+        "features": [
+            {
+                "name": name,
+                "value": _plain(data),
+                "contribution": float(number),
+                "imputed": bool(filled),
+            }
+            for name, data, number, filled in zip(
+                attribution.feature_names,
+                attribution.data.tolist(),
+                values,
+                attribution.batch.imputed[0],
+                strict=True,
+            )
+        ],
+        "trust": {
+            "agreement": float(attribution.trust.agreement),
+            "error": float(attribution.trust.error),
+            "n_rows": int(attribution.trust.n_rows),
+        },
+    }
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN: a missing value is None."""
+    return None if is_missing(value) else value

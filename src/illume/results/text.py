@@ -1,0 +1,112 @@
+"""Results as text that reads well in a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from illume.data.frames import is_missing
+from illume.data.schema import MISSING
+
+if TYPE_CHECKING:
+    from illume.results.attributions import Attribution, Attributions
+
+SHOWN = 8
+BAR = 20
+
+
+def value(raw: Any) -> str:
+    """Return a value of the user's data as short text.
+
+    >>> value(3.14159), value(7.0), value(None), value("high"), value(True)
+    ('3.142', '7', '(missing)', 'high', 'True')
+    """
+    if is_missing(raw):
+        return MISSING
+    if isinstance(raw, (float, np.floating, int, np.integer)) and not isinstance(raw, (bool, np.bool_)):
+        return f"{raw:.4g}"
+    return str(raw)
+
+
+def bar(share: float) -> str:
+    """Return a bar for a share between 0 and 1."""
+    return "█" * round(BAR * share)
+
+
+def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
+    """Say which log-odds are meant."""
+    if len(classes) == 2:
+        return f"log-odds of {classes[1]!r} against {classes[0]!r}"
+    return f"log-odds of {names[i]!r} among {len(classes)} classes"
+
+
+def row(attribution: Attribution) -> str:
+    """Return one row's attribution as a small bar chart."""
+    head = (
+        f"{attribution.decision!r} with probability {attribution.probability:.3f} "
+        f"(surrogate: {attribution.surrogate_probability:.3f}, "
+        f"{'agrees' if attribution.agreed else 'DISAGREES'})"
+    )
+    i, values = attribution.output, attribution.contributions()
+    batch = attribution.batch
+    score = float(np.ravel(attribution.score)[i])
+    base = float(np.ravel(attribution.base_value)[i])
+    named = output(batch.output_names, batch.class_names, i)
+    top = attribution.top(SHOWN)
+    shown = list(zip(top.feature_names, top.data, top.contributions(), strict=True))
+    lines = [(name, value(data), number) for name, data, number in shown]
+    others = len(values) - len(shown)
+    rest = score - base - float(top.contributions().sum())
+    if others or abs(rest) > 1e-12:
+        lines.append((f"{others} other features", "", rest))
+    largest = max([abs(number) for *_, number in lines] + [1e-12])
+    width = max([len(name) for name, *_ in lines] + [len("base value")])
+    data_width = max([len(data) for _, data, _ in lines] + [0])
+    table = [f"  {'base value':<{width}}  {'':<{data_width}}  {base:>+8.3f}"]
+    table += [
+        f"  {name:<{width}}  {data:>{data_width}}  {number:>+8.3f}  {bar(abs(number) / largest)}"
+        for name, data, number in lines
+    ]
+    notes = _notes(attribution)
+    return "\n".join([head, f"{named} = {score:+.3f}", *table, *notes])
+
+
+def _notes(attribution: Attribution) -> list[str]:
+    notes = []
+    trust = attribution.trust
+    if int(trust.n_rows):
+        notes.append(
+            f"trust: on the {int(trust.n_rows)} nearest held-out rows the surrogate agrees on "
+            f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
+        )
+    if attribution.imputed:
+        notes.append(f"missing, filled with the mean: {', '.join(attribution.imputed)}")
+    return notes
+
+
+def batch(attributions: Attributions) -> str:
+    """Return a summary of a batch: agreement and global importance."""
+    n, n_features = attributions.values.shape[:2]
+    outputs = attributions.output_names
+    named = (
+        output(outputs, attributions.class_names)
+        if len(outputs) == 1
+        else f"log-odds of {len(outputs)} classes"
+    )
+    lines = [f"Attributions of {n} rows and {n_features} features, in {named}"]
+    if n:
+        lines.append(f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows")
+    strength = attributions.importance
+    strength = strength if strength.ndim == 1 else strength.sum(1)
+    order = np.argsort(-strength, kind="stable")[:SHOWN]
+    width = max([len(attributions.feature_names[j]) for j in order], default=0)
+    largest = max(float(strength.max(initial=0.0)), 1e-12)
+    lines.append("mean absolute contribution:")
+    lines += [
+        f"  {attributions.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {bar(strength[j] / largest)}"
+        for j in order
+    ]
+    if n_features > SHOWN:
+        lines.append(f"  … and {n_features - SHOWN} more")
+    return "\n".join(lines)

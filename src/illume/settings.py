@@ -1,0 +1,68 @@
+"""From the words a user chose by to the parts they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from illume.data.encoding import Encoding
+from illume.encoders.base import Encoder
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import LinearEncoder
+from illume.encoders.meta import MetaEncoder
+from illume.encoders.objective import Objective
+from illume.encoders.training import PAPER, QUICK, Training
+
+ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
+TRIAL_SHARE = 0.1  # of the epochs or steps of a whole training
+
+EncoderMaker = Callable[[int, bool], Encoder]
+
+
+def resolved_objective(objective: str | Objective) -> Objective:
+    """Return the objective behind a preset's name, or the objective itself."""
+    return objective if isinstance(objective, Objective) else Objective.preset(objective)
+
+
+def resolved_training(training: Training | None, objective: Objective) -> Training:
+    """Return how to train: quick where a head is trained along, else as the paper does."""
+    return training or (QUICK if objective.joint else PAPER)
+
+
+def encoder_maker(
+    encoder: Any, objective: Objective, training: Training, **options: Any
+) -> Callable[[Encoding], EncoderMaker]:
+    """Return what makes unfitted encoders, once the encoding is known."""
+    if encoder == "identity":
+        return lambda encoding: lambda k, trial: IdentityEncoder()
+    if not isinstance(encoder, str):
+        return lambda encoding: lambda k, trial: clone(encoder)
+    if encoder not in ENCODERS:
+        names = sorted([*ENCODERS, "identity"])
+        raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
+    short = replace(
+        training,
+        max_epochs=max(1, round(TRIAL_SHARE * training.max_epochs)),
+        max_steps=max(1, round(TRIAL_SHARE * training.max_steps)),
+        sparsity_epochs=max(1, round(TRIAL_SHARE * training.sparsity_epochs)),
+    )
+
+    def for_encoding(encoding: Encoding) -> EncoderMaker:
+        onehot = np.flatnonzero(encoding.onehot).tolist()
+
+        def make(n_latents: int, trial: bool) -> Encoder:
+            return ENCODERS[encoder](
+                n_latents,
+                objective=objective,
+                training=short if trial else training,
+                onehot=onehot,
+                **options,
+            )
+
+        return make
+
+    return for_encoding

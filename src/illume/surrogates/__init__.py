@@ -1,0 +1,1 @@
+"""Readable models of the black box over latents."""

@@ -1,0 +1,64 @@
+"""What a surrogate must be able to do, so that a user's own can take part."""
+
+from __future__ import annotations
+
+from typing import Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+
+
+class Surrogate(Protocol):
+    """A readable model of the black box over latents."""
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Learn from latents (n, k) and the black box's probabilities (n, c)."""
+        ...
+
+    def probabilities(self, Z: FloatArray) -> FloatArray:
+        """Return class probabilities (n, c)."""
+        ...
+
+
+@runtime_checkable
+class LinearSurrogate(Surrogate, Protocol):
+    """A surrogate that can give attributions.
+
+    `coef_` is (c, k) and `intercept_` (c,), on the scale of log-odds; for two classes there is one
+    row, the log-odds of the second.
+    """
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+
+@runtime_checkable
+class TreeSurrogate(Surrogate, Protocol):
+    """A surrogate that can give rules: a binary tree of `z[feature] <= threshold`, scikit-learn's layout."""
+
+    children_left_: IntArray
+    children_right_: IntArray
+    feature_: IntArray
+    threshold_: FloatArray
+
+    def apply(self, Z: FloatArray) -> IntArray:
+        """Return the leaf of every row."""
+        ...
+
+
+def scores(surrogate: LinearSurrogate, Z: FloatArray) -> FloatArray:
+    """Return the surrogate's log-odds (n, c), one column for two classes."""
+    return Z @ surrogate.coef_.T + surrogate.intercept_
+
+
+def probabilities_of(logits: FloatArray) -> FloatArray:
+    """Turn log-odds into probabilities: the logistic function for one column, else softmax.
+
+    >>> probabilities_of(np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    if logits.shape[1] == 1:
+        logits = np.hstack([np.zeros_like(logits), logits])
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
