@@ -6,7 +6,7 @@ import json
 import os
 import platform
 import subprocess
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def record(table: str, **figures: Any) -> None:
         "commit": _commit(),
         "versions": {name: version(name) for name in PACKAGES},
         "machine": _machine(),
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     with (RESULTS / f"{table}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
@@ -41,4 +41,5 @@ def _commit() -> str:
 
 
 def _machine() -> str:
-    return f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+    system = f"{platform.system()} {platform.machine()}"
+    return f"{system}, {os.cpu_count()} cores, Python {platform.python_version()}"

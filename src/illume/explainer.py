@@ -172,12 +172,8 @@ class Explainer(BaseEstimator):
             yield self._explain(piece)
 
     def _explain(self, frame: Frame) -> Attributions:
-        n_classes = len(self.class_names_)
-        P = self.black_box_(frame) if len(frame) else np.empty((0, n_classes))
-        if P.shape[1] != n_classes:
-            raise BlackBoxError(f"the model answered {P.shape[1]} classes, {n_classes} when fitted")
         assembly = Assembly(self.encoding_, self.pair_, self.trust_map_, self.class_names_)
-        return assembly.attributions(frame.select(self.schema_.names), P)
+        return assembly.attributions(frame, self.black_box_)
 
     def _checked(self, X: Any) -> Frame:
         check_is_fitted(self, "pair_")
@@ -215,8 +211,8 @@ class Explainer(BaseEstimator):
     ) -> Answered:
         """Put possible rows, made from the training rows, to the black box."""
         n = min(self.queries, QUERIES_PER_ROW * len(frame))
-        if self.encoder == "identity":
-            n = 0  # nothing is trained that could learn from them
+        if not n or self.encoder == "identity":  # where nothing is trained, nothing learns from them
+            return Answered.none()
         rows = query_rows(frame, encoding, n, rng)
         X = encoding.transform(rows.select(encoding.schema.names)).X
         return Answered(X, black_box(rows))

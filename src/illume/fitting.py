@@ -29,6 +29,11 @@ class Answered:
     def __len__(self) -> int:
         return len(self.X)
 
+    @classmethod
+    def none(cls) -> Answered:
+        """Return no rows at all."""
+        return cls(np.empty((0, 0)), np.empty((0, 0)))
+
 
 @dataclass(frozen=True, eq=False)
 class Material:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
 from illume.errors import MissingExtraError, SchemaError
@@ -71,6 +72,8 @@ def as_frame(data: Any) -> Frame:
         return NumpyFrame.of(data)
     try:
         view = nw.from_native(data, eager_only=True)
+    except DuplicateError as error:
+        raise SchemaError(f"every column needs a name of its own: {error}") from error
     except TypeError as error:
         raise SchemaError(
             f"rows must come as a pandas, polars or Arrow frame or a 2-D NumPy array, found "
@@ -79,7 +82,7 @@ def as_frame(data: Any) -> Frame:
     names = tuple(str(name) for name in view.columns)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError(f"column {twice!r} stands twice; give every column its own name")
+        raise SchemaError(f"every column needs a name of its own, and {twice!r} stands twice")
     return NarwhalsFrame(view, names)
 
 

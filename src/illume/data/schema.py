@@ -55,7 +55,7 @@ class Feature:
     @property
     def constant(self) -> bool:
         """Whether the column cannot tell rows apart."""
-        return self.low >= self.high if self.numeric else len(self.categories) < 2
+        return not self.low < self.high if self.numeric else len(self.categories) < 2
 
     @property
     def labels(self) -> tuple[str, ...]:

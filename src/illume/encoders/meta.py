@@ -22,7 +22,7 @@ class MetaEncoder(TrainedEncoder):
     """
 
     def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
-        return MetaNetwork(n_inputs, self.n_latents, generator, objective.calm)
+        return MetaNetwork(n_inputs, self.n_latents, generator, calm=objective.calm, width=objective.width)
 
     @property
     def _constant(self) -> bool:

@@ -8,14 +8,14 @@ import torch
 from torch import Tensor, nn
 
 
-def hidden_widths(n_inputs: int, n_latents: int) -> tuple[int, int]:
-    """Two widths, geometric between m and m * k.
+def hidden_widths(n_inputs: int, n_latents: int, least: int = 0) -> tuple[int, int]:
+    """Two widths, geometric between m and m * k, but no less than `least`.
 
-    >>> hidden_widths(10, 8)
-    (20, 40)
+    >>> hidden_widths(10, 8), hidden_widths(10, 8, least=32)
+    ((20, 40), (32, 40))
     """
     ratio = n_latents ** (1 / 3)
-    return round(n_inputs * ratio), round(n_inputs * ratio**2)
+    return max(least, round(n_inputs * ratio)), max(least, round(n_inputs * ratio**2))
 
 
 def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
@@ -30,12 +30,21 @@ def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear
 class MetaNetwork(nn.Module):
     """A fully connected net of three linear layers, (n, m) to raw maps (n, k, m).
 
-    `calm` scales the last layer's weights at the start: near 0, all rows begin with one map.
+    `calm` scales the last layer's weights at the start: near 0, all rows begin with one map. Hidden
+    layers are at least `width` wide.
     """
 
-    def __init__(self, n_inputs: int, n_latents: int, generator: torch.Generator, calm: float = 1.0) -> None:
+    def __init__(
+        self,
+        n_inputs: int,
+        n_latents: int,
+        generator: torch.Generator,
+        *,
+        calm: float = 1.0,
+        width: int = 0,
+    ) -> None:
         super().__init__()
-        first, second = hidden_widths(n_inputs, n_latents)
+        first, second = hidden_widths(n_inputs, n_latents, width)
         self.shape = (n_latents, n_inputs)
         one = _initialised(n_inputs, first, generator)
         two = _initialised(first, second, generator)

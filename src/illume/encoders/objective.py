@@ -38,6 +38,9 @@ class Objective:
         How many inputs a latent direction may use; None is all.
     calm
         Factor on the last layer at the start: near 0, the map starts global and bends where it must.
+    width
+        Hidden layers are at least so wide; the paper's, geometric between m and m * k, are too
+        narrow for data of few columns.
     """
 
     lambda_x: float = 1.0
@@ -53,6 +56,7 @@ class Objective:
     lambda_pn: float = 0.0
     alpha: int | None = None
     calm: float = 1.0
+    width: int = 0
 
     def __post_init__(self) -> None:
         """Refuse weights that mean nothing."""
@@ -105,8 +109,8 @@ class Objective:
 PRESETS = {
     "co": Objective(),
     "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
-    "joint": Objective(lambda_g=1.0),
-    "aligned": Objective(lambda_g=3.0, lambda_e=3.0, lambda_n=0.3, lambda_py=1.0),
+    "joint": Objective(lambda_g=1.0, width=128),
+    "aligned": Objective(lambda_g=3.0, lambda_e=3.0, lambda_n=0.3, lambda_py=1.0, width=128),
 }
 
 

@@ -24,12 +24,6 @@ class Fidelity:
         return (self.agreement + self.r2) / 2
 
     @property
-    def standard_error(self) -> float:
-        """Standard error of the agreement."""
-        share = (self.agreement * self.n_rows + 1) / (self.n_rows + 2)
-        return math.sqrt(share * (1 - share) / max(self.n_rows, 1))
-
-    @property
     def interval(self) -> tuple[float, float]:
         """95 % interval of the agreement (Wilson's).
 

@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from illume import Explainer
+from tests.common import FAST, loans
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def loan_frame():
+    return loans(200)
+
+
+@pytest.fixture(scope="session")
+def loan_model(loan_frame):
+    """A Pipeline that eats raw columns: text, booleans, numbers, missing ones too."""
+    X = loan_frame
+    income = X["income"].fillna(30.0)
+    y = np.where(income + 10 * (X["education"] == "high") - 0.3 * X["age"] > 20, "grant", "refuse")
+    text = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    encode = make_column_transformer((text, ["education"]), remainder="passthrough")
+    return make_pipeline(encode, HistGradientBoostingClassifier(max_iter=20, random_state=0)).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def loan_explainer(loan_model, loan_frame):
+    return Explainer(loan_model, n_latents=3, queries=300, training=FAST).fit(loan_frame)
+
+
+@pytest.fixture(scope="session")
+def three_class():
+    """A black box of three classes over numbers alone, and its rows."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
+    y = np.digitize(X["a"] + X["b"] ** 2, [0.3, 1.3])
+    return RandomForestClassifier(30, random_state=0).fit(X, np.array(["low", "mid", "top"])[y]), X
+
+
+@pytest.fixture(scope="session")
+def three_class_explainer(three_class):
+    model, X = three_class
+    return Explainer(model, n_latents=3, queries=300, training=FAST).fit(X)

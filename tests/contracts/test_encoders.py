@@ -1,0 +1,90 @@
+"""What every encoder must do."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from illume import IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
+from tests.common import FAST
+
+QUICK = Training(batch_size=64, max_epochs=2)
+ENCODERS = [
+    IdentityEncoder(),
+    LinearEncoder(3, training=FAST),
+    MetaEncoder(3, training=FAST),
+    MetaEncoder(2, training=QUICK, objective=Objective.preset("so")),
+    MetaEncoder(3, training=FAST, objective=Objective.preset("aligned")),
+    LinearEncoder(2, training=FAST, objective=Objective.preset("aligned")),
+]
+TARGETS = {
+    "labels": lambda X: np.where(X[:, 0] > 0, "yes", "no"),
+    "probability": lambda X: 1 / (1 + np.exp(-X[:, 0])),
+    "three classes": lambda X: np.digitize(X[:, 0], [-0.5, 0.5]),
+}
+
+
+@pytest.fixture(scope="module")
+def X():
+    return np.random.default_rng(0).normal(size=(80, 4))
+
+
+@pytest.fixture(params=ENCODERS, ids=repr, scope="module")
+def encoder(request, X):
+    return clone(request.param).fit(X, TARGETS["probability"](X))
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+@pytest.mark.parametrize("start", ENCODERS, ids=repr)
+def test_latents_are_the_linear_image_of_the_row(start, target, X):
+    latent = clone(start).fit(X, target(X)).encode(X)
+    np.testing.assert_allclose(latent.Z, np.einsum("nkm,nm->nk", latent.W, X), rtol=1e-10, atol=1e-12)
+
+
+def test_every_direction_has_unit_length(encoder, X):
+    np.testing.assert_allclose(np.linalg.norm(encoder.encode(X).W, axis=-1), 1, rtol=1e-6)
+
+
+def test_transform_gives_the_latents_alone(encoder, X):
+    np.testing.assert_array_equal(encoder.transform(X), encoder.encode(X).Z)
+
+
+def test_a_row_alone_is_the_row_in_a_batch_and_in_shuffled_pieces(encoder, X):
+    whole = encoder.transform(X)
+    order = np.random.default_rng(1).permutation(len(X))
+    pieces = np.concatenate([encoder.transform(X[part]) for part in np.array_split(order, 7)])
+    alone = np.concatenate([encoder.transform(X[[i]]) for i in range(len(X))])
+    scale = np.abs(whole).max(1, keepdims=True)
+    assert (np.abs(alone - whole) <= 1e-5 * scale).all()
+    assert (np.abs(pieces - whole[order]) <= 1e-5 * scale[order]).all()
+
+
+def test_pickling_changes_nothing(encoder, X):
+    again = pickle.loads(pickle.dumps(encoder))
+    np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
+
+
+def test_no_rows_give_no_latents(encoder, X):
+    if isinstance(encoder, IdentityEncoder):
+        pytest.skip("scikit-learn's own check of empty arrays applies to it")
+    assert encoder.transform(X[:0]).shape == (0, encoder.n_latents)
+
+
+@pytest.mark.parametrize("start", ENCODERS, ids=repr)
+def test_before_fit_there_is_a_clear_error(start, X):
+    with pytest.raises(NotFittedError):
+        clone(start).transform(X)
+
+
+EXPECTED_FAILURES: dict[str, str] = {}
+
+
+@parametrize_with_checks(
+    [IdentityEncoder(), LinearEncoder(2, training=QUICK), MetaEncoder(2, training=QUICK)],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
+)
+def test_scikit_learn_accepts_the_encoders_as_transformers(estimator, check):
+    check(estimator)

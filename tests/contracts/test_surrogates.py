@@ -1,0 +1,137 @@
+"""What every surrogate must do."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from illume.surrogates.base import LinearSurrogate, TreeSurrogate, probabilities_of, scores
+from illume.surrogates.logistic import HeadSurrogate, LinearAdapter, LogisticSurrogate
+from illume.surrogates.selection import best_surrogate, candidates
+from illume.surrogates.tree import DecisionTreeSurrogate
+
+LINEAR = [
+    LogisticSurrogate(),
+    LinearAdapter(LinearDiscriminantAnalysis()),
+    LinearAdapter(RidgeClassifier()),
+    LinearAdapter(LogisticRegression()),
+]
+TREES = [DecisionTreeSurrogate(), DecisionTreeSurrogate(DecisionTreeClassifier(max_depth=2))]
+
+
+def answered(n_classes, seed=0):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(200, 3))
+    logits = Z @ rng.normal(size=(3, n_classes)) * 3
+    return Z, probabilities_of(logits)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize("start", LINEAR + TREES, ids=repr)
+def test_it_learns_probabilities_that_agree_with_the_black_box(start, n_classes):
+    Z, P = answered(n_classes)
+    Q = clone(start).fit(Z, P).probabilities(Z)
+    assert Q.shape == P.shape
+    np.testing.assert_allclose(Q.sum(1), 1)
+    assert np.mean(Q.argmax(1) == P.argmax(1)) > 0.75
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("start", LINEAR, ids=repr)
+def test_a_linear_one_is_its_coefficients(start, n_classes):
+    Z, P = answered(n_classes)
+    surrogate = clone(start).fit(Z, P)
+    assert isinstance(surrogate, LinearSurrogate)
+    assert surrogate.coef_.shape == (1 if n_classes == 2 else n_classes, 3)
+    np.testing.assert_allclose(surrogate.probabilities(Z), probabilities_of(scores(surrogate, Z)))
+    if n_classes > 2:
+        np.testing.assert_allclose(surrogate.coef_.sum(0), 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("start", TREES, ids=repr)
+def test_a_tree_one_gives_its_splits_and_leaves(start):
+    Z, P = answered(3)
+    surrogate = clone(start).fit(Z, P)
+    assert isinstance(surrogate, TreeSurrogate)
+    node = np.zeros(len(Z), dtype=int)
+    for _ in range(50):
+        feature, inner = surrogate.feature_[node], surrogate.children_left_[node] >= 0
+        left = Z[np.arange(len(Z)), np.maximum(feature, 0)].astype(np.float32) <= surrogate.threshold_[node]
+        child = np.where(left, surrogate.children_left_[node], surrogate.children_right_[node])
+        node = np.where(inner, child, node)
+    np.testing.assert_array_equal(surrogate.apply(Z), node)
+
+
+@pytest.mark.parametrize("start", LINEAR + TREES, ids=repr)
+@pytest.mark.parametrize("kept", [2, 3])
+def test_classes_that_are_never_decided_get_almost_no_probability(start, kept):
+    Z, P = answered(kept)
+    P = np.insert(P, 1, 0.0, axis=1)
+    Q = clone(start).fit(Z, P).probabilities(Z)
+    assert Q.shape == P.shape
+    assert Q[:, 1].max() < 1e-3
+    assert np.mean(Q.argmax(1) == P.argmax(1)) > 0.75
+
+
+@pytest.mark.parametrize("start", LINEAR + TREES, ids=repr)
+def test_no_rows_give_no_probabilities(start):
+    Z, P = answered(3)
+    assert clone(start).fit(Z, P).probabilities(Z[:0]).shape == (0, 3)
+
+
+def test_logistic_learns_from_probabilities_and_not_only_from_decisions():
+    Z = np.linspace(-1, 1, 400)[:, None]
+    P = probabilities_of(0.5 * Z)
+    surrogate = LogisticSurrogate(C=1e4).fit(Z, P)
+    assert surrogate.coef_[0, 0] == pytest.approx(0.5, abs=0.01)
+    assert surrogate.intercept_[0] == pytest.approx(0, abs=0.01)
+
+
+def test_a_head_is_not_fitted_again_and_shares_nothing_between_classes():
+    coef, intercept = np.array([[1.0], [3.0]]) + 5, np.array([1.0, 1.0])
+    head = HeadSurrogate(np.vstack([coef, [[2.0]]]), np.append(intercept, 4.0))
+    before = head.coef_.copy()
+    Z, P = answered(3)
+    np.testing.assert_array_equal(head.fit(Z[:, :1], P).coef_, before)
+    np.testing.assert_allclose(before.sum(0), 0, atol=1e-12)
+
+
+def test_the_best_on_validation_rows_is_kept():
+    Z, P = answered(2)
+    wrong = HeadSurrogate(np.zeros((1, 3)), np.array([9.0]))
+    chosen = best_surrogate([wrong, LogisticSurrogate()], (Z, P), (Z, P))
+    assert isinstance(chosen, LogisticSurrogate)
+
+
+def test_many_rows_are_thinned_out_evenly(monkeypatch):
+    monkeypatch.setattr("illume.surrogates.selection.MAX_ROWS", 50)
+    seen = []
+
+    class Counting(LogisticSurrogate):
+        def fit(self, Z, P):
+            seen.append(len(Z))
+            return super().fit(Z, P)
+
+    best_surrogate([Counting()], answered(2), answered(2))
+    assert seen == [50]
+
+
+@pytest.mark.parametrize(
+    ("surrogate", "kind"),
+    [
+        ("tree", DecisionTreeSurrogate),
+        (DecisionTreeClassifier(), DecisionTreeSurrogate),
+        (LogisticRegression(), LinearAdapter),
+        (LogisticSurrogate(), LogisticSurrogate),
+    ],
+)
+def test_scikit_learn_models_and_ones_own_take_part(surrogate, kind):
+    assert all(isinstance(choice, kind) for choice in candidates(surrogate))
+
+
+@pytest.mark.parametrize("surrogate", ["forest", 3])
+def test_what_is_no_surrogate_is_refused(surrogate):
+    with pytest.raises(ValueError, match="choose 'logistic' or 'tree'"):
+        candidates(surrogate)

@@ -1,0 +1,120 @@
+import math
+
+import pytest
+import torch
+
+from illume.encoders import losses
+
+
+def random_distances(n, seed=0):
+    A = torch.rand(n, n, generator=torch.Generator().manual_seed(seed)) * 2
+    return (A + A.T) / 2
+
+
+def slow_neighbours(D, temperature=1.0):
+    n = len(D)
+    weights = [
+        [0.0 if i == j else math.exp(-(D[i][j] ** 2) / temperature) for j in range(n)] for i in range(n)
+    ]
+    return [[w / sum(row) for w in row] for row in weights]
+
+
+def test_neighbours_equal_the_definition_and_leave_the_row_itself_out():
+    D = random_distances(5)
+    S = losses.log_neighbours(D, 0.7).exp()
+    slow = torch.tensor(slow_neighbours(D.tolist(), 0.7))
+    mask = ~torch.eye(5, dtype=torch.bool)
+    torch.testing.assert_close(S[mask], slow[mask])
+    assert slow.diagonal().sum() == 0
+
+
+def test_divergence_equals_the_definition_pair_by_pair():
+    D_A, D_B = random_distances(6, 1), random_distances(6, 2)
+    A, B = slow_neighbours(D_A.tolist()), slow_neighbours(D_B.tolist())
+    slow = sum(A[i][j] * math.log(A[i][j] / B[i][j]) for i in range(6) for j in range(6) if i != j) / 6
+    found = losses.divergence(losses.log_neighbours(D_A), losses.log_neighbours(D_B))
+    assert float(found) == pytest.approx(slow, rel=1e-5)
+
+
+def test_divergence_by_hand():
+    # Row 0 is torn between two neighbours: (1/2, 1/2) in A, (1/4, 3/4) in B; rows 1 and 2 agree.
+    third = torch.tensor([[0.0, 0.5, 0.5], [0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]).log().clamp(min=-50)
+    third.fill_diagonal_(0)
+    other = third.clone()
+    other[0, 1:] = torch.tensor([0.25, 0.75]).log()
+    by_hand = (0.5 * math.log(2) + 0.5 * math.log(2 / 3)) / 3
+    assert float(losses.divergence(third, other)) == pytest.approx(by_hand, rel=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_tiny_batches_give_finite_losses_and_gradients(n):
+    D = torch.zeros(n, n, requires_grad=True)
+    loss = losses.divergence(losses.log_neighbours(D), losses.log_neighbours(D * 2))
+    loss.backward()
+    assert loss == 0
+    assert D.grad.isfinite().all()
+
+
+def test_far_rows_neither_overflow_nor_give_log_of_zero():
+    D = torch.full((4, 4), 100.0)
+    D[0, 1] = 0.0
+    found = losses.divergence(losses.log_neighbours(D), losses.log_neighbours(D.T))
+    assert found.isfinite()
+
+
+def test_orthogonality_by_hand_and_pair_by_pair():
+    # |W||W|' = [[1, .6], [.6, 1]], so two of four entries are .6 off.
+    W = torch.tensor([[[1.0, 0.0], [-0.6, 0.8]]])
+    assert float(losses.orthogonality(W)) == pytest.approx(2 * 0.36 / 4)
+    W = torch.randn(3, 4, 5, generator=torch.Generator().manual_seed(0))
+    slow = 0.0
+    for i in range(3):
+        for r in range(4):
+            for s in range(4):
+                gram = sum(abs(float(W[i, r, j])) * abs(float(W[i, s, j])) for j in range(5))
+                slow += (gram - (r == s)) ** 2
+    assert float(losses.orthogonality(W)) == pytest.approx(slow / 48, rel=1e-5)
+
+
+def test_collinearity_by_hand_and_against_torch_corrcoef():
+    # Correlation 1 and -1 count alike: two of four entries are 1 off.
+    Z = torch.tensor([[1.0, -2.0], [2.0, -4.0], [3.0, -6.0]])
+    assert float(losses.collinearity(Z)) == pytest.approx(0.5, rel=1e-5)
+    Z = torch.randn(30, 3, generator=torch.Generator().manual_seed(0))
+    expected = (torch.corrcoef(Z.T).abs() - torch.eye(3)).square().mean()
+    torch.testing.assert_close(losses.collinearity(Z), expected)
+
+
+def test_collinearity_of_a_constant_latent_is_finite():
+    Z = torch.tensor([[1.0, 5.0], [2.0, 5.0]], requires_grad=True)
+    losses.collinearity(Z).backward()
+    assert Z.grad.isfinite().all()
+
+
+def test_mimicry_equals_the_cross_entropy_for_two_and_for_three_classes():
+    P = torch.tensor([[0.2, 0.8], [0.9, 0.1]])
+    logits = torch.tensor([[1.0], [-2.0]])
+    q = [1 / (1 + math.exp(-float(t))) for t in logits]
+    slow = -sum(p[1] * math.log(a) + p[0] * math.log(1 - a) for p, a in zip(P.tolist(), q, strict=True)) / 2
+    assert float(losses.mimicry(logits, P)) == pytest.approx(slow, rel=1e-5)
+    P = torch.tensor([[0.2, 0.5, 0.3]])
+    logits = torch.tensor([[1.0, 0.0, -1.0]])
+    log_sum = math.log(math.e + 1 + 1 / math.e)
+    by_hand = -(0.2 * (1 - log_sum) + 0.5 * (0 - log_sum) + 0.3 * (-1 - log_sum))
+    assert float(losses.mimicry(logits, P)) == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_neighbour_spread_takes_the_nearest_of_the_same_decision_only():
+    distance, between = random_distances(8, 3), random_distances(8, 4)
+    decisions = torch.tensor([0, 0, 0, 0, 0, 1, 1, 2])
+    total, count = 0.0, 0
+    for i in range(8):
+        same = [j for j in range(8) if j != i and decisions[j] == decisions[i]]
+        for j in sorted(same, key=lambda j, i=i: float(distance[i, j]))[:3]:
+            total, count = total + float(between[i, j]), count + 1
+    found = losses.neighbour_spread(between, distance, decisions)
+    assert float(found) == pytest.approx(total / count, rel=1e-5)
+
+
+def test_neighbour_spread_without_any_neighbour_is_zero():
+    assert losses.neighbour_spread(torch.ones(2, 2), torch.ones(2, 2), torch.tensor([0, 1])) == 0

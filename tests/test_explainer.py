@@ -1,0 +1,291 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from illume import Explainer, IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
+from illume.data.frames import as_frame
+from illume.encoders.training import Trainer
+from illume.surrogates.base import scores
+from tests.common import FAST, linear_black_box, loans
+
+SETTINGS = {
+    "aligned": {},
+    "joint": {"objective": "joint"},
+    "paper, attributions": {"objective": "co", "queries": 0},
+    "paper, sparse": {"objective": Objective.preset("so")},
+    "linear": {"encoder": "linear"},
+    "identity": {"encoder": "identity"},
+    "own surrogate": {"objective": "co", "surrogate": LinearDiscriminantAnalysis()},
+    "own encoder": {"encoder": LinearEncoder(2, training=FAST)},
+}
+
+
+def explainer_of(model, **settings):
+    defaults = {"n_latents": 3, "queries": 300, "training": FAST}
+    return Explainer(model, **(defaults | settings))
+
+
+@pytest.fixture(scope="module", params=["binary", "several"])
+def problem(request, loan_model, loan_frame, three_class):
+    if request.param == "binary":
+        return loan_model, loan_frame, loans(40, seed=3)
+    return three_class[0], three_class[1], three_class[1].sample(40, random_state=0)
+
+
+@pytest.fixture(scope="module", params=SETTINGS.values(), ids=SETTINGS)
+def fitted(request, problem):
+    model, frame, rows = problem
+    return explainer_of(model, **request.param).fit(frame), rows
+
+
+def relative(found, expected, scale):
+    return np.abs(found - expected).max() / np.abs(scale).max()
+
+
+def test_base_and_values_add_up_to_the_surrogates_log_odds(fitted):
+    explainer, rows = fitted
+    attributions = explainer(rows)
+    X = explainer.encoding_.transform(as_frame(rows)).X
+    logits = scores(explainer.pair_.surrogate, explainer.pair_.encoder.transform(X))
+    found = attributions.base_values + attributions.values.sum(1)
+    np.testing.assert_allclose(found, logits[:, 0] if found.ndim == 1 else logits, rtol=1e-5, atol=1e-12)
+
+
+def test_a_row_alone_is_the_row_in_a_batch_and_in_shuffled_pieces(fitted):
+    explainer, rows = fitted
+    whole = explainer(rows)
+    order = np.random.default_rng(0).permutation(len(rows))
+    for part in np.array_split(order, 5):
+        piece = explainer(rows.iloc[part])
+        assert relative(piece.values, whole.values[part], whole.values[part]) < 1e-5
+        assert relative(piece.slopes, whole.slopes[part], whole.slopes[part]) < 1e-5
+    alone = explainer(rows.iloc[[7]])
+    assert relative(alone.values, whole.values[[7]], whole.values[[7]]) < 1e-5
+    np.testing.assert_array_equal(alone.trust.agreement, whole.trust.agreement[[7]])
+
+
+def test_two_fits_with_one_seed_are_identical(problem):
+    model, frame, rows = problem
+    a, b = (explainer_of(model, random_state=3).fit(frame)(rows) for _ in range(2))
+    np.testing.assert_array_equal(a.values, b.values)
+    np.testing.assert_array_equal(a.surrogate_probabilities, b.surrogate_probabilities)
+
+
+def test_pickling_changes_nothing(fitted):
+    explainer, rows = fitted
+    again = pickle.loads(pickle.dumps(explainer))
+    np.testing.assert_array_equal(again(rows).values, explainer(rows).values)
+    assert repr(again.quality_) == repr(explainer.quality_)
+
+
+def test_streaming_gives_the_same_in_pieces(loan_explainer):
+    rows = loans(50, seed=4)
+    pieces = list(loan_explainer.stream(rows, chunk_rows=20))
+    assert [len(piece) for piece in pieces] == [20, 20, 10]
+    whole = loan_explainer(rows).values
+    assert relative(np.concatenate([piece.values for piece in pieces]), whole, whole) < 1e-5
+
+
+def test_many_rows_go_through_in_chunks(loan_explainer, monkeypatch):
+    rows = loans(50, seed=4)
+    whole = loan_explainer(rows).values
+    monkeypatch.setattr("illume._chunks.row_chunks.__defaults__", (7,))
+    assert relative(loan_explainer(rows).values, whole, whole) < 1e-5
+
+
+def test_column_order_extra_columns_and_frame_library_do_not_matter(loan_model, loan_explainer):
+    rows = loans(20, seed=8)
+    expected = loan_explainer(rows).values
+    shuffled = rows.assign(extra="x")[["extra", "education", "owner", "income", "age"]]
+    np.testing.assert_array_equal(loan_explainer(shuffled).values, expected)
+    loan_explainer = pickle.loads(pickle.dumps(loan_explainer))
+    loan_explainer.black_box_._ask = lambda frame: loan_model.predict_proba(frame.to_pandas())
+    for other in (pl.from_pandas(rows), pa.Table.from_pandas(rows, preserve_index=False)):
+        np.testing.assert_array_equal(loan_explainer(other).values, expected)
+
+
+def test_quality_is_measured_on_report_rows_alone(problem):
+    model, frame, _ = problem
+    explainer = explainer_of(model).fit(frame)
+    report = explainer(frame.iloc[explainer.split_.report])
+    quality = explainer.quality_
+    assert quality.agreement == pytest.approx(report.agreed.mean())
+    assert quality.report.n_rows == len(report)
+    for c, part in enumerate(quality.classes):
+        mine = report.decisions == c
+        assert part.n_rows == mine.sum()
+        if mine.any():
+            assert part.agreement == pytest.approx(report.agreed[mine].mean())
+    assert "report rows, which chose nothing" in repr(quality)
+    assert quality.to_dict()["report"]["agreement"] == quality.agreement
+
+
+def test_report_rows_change_nothing_but_the_report(problem):
+    """Answers of the black box on report rows may not reach the explanations."""
+    model, frame, rows = problem
+    first = explainer_of(model).fit(frame)
+    report = first.split_.report
+    names = model.classes_
+
+    class Otherwise:
+        """The same model, but unsure on the report rows (same decisions, so the same split)."""
+
+        classes_ = names
+
+        def predict_proba(self, asked):
+            P = model.predict_proba(asked)
+            if len(asked) == len(frame):
+                P[report] = 0.9 * P[report] + 0.1 * np.eye(P.shape[1])[P[report].argmax(1)]
+            return P
+
+    second = explainer_of(Otherwise()).fit(frame)
+    np.testing.assert_array_equal(first(rows).values, second(rows).values)
+    assert first.quality_.r2 != second.quality_.r2
+
+
+def test_queries_are_capped_counted_and_can_be_switched_off(loan_model, loan_frame):
+    asked = []
+
+    def model(frame):
+        asked.append(len(frame))
+        return loan_model.predict_proba(frame)
+
+    quality = explainer_of(model, queries=50).fit(loan_frame).quality_
+    assert quality.n_queries == 50
+    assert quality.n_asked == sum(asked) == 250
+    asked.clear()
+    assert explainer_of(model, queries=0).fit(loan_frame).quality_.n_queries == 0
+    assert sum(asked) == 200
+    assert explainer_of(model, queries=10**6).fit(loan_frame).quality_.n_queries == 16 * 140
+
+
+def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
+    model, X = three_class
+    explainer = explainer_of(model, n_latents="auto").fit(X)
+    assert [trial.n_latents for trial in explainer.trials_] == [4, 8, 16]
+    best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
+    if not explainer.quality_.fell_back:
+        assert explainer.quality_.n_latents == best.n_latents
+    assert all(trial.fidelity.n_rows == len(explainer.split_.validation) for trial in explainer.trials_)
+
+
+def test_where_the_local_surrogate_is_not_better_the_global_one_is_used_and_said():
+    X = np.random.default_rng(0).normal(size=(300, 5))
+    untrained = Training(batch_size=256, learning_rate=1e-9, max_epochs=1)
+    explainer = explainer_of(linear_black_box([3, -2, 1, 0, 0]), training=untrained).fit(X)
+    assert explainer.quality_.fell_back
+    assert isinstance(explainer.pair_.encoder, IdentityEncoder)
+    assert "fell back to the global surrogate" in repr(explainer.quality_)
+    slopes = explainer(X[:5]).slopes
+    assert (slopes == slopes[0]).all()
+
+
+def test_a_local_black_box_is_explained_better_than_globally():
+    X = np.random.default_rng(0).uniform(-1, 1, size=(600, 2))
+
+    def model(rows):
+        return 1 / (1 + np.exp(-8 * rows[:, 0] * rows[:, 1]))
+
+    training = Training(batch_size=256, learning_rate=1e-2, max_epochs=15, patience=15, decay=True)
+    explainer = explainer_of(model, n_latents=8, queries=3000, training=training).fit(X)
+    assert not explainer.quality_.fell_back
+    assert explainer.quality_.agreement > 0.9
+    assert explainer.quality_.baseline.agreement < 0.7
+
+
+def test_a_linear_black_box_is_recovered():
+    X = np.random.default_rng(0).normal(loc=[0.5, -3, 0], scale=[1, 10, 2], size=(500, 3))
+    explainer = explainer_of(linear_black_box([2, -0.3, 0]), encoder="identity").fit(X)
+    attributions = explainer(X)
+    np.testing.assert_allclose(attributions.slopes_per_unit[0], [2, -0.3, 0], atol=0.05)
+    assert explainer.quality_.agreement > 0.98
+
+
+def test_a_surrogate_of_ones_own_is_used(loan_model, loan_frame):
+    class Half:
+        """The least a surrogate must be able to do."""
+
+        def fit(self, Z, P):
+            self.coef_, self.intercept_ = np.full((1, Z.shape[1]), 0.5), np.zeros(1)
+            return self
+
+        def probabilities(self, Z):
+            q = 1 / (1 + np.exp(-Z.sum(1) / 2))
+            return np.column_stack([1 - q, q])
+
+    explainer = explainer_of(loan_model, encoder="identity", surrogate=Half()).fit(loan_frame)
+    assert (explainer(loan_frame).slopes == 0.5).all()
+
+
+def test_scikit_learn_models_are_surrogates(loan_model, loan_frame):
+    explainer = explainer_of(loan_model, objective="co", surrogate=LogisticRegression(C=0.1)).fit(loan_frame)
+    assert explainer.quality_.agreement > 0.5
+
+
+def test_cloning_keeps_the_fitted_model_and_copies_the_rest(loan_explainer, loan_model):
+    again = clone(loan_explainer)
+    assert again.model is loan_model
+    assert again.get_params()["n_latents"] == 3
+    assert again.training == FAST
+    with pytest.raises(NotFittedError):
+        again(loans(2))
+    assert again.set_params(queries=7).queries == 7
+
+
+def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, monkeypatch):
+    model, X = three_class
+    original, calls = Trainer._train, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "_train", interrupted)
+    training = Training(batch_size=64, max_epochs=40)
+    with pytest.warns(UserWarning, match="training ended early: interrupted"):
+        explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
+    assert len(explainer.trials_) == 1
+    assert explainer(X).values.shape == (150, 4, 3)
+
+
+def test_a_schema_by_hand_may_leave_columns_to_the_model_alone(loan_model, loan_frame):
+    from illume import Schema
+
+    schema = Schema.infer(loan_frame[["age", "income"]])
+    explainer = explainer_of(loan_model, schema=schema).fit(loan_frame)
+    assert explainer(loan_frame).feature_names == ("age", "income")
+
+
+def test_codes_are_categories_by_declaration():
+    X = pd.DataFrame({"code": np.arange(90) % 3, "x": np.linspace(-1, 1, 90)})
+
+    def model(frame):
+        return np.where(frame["code"] == 1, 0.9, 0.1) + 0.0
+
+    explainer = explainer_of(model, categorical=["code"]).fit(X)
+    assert explainer(X).input_names[:3] == ("code = 0", "code = 1", "code = 2")
+
+
+def test_encoders_are_built_by_name(loan_model, loan_frame):
+    explainer = explainer_of(loan_model, random_state=np.random.RandomState(0)).fit(loan_frame)
+    assert explainer.quality_.encoder in ("meta", "identity")
+    assert isinstance(explainer.encoder, str)
+    assert MetaEncoder(2).n_latents == 2
+
+
+def test_progress_is_silent_when_nobody_watches(loan_model, loan_frame, capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        explainer_of(loan_model, verbose=False).fit(loan_frame)
+    assert capsys.readouterr().err == ""
