@@ -17,11 +17,11 @@ from tqdm.auto import tqdm
 from illume._chunks import row_chunks
 from illume._typing import FloatArray
 from illume.encoders.base import Latent, as_probabilities
-from illume.encoders.history import History
 from illume.encoders.networks import head
 from illume.encoders.objective import Objective
 from illume.encoders.sparsity import keep_largest, normalised
 from illume.encoders.training import Model, Rows, Trainer, Training
+from illume.results.history import History
 
 VALIDATION_SHARE = 0.15
 

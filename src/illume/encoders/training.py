@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from illume.encoders.history import Epoch, History
 from illume.encoders.objective import Batch, Objective, loss_terms, total
 from illume.encoders.sparsity import SparsitySchedule
+from illume.results.history import Epoch, History
 
 
 @dataclass(frozen=True)

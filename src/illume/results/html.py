@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from illume.results import text
+from illume.results import colours, text
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
 
-FOR, AGAINST = "#0072b2", "#d55e00"  # told apart by colour-blind readers too
 SHOWN = 10
 
 
@@ -63,7 +62,7 @@ def batch(attributions: Attributions) -> str:
 
 
 def _line(name: str, data: str, number: float, share: float) -> str:
-    width, colour = round(120 * abs(share)), FOR if number >= 0 else AGAINST
+    width, colour = round(120 * abs(share)), colours.of(number)
     mark = f'<div style="width:{width}px;height:0.8em;background:{colour}"></div>'
     return (
         f'<tr><td style="text-align:left">{escape(name)}</td><td>{escape(data)}</td>'

@@ -1,0 +1,64 @@
+"""A demonstration: explain a gradient-boosting model of breast cancer, in text and in pictures."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import cast
+
+from matplotlib.figure import Figure
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import train_test_split
+
+from illume import Explainer, plots
+from illume.results.attributions import Attributions
+
+
+def main(folder: str = "demo") -> None:
+    """Fit, explain, print, and write pictures to `folder`."""
+    start = time.perf_counter()
+    data = load_breast_cancer(as_frame=True)
+    labels = data.target_names[data.target]
+    X_train, X_test, y_train, y_test = train_test_split(
+        data.data, labels, stratify=labels, test_size=0.25, random_state=0
+    )
+    model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
+    print(
+        f"Black box: gradient boosting, accuracy {model.score(X_test, y_test):.3f} on {len(X_test)} test rows"
+    )
+
+    explainer = Explainer(model, verbose=True).fit(X_train)
+    attributions = explainer(X_test)
+
+    print(f"\n{explainer.quality_}\n\n{attributions}\n")
+    disagreed = [i for i in range(len(attributions)) if not attributions[i].agreed]
+    for i in [0, 1, *(disagreed or [2])[:1]]:
+        print(f"Test row {i}: {attributions[i]}\n")
+    written = write_pictures(explainer, attributions, Path(folder))
+    names = ", ".join(path.name for path in written)
+    print(f"Pictures in {folder}/: {names}")
+    print(f"All done in {time.perf_counter() - start:.0f} s")
+
+
+def write_pictures(explainer: Explainer, attributions: Attributions, folder: Path) -> list[Path]:
+    """Draw the batch and three rows, and the training; return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {
+        "importance": plots.bar(attributions),
+        "beeswarm": plots.beeswarm(attributions),
+        "row-0": plots.waterfall(attributions[0]),
+        "row-1": plots.waterfall(attributions[1]),
+        "row-2": plots.waterfall(attributions[2]),
+    }
+    if explainer.history_ is not None:
+        drawn["training"] = plots.history(explainer.history_)
+    paths = [folder / f"{name}.png" for name in drawn]
+    for path, ax in zip(paths, drawn.values(), strict=True):
+        cast(Figure, ax.figure).savefig(path, dpi=150)
+    return paths
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

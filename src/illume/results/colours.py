@@ -1,0 +1,10 @@
+"""Two colours that colour-blind readers tell apart as well."""
+
+FOR = "#0072b2"
+AGAINST = "#d55e00"
+NEUTRAL = "#767676"
+
+
+def of(number: float) -> str:
+    """Return the colour of a contribution."""
+    return FOR if number >= 0 else AGAINST
