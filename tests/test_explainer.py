@@ -170,12 +170,28 @@ def test_queries_are_capped_counted_and_can_be_switched_off(loan_model, loan_fra
 
 def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
     model, X = three_class
-    explainer = explainer_of(model, n_latents="auto").fit(X)
-    assert [trial.n_latents for trial in explainer.trials_] == [4, 8, 16]
+    explainer = explainer_of(model, n_latents="auto", objective="joint").fit(X)
+    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8, 16]
     best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
     if not explainer.quality_.fell_back:
-        assert explainer.quality_.n_latents == best.n_latents
+        assert explainer.quality_.n_latents == best.setting.n_latents
     assert all(trial.fidelity.n_rows == len(explainer.split_.validation) for trial in explainer.trials_)
+
+
+@pytest.mark.parametrize(
+    ("found", "chosen"),
+    [
+        ({1.0: 0.90, 0.0: 0.92}, 1.0),  # within the tolerance of .03
+        ({1.0: 0.70, 0.3: 0.89, 0.0: 0.90}, 0.3),
+        ({1.0: 0.70, 0.3: 0.75, 0.0: 0.90}, 0.0),
+    ],
+)
+def test_alignment_is_as_strong_as_fidelity_allows(found, chosen, three_class, monkeypatch):
+    from illume.fitting import _Search
+
+    monkeypatch.setattr(_Search, "_score", lambda self, setting: found[setting.alignment])
+    model, X = three_class
+    assert explainer_of(model).fit(X).quality_.alignment == chosen
 
 
 def test_where_the_local_surrogate_is_not_better_the_global_one_is_used_and_said():
@@ -196,7 +212,7 @@ def test_a_local_black_box_is_explained_better_than_globally():
         return 1 / (1 + np.exp(-8 * rows[:, 0] * rows[:, 1]))
 
     training = Training(batch_size=256, learning_rate=1e-2, max_epochs=15, patience=15, decay=True)
-    explainer = explainer_of(model, n_latents=8, queries=3000, training=training).fit(X)
+    explainer = explainer_of(model, n_latents=8, queries=3000, training=training, objective="joint").fit(X)
     assert not explainer.quality_.fell_back
     assert explainer.quality_.agreement > 0.9
     assert explainer.quality_.baseline.agreement < 0.7

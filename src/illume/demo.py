@@ -54,9 +54,13 @@ def write_pictures(explainer: Explainer, attributions: Attributions, folder: Pat
     }
     if explainer.history_ is not None:
         drawn["training"] = plots.history(explainer.history_)
+    overview = Figure(figsize=(13.5, 4.6), layout="constrained")
+    one, all_rows = overview.subplots(ncols=2)
+    plots.waterfall(attributions[0], ax=one)
+    drawn["overview"] = plots.beeswarm(attributions, ax=all_rows)
     paths = [folder / f"{name}.png" for name in drawn]
     for path, ax in zip(paths, drawn.values(), strict=True):
-        cast(Figure, ax.figure).savefig(path, dpi=150)
+        cast(Figure, ax.figure).savefig(path, dpi=120)
     return paths
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from illume.metrics.fidelity import Fidelity, fidelity
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates
 
-LATENT_CHOICES = (4, 8, 16)
+TOLERANCE = 0.03  # of the fidelity score: what the alignment of explanations may cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +77,27 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """How well a short training with some number of latents did on validation rows."""
+class Setting:
+    """What is chosen by trials: how many latents, and how much the alignment of explanations counts."""
 
     n_latents: int
+    alignment: float = 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How well a short training with some setting did on validation rows."""
+
+    setting: Setting
     fidelity: Fidelity
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What to choose from; alignments from strong to weak."""
+
+    n_latents: tuple[int, ...]
+    alignments: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +106,7 @@ class Choice:
 
     pair: Pair
     baseline: Pair
+    setting: Setting
     trials: tuple[Trial, ...]
     fell_back: bool
     reason: str
@@ -114,21 +132,19 @@ def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
 
 
 def choose_pair(
-    make: Callable[[int, bool], Encoder],
-    n_latents: int | str,
+    make: Callable[[Setting, bool], Encoder],
+    choices: Choices,
     surrogate: Any,
     material: Material,
 ) -> Choice:
-    """Choose the number of latents by short trials, train, and never end below the global surrogate.
+    """Choose a setting by short trials, train, and never end below the global surrogate.
 
-    `make(k, trial)` returns an unfitted encoder. Every choice is made on validation rows.
+    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows.
     """
     baseline = fit_pair(IdentityEncoder(), surrogate, material)
-    choices = LATENT_CHOICES if n_latents == "auto" else (int(n_latents),)
-    trials, pair = _try_latents(make, choices, surrogate, material)
-    if pair is None:
-        best = max(trials, key=lambda t: t.fidelity.score).n_latents if trials else choices[0]
-        pair = fit_pair(make(best, False), surrogate, material)
+    search = _Search(make, surrogate, material)
+    setting = search.best_setting(choices)
+    pair = search.interrupted or fit_pair(make(setting, False), surrogate, material)
     _warn_of_ending(pair)
     mine, other = (on_validation(p, material) for p in (pair, baseline))
     fell_back = not mine.score > other.score
@@ -136,7 +152,8 @@ def choose_pair(
         f"on {len(material.validation)} validation rows the local surrogate agrees on {mine.agreement:.3f} "
         f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
     )
-    return Choice(baseline if fell_back else pair, baseline, trials, fell_back, compared)
+    chosen = baseline if fell_back else pair
+    return Choice(chosen, baseline, setting, tuple(search.trials), fell_back, compared)
 
 
 def on_validation(pair: Pair, material: Material) -> Fidelity:
@@ -144,22 +161,39 @@ def on_validation(pair: Pair, material: Material) -> Fidelity:
     return fidelity(material.validation.P, pair.probabilities(material.validation.X))
 
 
-def _try_latents(
-    make: Callable[[int, bool], Encoder],
-    choices: Sequence[int],
-    surrogate: Any,
-    material: Material,
-) -> tuple[tuple[Trial, ...], Pair | None]:
-    """Train every choice shortly; an interrupted trial is itself the pair to keep."""
-    if len(choices) == 1:
-        return (), None
-    trials = []
-    for k in choices:
-        pair = fit_pair(make(k, True), surrogate, material)
-        trials.append(Trial(k, on_validation(pair, material)))
+class _Search:
+    """Short trainings, kept in order; an interrupted one ends the search and is itself what is kept."""
+
+    def __init__(self, make: Callable[[Setting, bool], Encoder], surrogate: Any, material: Material) -> None:
+        self.make, self.surrogate, self.material = make, surrogate, material
+        self.trials: list[Trial] = []
+        self.interrupted: Pair | None = None
+
+    def best_setting(self, choices: Choices) -> Setting:
+        """Return the best number of latents; then the strongest alignment that costs no fidelity."""
+        settings = [Setting(k, choices.alignments[0]) for k in choices.n_latents]
+        if len(settings) == len(choices.alignments) == 1:
+            return settings[0]
+        best = max((self._score(setting), -i) for i, setting in enumerate(settings))
+        setting = settings[-best[1]]
+        weakest = replace(setting, alignment=choices.alignments[-1])
+        if weakest == setting or self._score(weakest) <= best[0] + TOLERANCE:
+            return setting
+        softer = [replace(setting, alignment=alignment) for alignment in choices.alignments[1:-1]]
+        goal = self._score(weakest) - TOLERANCE
+        return next((milder for milder in softer if self._score(milder) >= goal), weakest)
+
+    def _score(self, setting: Setting) -> float:
+        for trial in self.trials:
+            if trial.setting == setting:
+                return trial.fidelity.score
+        if self.interrupted is not None:
+            return -math.inf
+        pair = fit_pair(self.make(setting, True), self.surrogate, self.material)
+        self.trials.append(Trial(setting, on_validation(pair, self.material)))
         if pair.history is not None and pair.history.interrupted:
-            return tuple(trials), pair
-    return tuple(trials), None
+            self.interrupted = pair
+        return self.trials[-1].fidelity.score
 
 
 def _warn_of_ending(pair: Pair) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,24 @@ from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import PAPER, QUICK, Training
+from illume.fitting import Choices, Setting
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
 TRIAL_SHARE = 0.1  # of the epochs or steps of a whole training
 
-EncoderMaker = Callable[[int, bool], Encoder]
+LATENTS = (4, 8, 16)
+ALIGNMENTS = (1.0, 0.3, 0.0)
+
+EncoderMaker = Callable[[Setting, bool], Encoder]
+
+
+def resolved_choices(n_latents: Any, objective: Any) -> Choices:
+    """Return what is left to choose: a number, or an objective of one's own, is not chosen over."""
+    if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
+        raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
+    latents = LATENTS if n_latents == "auto" else (int(n_latents),)
+    aligned = isinstance(objective, str) and Objective.preset(objective).needs_head
+    return Choices(latents, ALIGNMENTS if aligned else (1.0,))
 
 
 def resolved_objective(objective: str | Objective) -> Objective:
@@ -38,9 +52,9 @@ def encoder_maker(
 ) -> Callable[[Encoding], EncoderMaker]:
     """Return what makes unfitted encoders, once the encoding is known."""
     if encoder == "identity":
-        return lambda encoding: lambda k, trial: IdentityEncoder()
+        return lambda encoding: lambda setting, trial: IdentityEncoder()
     if not isinstance(encoder, str):
-        return lambda encoding: lambda k, trial: clone(encoder)
+        return lambda encoding: lambda setting, trial: clone(encoder)
     if encoder not in ENCODERS:
         names = sorted([*ENCODERS, "identity"])
         raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
@@ -54,10 +68,10 @@ def encoder_maker(
     def for_encoding(encoding: Encoding) -> EncoderMaker:
         onehot = np.flatnonzero(encoding.onehot).tolist()
 
-        def make(n_latents: int, trial: bool) -> Encoder:
+        def make(setting: Setting, trial: bool) -> Encoder:
             return ENCODERS[encoder](
-                n_latents,
-                objective=objective,
+                setting.n_latents,
+                objective=objective.softened(setting.alignment),
                 training=short if trial else training,
                 onehot=onehot,
                 **options,

@@ -11,15 +11,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from illume import IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
 from tests.common import FAST
 
-QUICK = Training(batch_size=64, max_epochs=2)
-ENCODERS = [
-    IdentityEncoder(),
-    LinearEncoder(3, training=FAST),
-    MetaEncoder(3, training=FAST),
-    MetaEncoder(2, training=QUICK, objective=Objective.preset("so")),
-    MetaEncoder(3, training=FAST, objective=Objective.preset("aligned")),
-    LinearEncoder(2, training=FAST, objective=Objective.preset("aligned")),
-]
+QUICK = Training(batch_size=64, max_epochs=2, sparsity_epochs=3)
+ENCODERS = {
+    "identity": IdentityEncoder(),
+    "linear": LinearEncoder(3, training=FAST),
+    "meta": MetaEncoder(3, training=FAST),
+    "sparse meta": MetaEncoder(2, training=QUICK, objective=Objective.preset("so")),
+    "aligned meta": MetaEncoder(3, training=FAST, objective=Objective.preset("aligned")),
+    "aligned linear": LinearEncoder(2, training=FAST, objective=Objective.preset("aligned")),
+}
 TARGETS = {
     "labels": lambda X: np.where(X[:, 0] > 0, "yes", "no"),
     "probability": lambda X: 1 / (1 + np.exp(-X[:, 0])),
@@ -32,13 +32,13 @@ def X():
     return np.random.default_rng(0).normal(size=(80, 4))
 
 
-@pytest.fixture(params=ENCODERS, ids=repr, scope="module")
+@pytest.fixture(params=ENCODERS.values(), ids=ENCODERS, scope="module")
 def encoder(request, X):
     return clone(request.param).fit(X, TARGETS["probability"](X))
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
-@pytest.mark.parametrize("start", ENCODERS, ids=repr)
+@pytest.mark.parametrize("start", ENCODERS.values(), ids=ENCODERS)
 def test_latents_are_the_linear_image_of_the_row(start, target, X):
     latent = clone(start).fit(X, target(X)).encode(X)
     np.testing.assert_allclose(latent.Z, np.einsum("nkm,nm->nk", latent.W, X), rtol=1e-10, atol=1e-12)
@@ -73,7 +73,7 @@ def test_no_rows_give_no_latents(encoder, X):
     assert encoder.transform(X[:0]).shape == (0, encoder.n_latents)
 
 
-@pytest.mark.parametrize("start", ENCODERS, ids=repr)
+@pytest.mark.parametrize("start", ENCODERS.values(), ids=ENCODERS)
 def test_before_fit_there_is_a_clear_error(start, X):
     with pytest.raises(NotFittedError):
         clone(start).transform(X)

@@ -7,8 +7,8 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from illume import MissingExtraError, plots
-from tests.common import loans
+from illume import MetaEncoder, MissingExtraError, plots
+from tests.common import FAST, loans
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -81,11 +81,11 @@ def test_long_names_and_dollar_signs_are_readable(batch):
         assert max(len(label.get_text()) for label in ax.get_yticklabels()) < 80
 
 
-def test_training_is_drawn_with_the_epoch_that_was_kept(loan_explainer):
-    ax = plots.history(loan_explainer.pair_.history)
-    assert f"kept: epoch {loan_explainer.history_.best}" in [
-        t.get_text() for t in ax.get_legend().get_texts()
-    ]
+def test_training_is_drawn_with_the_epoch_that_was_kept():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    history = MetaEncoder(2, training=FAST).fit(X, X[:, 0] > 0).history_
+    ax = plots.history(history)
+    assert f"kept: epoch {history.best}" in [t.get_text() for t in ax.get_legend().get_texts()]
 
 
 def test_without_matplotlib_the_extra_is_named(batch, monkeypatch):

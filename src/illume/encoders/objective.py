@@ -91,6 +91,16 @@ class Objective:
             lambda_pn=0.0,
         )
 
+    def softened(self, alignment: float) -> Objective:
+        """Return the same objective with the four terms on explanations weighted by `alignment`."""
+        return replace(
+            self,
+            lambda_e=alignment * self.lambda_e,
+            lambda_n=alignment * self.lambda_n,
+            lambda_py=alignment * self.lambda_py,
+            lambda_pn=alignment * self.lambda_pn,
+        )
+
     @classmethod
     def preset(cls, name: str) -> Objective:
         """Return a named objective.

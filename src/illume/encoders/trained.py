@@ -128,9 +128,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self._constant:  # one matrix, seen n times
             W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
         else:
-            W = np.empty(shape)
-            for rows in row_chunks(len(X)):
-                W[rows] = self._maps(X[rows])
+            W = np.concatenate([self._maps(X[rows]) for rows in row_chunks(len(X))] or [np.empty(shape)])
         return Latent(W, (W @ X[:, :, None])[:, :, 0])
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -149,8 +147,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _maps(self, X: FloatArray) -> FloatArray:
         """Return the maps of a few rows. The network works in float32, all after it in float64."""
         V = self.maps_(torch.from_numpy(X.astype(np.float32)))
-        W, _ = normalised(keep_largest(V, self.alpha_)[0].double())
-        return W.numpy()
+        W, _ = normalised(keep_largest(V, self.alpha_)[0])
+        return W.double().numpy()
 
     def _targets(self, y: Any, n_rows: int) -> FloatArray:
         if y is None:

@@ -30,9 +30,11 @@ class Quality:
         The same for the global surrogate, a logistic regression on the inputs.
     classes
         Per class: agreement on the rows that the black box gave this class, and R² of its probability.
-    encoder, n_latents, fell_back, reason
-        What explains, whether that is the global surrogate because the local one was not better on
-        validation rows, and the figures that decided.
+    encoder, n_latents, alignment
+        What explains, and how much of the objective's alignment of explanations was kept.
+    fell_back, reason
+        Whether that is the global surrogate, because the local one was not better on validation
+        rows, and the figures that decided.
     n_training, n_validation, n_queries, n_asked
         Rows of each kind, and how many rows the black box answered in all.
     seconds
@@ -44,6 +46,7 @@ class Quality:
     classes: tuple[ClassQuality, ...]
     encoder: str
     n_latents: int
+    alignment: float
     fell_back: bool
     reason: str
     n_training: int
@@ -78,7 +81,7 @@ class Quality:
         lines += [
             f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}" for c in self.classes
         ]
-        what = f"{self.encoder} encoder, {self.n_latents} latents"
+        what = f"{self.encoder} encoder, {self.n_latents} latents, alignment {self.alignment:g}"
         if self.fell_back:
             what = "fell back to the global surrogate"
         lines += [

@@ -1,0 +1,21 @@
+"""The README's own code runs, from top to bottom."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from illume import settings
+from tests.common import FAST
+
+BLOCKS = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_every_block_of_the_readme_runs(monkeypatch, capsys):
+    monkeypatch.setattr(settings, "QUICK", FAST)
+    names: dict[str, object] = {}
+    for block in BLOCKS:
+        exec(block, names)
+    assert len(BLOCKS) >= 3
+    assert "report rows, which chose nothing" in capsys.readouterr().out
