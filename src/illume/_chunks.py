@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-CHUNK_ROWS = 4_096
+CHUNK_ROWS = 2_048
 
 
 def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:

@@ -43,8 +43,8 @@ class Assembly:
             values=np.empty((n, len(labels.features), *outputs)),
             base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
             rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
-            slopes=np.empty((n, len(labels.inputs), *outputs)),
-            data=np.empty((n, len(labels.features)), dtype=self._dtype()),
+            slopes=np.empty((n, len(labels.inputs), *outputs), dtype=np.float32),
+            data=self._data(frame),
             probabilities=np.empty((n, len(labels.classes))),
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
@@ -57,11 +57,25 @@ class Assembly:
             encoded = self.encoding.transform(features)
             result.probabilities[rows] = self._answers(black_box, piece)
             result.imputed[rows] = encoded.imputed
-            self._copy_data(features, result.data[rows])
-            for part in row_chunks(len(piece)):
-                whole = slice(rows.start + part.start, rows.start + part.stop)
-                self._explain(encoded.X[part], result, whole)
+            Z = self._pull_back(encoded.X, result.slopes[rows], result.values[rows])
+            # Once a piece and not once a chunk: torch and NumPy's linear algebra have threads of their
+            # own, and going to and fro between them is slow.
+            result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
+            result.trust[rows] = self.trust_map(encoded.X)
         return result
+
+    def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
+        """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""
+        Z = np.empty((len(X), self.pair.n_latents))
+        flat = values_out.ndim == 2
+        for rows in row_chunks(len(X)):
+            latent = self.pair.encoder.encode(X[rows])
+            Z[rows] = latent.Z
+            slope = slopes(latent.W, self.pair.surrogate.coef_)
+            value = self.encoding.gather(contributions(slope, X[rows]))
+            slopes_out[rows] = slope[:, :, 0] if flat else slope
+            values_out[rows] = value[:, :, 0] if flat else value
+        return Z
 
     def _answers(self, black_box: Callable[[Frame], FloatArray], piece: Frame) -> FloatArray:
         P, n_classes = black_box(piece), len(self.class_names)
@@ -69,23 +83,18 @@ class Assembly:
             raise BlackBoxError(f"the model answered {P.shape[1]} classes, {n_classes} when fitted")
         return P
 
-    def _copy_data(self, frame: Frame, data: np.ndarray[Any, Any]) -> None:
-        for j, feature in enumerate(self.encoding.schema.features):
+    def _data(self, frame: Frame) -> np.ndarray[Any, Any]:
+        """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
+        features = self.encoding.schema.features
+        native = frame.select(self.encoding.schema.names).native
+        numeric = all(feature.numeric for feature in features)
+        if numeric and isinstance(native, np.ndarray) and native.dtype == np.float64:
+            return native
+        data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
+        for j, feature in enumerate(features):
             name = feature.name
             data[:, j] = frame.numbers(name) if feature.numeric else frame.labels(name)
-
-    def _explain(self, X: FloatArray, result: Attributions, rows: slice) -> None:
-        latent = self.pair.encoder.encode(X)
-        slope = slopes(latent.W, self.pair.surrogate.coef_)
-        value = self.encoding.gather(contributions(slope, X))
-        flat = result.values.ndim == 2
-        result.values[rows] = value[:, :, 0] if flat else value
-        result.slopes[rows] = slope[:, :, 0] if flat else slope
-        result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(latent.Z)
-        trust = self.trust_map(X)
-        result.trust.agreement[rows] = trust.agreement
-        result.trust.error[rows] = trust.error
-        result.trust.n_rows[rows] = trust.n_rows
+        return data
 
     def _labels(self) -> Labels:
         encoding = self.encoding
@@ -100,6 +109,3 @@ class Assembly:
     def _intercept(self) -> Any:
         intercept = self.pair.surrogate.intercept_
         return intercept[0] if len(intercept) == 1 else intercept
-
-    def _dtype(self) -> type:
-        return float if all(feature.numeric for feature in self.encoding.schema.features) else object

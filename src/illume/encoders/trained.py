@@ -123,7 +123,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def encode(self, X: FloatArray) -> Latent:
         """Return maps (n, k, m) and latents (n, k) of all rows at once."""
-        X = self._checked(X)
+        check_is_fitted(self, "maps_")
+        X = np.asarray(X, dtype=np.float64)
         shape = (len(X), self.n_latents, X.shape[1])
         if self._constant:  # one matrix, seen n times
             W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)

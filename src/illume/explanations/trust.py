@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._chunks import row_chunks
+from illume._chunks import CHUNK_ROWS, row_chunks
 from illume._typing import FloatArray
 from illume.results.trust import Trust
 
@@ -52,9 +52,11 @@ class TrustMap:
             unknown = np.full(len(X), np.nan)
             return Trust(unknown, unknown, count)
         nearest = np.empty(len(X), dtype=np.intp)
-        anchors = self.anchors.astype(np.float32)
-        half_square = 0.5 * np.square(anchors).sum(1)
+        anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
+        half_square = 0.5 * np.square(anchors).sum(0)
+        closeness = np.empty((CHUNK_ROWS, len(half_square)), dtype=np.float32)
         for rows in row_chunks(len(X)):
-            closeness = X[rows].astype(np.float32) @ anchors.T - half_square
-            nearest[rows] = closeness.argmax(1)
+            part = np.matmul(X[rows].astype(np.float32), anchors, out=closeness[: rows.stop - rows.start])
+            part -= half_square
+            nearest[rows] = part.argmax(1)
         return Trust(self.agreement[nearest], self.error[nearest], count)

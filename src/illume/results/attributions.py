@@ -34,9 +34,9 @@ class Attributions:
         Contributions of features that `top` left out; 0 otherwise.
     slopes
         What one scaled unit (a standard deviation, or having a category) more of an input would add,
-        (n, n_inputs) or (n, n_inputs, n_classes).
+        (n, n_inputs) or (n, n_inputs, n_classes), in single precision.
     data
-        The rows themselves, (n, n_features).
+        The rows themselves, (n, n_features); an array of floats is not copied.
     probabilities, surrogate_probabilities
         What the black box and the surrogate answer, (n, n_classes).
     imputed

@@ -29,3 +29,8 @@ class Trust:
 
     def __getitem__(self, rows: Any) -> Trust:
         return Trust(self.agreement[rows], self.error[rows], self.n_rows[rows])
+
+    def __setitem__(self, rows: Any, other: Trust) -> None:
+        """Fill in the figures of some rows while a result is being put together."""
+        self.agreement[rows], self.error[rows] = other.agreement, other.error
+        self.n_rows[rows] = other.n_rows
