@@ -14,7 +14,9 @@ VARIABLE = "ILLUME_DATA"
 
 def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     """Return features, with categories as pandas categories, and labels."""
-    folder = Path(os.environ.get(VARIABLE) or f"(set {VARIABLE} to the folder of data sets)")
+    if not os.environ.get(VARIABLE):
+        raise SystemExit(f"set {VARIABLE} to the folder that holds the data sets and their MANIFEST.json")
+    folder = Path(os.environ[VARIABLE])
     entries = {entry["name"]: entry for entry in json.loads((folder / "MANIFEST.json").read_text())}
     entry = entries[name]
     frame = pd.read_csv(folder / entry["file"])

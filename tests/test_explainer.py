@@ -24,7 +24,7 @@ SETTINGS = {
     "paper, sparse": {"objective": Objective.preset("so")},
     "linear": {"encoder": "linear"},
     "identity": {"encoder": "identity"},
-    "own surrogate": {"objective": "co", "surrogate": LinearDiscriminantAnalysis()},
+    "own surrogate": {"surrogate": LinearDiscriminantAnalysis()},
     "own encoder": {"encoder": LinearEncoder(2, training=FAST)},
 }
 

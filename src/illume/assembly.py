@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
 from illume.errors import BlackBoxError
-from illume.explanations.attributions import contributions, slopes
+from illume.explanations.attributions import contributions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
@@ -44,7 +44,7 @@ class Assembly:
             base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
             rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
             slopes=np.empty((n, len(labels.inputs), *outputs), dtype=np.float32),
-            data=self._data(frame),
+            data=np.empty((n, 0)),  # when all rows are known to be good
             probabilities=np.empty((n, len(labels.classes))),
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
@@ -62,19 +62,18 @@ class Assembly:
             # own, and going to and fro between them is slow.
             result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
             result.trust[rows] = self.trust_map(encoded.X)
-        return result
+        return replace(result, data=self._data(frame))
 
     def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
         """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""
         Z = np.empty((len(X), self.pair.n_latents))
         flat = values_out.ndim == 2
         for rows in row_chunks(len(X)):
-            latent = self.pair.encoder.encode(X[rows])
-            Z[rows] = latent.Z
-            slope = slopes(latent.W, self.pair.surrogate.coef_)
-            value = self.encoding.gather(contributions(slope, X[rows]))
-            slopes_out[rows] = slope[:, :, 0] if flat else slope
-            values_out[rows] = value[:, :, 0] if flat else value
+            pulled = self.pair.encoder.pull_back(X[rows], self.pair.surrogate.coef_)
+            value = self.encoding.gather(contributions(pulled.slopes, X[rows]))
+            slopes_out[rows] = pulled.slopes[:, 0] if flat else np.swapaxes(pulled.slopes, 1, 2)
+            values_out[rows] = value[:, 0] if flat else np.swapaxes(value, 1, 2)
+            Z[rows] = pulled.Z
         return Z
 
     def _answers(self, black_box: Callable[[Frame], FloatArray], piece: Frame) -> FloatArray:

@@ -54,7 +54,8 @@ class Explainer(BaseEstimator):
         none (a global surrogate); or an encoder object.
     surrogate
         `logistic`, a linear classifier of scikit-learn, or an object with `fit(Z, P)`,
-        `probabilities(Z)`, `coef_` and `intercept_`. A joint objective brings its own.
+        `probabilities(Z)`, `coef_` and `intercept_`. With `logistic`, the head that a joint objective trains
+        along with the encoder is the surrogate.
     objective
         `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
         is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
@@ -155,14 +156,13 @@ class Explainer(BaseEstimator):
         encoding = Encoding.fit(schema, features.take(split.training), self.unknown)
         if not encoding.n_inputs:
             raise SchemaError("no column varies; at least one must, or there is nothing to explain")
-        encoded = encoding.transform(features).X
-        training, validation, report = (Answered(encoded[rows], P[rows]) for rows in split)
         queries = self._ask(frame.take(split.training), encoding, black_box, rng)
-        material = Material(training, validation, report, queries)
+        material = Material.of(encoding.transform(features).X, P, split, queries)
         choice = choose_pair(make(encoding), choices, self.surrogate, material)
         self.schema_, self.columns_, self.class_names_ = schema, frame.names, class_names
         self.black_box_, self.split_, self.encoding_ = black_box, split, encoding
         self.pair_, self.trials_, self.history_ = choice.pair, choice.trials, choice.pair.history
+        report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
         self.quality_ = measure(choice, material, class_names, black_box.n_asked, seconds)
@@ -197,7 +197,7 @@ class Explainer(BaseEstimator):
             raise ValueError(
                 f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
             )
-        if self.surrogate == "tree" or not all(map(can_attribute, candidates(self.surrogate))):
+        if not all(map(can_attribute, candidates(self.surrogate))):
             raise ValueError(
                 f"surrogate {self.surrogate!r} gives no attributions; use 'logistic' or a linear model"
             )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.splits import Split
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.metrics.fidelity import Fidelity, fidelity
@@ -44,6 +45,12 @@ class Material:
     validation: Answered
     report: Answered
     queries: Answered
+
+    @classmethod
+    def of(cls, X: FloatArray, P: FloatArray, split: Split, queries: Answered) -> Material:
+        """Divide answered rows as the split says."""
+        training, validation, report = (Answered(X[rows], P[rows]) for rows in split)
+        return cls(training, validation, report, queries)
 
     @property
     def learned(self) -> Answered:
@@ -113,11 +120,11 @@ class Choice:
 
 
 def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
-    """Train an encoder, then fit the surrogate on its latents; a joint head is the surrogate itself."""
+    """Train an encoder, then fit the surrogate on its latents; a joint head is the logistic surrogate."""
     learned, validation = material.learned, material.validation
     encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P))
     head = getattr(encoder, "head_", None)
-    if head is not None:
+    if head is not None and surrogate == "logistic":
         coef, intercept = (p.detach().cpu().numpy() for p in (head.weight, head.bias))
         return Pair(encoder, HeadSurrogate(coef, intercept))
     training = material.training

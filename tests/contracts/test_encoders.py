@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from illume import IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
+from illume.explanations.attributions import slopes
 from tests.common import FAST
 
 QUICK = Training(batch_size=64, max_epochs=2, sparsity_epochs=3)
@@ -49,7 +50,16 @@ def test_every_direction_has_unit_length(encoder, X):
 
 
 def test_transform_gives_the_latents_alone(encoder, X):
-    np.testing.assert_array_equal(encoder.transform(X), encoder.encode(X).Z)
+    np.testing.assert_allclose(encoder.transform(X), encoder.encode(X).Z, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_pulling_weights_back_is_multiplying_with_the_maps(encoder, X, n_outputs):
+    latent = encoder.encode(X)
+    coef = np.random.default_rng(0).normal(size=(n_outputs, latent.Z.shape[1]))
+    pulled = encoder.pull_back(X, coef)
+    np.testing.assert_allclose(pulled.slopes, slopes(latent.W, coef), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(pulled.Z, latent.Z, rtol=1e-10, atol=1e-12)
 
 
 def test_a_row_alone_is_the_row_in_a_batch_and_in_shuffled_pieces(encoder, X):

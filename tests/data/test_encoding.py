@@ -60,8 +60,8 @@ def test_gathering_sums_the_inputs_of_a_feature():
     frame = pd.DataFrame({"c": ["u", "v", "w"], "n": [1.0, 2.0, 3.0]})
     gathered = encoding_of(frame).gather(np.array([[1.0, 2.0, 3.0, 10.0]]))
     assert gathered.tolist() == [[6.0, 10.0]]
-    three_classes = encoding_of(frame).gather(np.ones((1, 4, 3)))
-    assert three_classes.tolist() == [[[3, 3, 3], [1, 1, 1]]]
+    three_classes = encoding_of(frame).gather(np.ones((1, 3, 4)))
+    assert three_classes.tolist() == [[[3, 1], [3, 1], [3, 1]]]
 
 
 def test_constant_features_have_no_input_and_gather_to_zero():

@@ -113,14 +113,14 @@ class Encoding:
         return Encoded(X, imputed)
 
     def gather(self, per_input: FloatArray) -> FloatArray:
-        """Sum what belongs to inputs (n, m, …) into features (n, n_features, …)."""
+        """Sum what belongs to inputs (…, m) into features (…, n_features)."""
         n_features = len(self.schema)
         if np.array_equal(self.owner, np.arange(n_features)):
             return per_input
-        gathered = np.zeros((len(per_input), n_features, *per_input.shape[2:]))
+        gathered = np.zeros((*per_input.shape[:-1], n_features))
         if self.n_inputs:
             live, starts = np.unique(self.owner, return_index=True)
-            gathered[:, live] = np.add.reduceat(per_input, starts, axis=1)
+            gathered[..., live] = np.add.reduceat(per_input, starts, axis=-1)
         return gathered
 
     def _numbers(self, frame: Frame, feature: Feature) -> FloatArray:
@@ -144,14 +144,20 @@ class Encoding:
 
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
         """Return each row's position among the categories; -1 is none of them."""
-        position: dict[Hashable | None, int] = {c: i for i, c in enumerate(feature.categories)}
+        position = _Position({category: i for i, category in enumerate(feature.categories)})
         values = frame.labels(feature.name)
         if self.unknown == "error":
             unseen = set(values) - position.keys()
             if unseen:
                 raise SchemaError(_unseen_message(feature, unseen))
-        codes = [position.get(value, -1) for value in values]
-        return np.array(codes, dtype=np.intp)
+        return np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
+
+
+class _Position(dict[Hashable | None, int]):
+    """Where a value stands among the categories; -1 is nowhere."""
+
+    def __missing__(self, value: Hashable | None) -> int:
+        return -1
 
 
 def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:

@@ -19,6 +19,14 @@ class Latent:
     Z: FloatArray
 
 
+@dataclass(frozen=True, eq=False)
+class PulledBack:
+    """Weights on latents as slopes on inputs (n, c, m), and the latents Z (n, k)."""
+
+    slopes: FloatArray
+    Z: FloatArray
+
+
 class Encoder(Protocol):
     """Gives every row of X (n, m) its own linear map and its latents."""
 
@@ -32,6 +40,13 @@ class Encoder(Protocol):
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the latents (n, k) alone, in bounded memory."""
+        ...
+
+    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+        r"""Return the slopes :math:`\psi_{icj} = \sum_r \beta_{cr} W_{irj}` of weights (c, k), and Z.
+
+        The same as multiplying with the maps of `encode`, but without keeping them.
+        """
         ...
 
 

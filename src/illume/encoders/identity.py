@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._typing import FloatArray
-from illume.encoders.base import Latent
+from illume.encoders.base import Latent, PulledBack
 
 
 class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -33,6 +33,10 @@ class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Z = self.transform(X)
         n, m = Z.shape
         return Latent(np.broadcast_to(np.eye(m), (n, m, m)), Z)
+
+    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+        """Return the weights themselves as slopes of every row."""
+        return PulledBack(np.broadcast_to(coef, (len(X), *coef.shape)), X)
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the rows themselves."""

@@ -16,10 +16,11 @@ from tqdm.auto import tqdm
 
 from illume._chunks import row_chunks
 from illume._typing import FloatArray
-from illume.encoders.base import Latent, as_probabilities
+from illume.encoders.base import Latent, PulledBack, as_probabilities
+from illume.encoders.distances import EPSILON
 from illume.encoders.networks import head
 from illume.encoders.objective import Objective
-from illume.encoders.sparsity import keep_largest, normalised
+from illume.encoders.sparsity import keep_largest
 from illume.encoders.training import Model, Rows, Trainer, Training
 from illume.results.history import History
 
@@ -114,7 +115,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         disable = None if self.verbose is None else not self.verbose
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
             self.history_ = trainer.run(bar)
-        self.maps_, self.head_, self.alpha_ = maps.cpu().eval(), joint, trainer.alpha
+        self.maps_, self.alpha_ = maps.cpu().eval(), trainer.alpha
+        self.head_ = None if joint is None else joint.cpu()
         return self
 
     @property
@@ -123,8 +125,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def encode(self, X: FloatArray) -> Latent:
         """Return maps (n, k, m) and latents (n, k) of all rows at once."""
-        check_is_fitted(self, "maps_")
-        X = np.asarray(X, dtype=np.float64)
+        X = self._checked(X)
         shape = (len(X), self.n_latents, X.shape[1])
         if self._constant:  # one matrix, seen n times
             W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
@@ -136,20 +137,35 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Return the latents (n, k), never holding more than a chunk of maps."""
         X = self._checked(X)
         Z = np.empty((len(X), self.n_latents))
+        nothing = np.empty((0, self.n_latents))
         for rows in row_chunks(len(X)):
-            Z[rows] = (self._maps(X[rows]) @ X[rows, :, None])[:, :, 0]
+            Z[rows] = self.pull_back(X[rows], nothing).Z
         return Z
+
+    @torch.inference_mode()
+    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+        """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k)."""
+        X = np.require(X, np.float64, "W")  # torch wants memory that may be written to
+        V, length = self._directions(X)
+        weights = torch.from_numpy(coef)
+        slopes = torch.bmm(weights / length[:, None, :], V)
+        Z = torch.bmm(V, torch.from_numpy(X)[:, :, None]).squeeze(-1) / length
+        return PulledBack(slopes.numpy(), Z.numpy())
+
+    @torch.inference_mode()
+    def _maps(self, X: FloatArray) -> FloatArray:
+        V, length = self._directions(X)
+        return (V / length[:, :, None]).numpy()
+
+    def _directions(self, X: FloatArray) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return sparsified, unscaled maps and their lengths. Only the network works in float32."""
+        V, _ = keep_largest(self.maps_(torch.from_numpy(X.astype(np.float32))), self.alpha_)
+        length = torch.linalg.vector_norm(V, dim=-1).double().clamp(min=EPSILON)
+        return V.double(), length
 
     def _checked(self, X: FloatArray) -> FloatArray:
         check_is_fitted(self, "maps_")
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
-
-    @torch.inference_mode()
-    def _maps(self, X: FloatArray) -> FloatArray:
-        """Return the maps of a few rows. The network works in float32, all after it in float64."""
-        V = self.maps_(torch.from_numpy(X.astype(np.float32)))
-        W, _ = normalised(keep_largest(V, self.alpha_)[0])
-        return W.double().numpy()
 
     def _targets(self, y: Any, n_rows: int) -> FloatArray:
         if y is None:

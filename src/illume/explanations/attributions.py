@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from illume._typing import FloatArray
 
 
 def slopes(W: FloatArray, coef: FloatArray) -> FloatArray:
-    r"""Return :math:`\psi_{ijc} = \sum_r \beta_{cr} W_{irj}`: (n, k, m) and (c, k) to (n, m, c).
+    r"""Return :math:`\psi_{icj} = \sum_r \beta_{cr} W_{irj}`: (n, k, m) and (c, k) to (n, c, m).
 
-    >>> slopes(np.eye(2)[None], np.array([[3.0, -1.0]]))[0, :, 0]
-    array([ 3., -1.])
+    The definition; encoders compute the same without keeping W (`pull_back`).
+
+    >>> import numpy as np
+    >>> slopes(np.eye(2)[None], np.array([[3.0, -1.0]]))
+    array([[[ 3., -1.]]])
     """
-    if len(W) and W.strides[0] == 0:  # one map for all rows
-        return np.broadcast_to((coef @ W[0]).T, (len(W), W.shape[2], len(coef)))
-    return np.swapaxes(coef @ W, 1, 2)
+    return coef @ W
 
 
 def contributions(slopes: FloatArray, X: FloatArray) -> FloatArray:
-    r"""Return :math:`\phi_{ijc} = \psi_{ijc} x_{ij}`: (n, m, c) and (n, m) to (n, m, c).
+    r"""Return :math:`\phi_{icj} = \psi_{icj} x_{ij}`: (n, c, m) and (n, m) to (n, c, m).
 
     With the intercept they add up to the surrogate's log-odds, since
     :math:`\beta z = \beta W x`.
     """
-    return slopes * X[:, :, None]
+    return slopes * X[:, None, :]
