@@ -60,8 +60,8 @@ class Explainer(BaseEstimator):
         `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
         is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
     n_latents
-        How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the one of
-        best fidelity on validation rows.
+        How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
+        fidelity on validation rows is within .01 of the best.
     queries
         At most so many made-up, but possible, rows are put to the black box while fitting (no more than
         16 per training row); 0 switches this off.

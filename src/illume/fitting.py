@@ -18,7 +18,9 @@ from illume.metrics.fidelity import Fidelity, fidelity
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates
 
-TOLERANCE = 0.03  # of the fidelity score: what the alignment of explanations may cost
+# What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
+LATENTS_TOLERANCE = 0.01
+ALIGNMENT_TOLERANCE = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,17 +179,17 @@ class _Search:
         self.interrupted: Pair | None = None
 
     def best_setting(self, choices: Choices) -> Setting:
-        """Return the best number of latents; then the strongest alignment that costs no fidelity."""
-        settings = [Setting(k, choices.alignments[0]) for k in choices.n_latents]
+        """Return the fewest latents, then the strongest alignment, that cost no fidelity to speak of."""
+        settings = [Setting(k, choices.alignments[0]) for k in sorted(choices.n_latents)]
         if len(settings) == len(choices.alignments) == 1:
             return settings[0]
-        best = max((self._score(setting), -i) for i, setting in enumerate(settings))
-        setting = settings[-best[1]]
+        goal = max(map(self._score, settings)) - LATENTS_TOLERANCE
+        setting = next(setting for setting in settings if self._score(setting) >= goal)
         weakest = replace(setting, alignment=choices.alignments[-1])
-        if weakest == setting or self._score(weakest) <= best[0] + TOLERANCE:
+        if weakest == setting or self._score(weakest) - self._score(setting) <= ALIGNMENT_TOLERANCE:
             return setting
         softer = [replace(setting, alignment=alignment) for alignment in choices.alignments[1:-1]]
-        goal = self._score(weakest) - TOLERANCE
+        goal = self._score(weakest) - ALIGNMENT_TOLERANCE
         return next((milder for milder in softer if self._score(milder) >= goal), weakest)
 
     def _score(self, setting: Setting) -> float:
