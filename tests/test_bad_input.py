@@ -4,8 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.neighbors import KNeighborsClassifier
 
-from illume import BlackBoxError, Explainer, SchemaError
+from illume import BlackBoxError, Explainer, Schema, SchemaError
 from illume.encoders.training import Trainer
 from tests.common import FAST, linear_black_box, loans
 
@@ -157,6 +158,11 @@ def test_before_fit_there_is_a_clear_error():
         explainer_of(linear_black_box([1, 1, 1]))(numbers())
 
 
+def test_a_surrogate_without_weights_is_refused(never_trains):
+    with pytest.raises(ValueError, match="has no coef_; use a linear classifier"):
+        explainer_of(linear_black_box([1, 1, 1]), surrogate=KNeighborsClassifier()).fit(numbers())
+
+
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
@@ -168,7 +174,8 @@ def test_before_fit_there_is_a_clear_error():
         ({"validation_size": 0}, "must be positive"),
         ({"encoder": "pca"}, "'pca' is not known; choose one of"),
         ({"objective": "best"}, "objective 'best' is not known"),
-        ({"surrogate": "tree"}, "gives no attributions"),
+        ({"surrogate": "tree"}, "a tree gives no attributions"),
+        ({"schema": Schema(()), "categorical": ["x0"]}, "either a schema or categorical"),
         ({"surrogate": "forest"}, "choose 'logistic'"),
     ],
 )

@@ -241,6 +241,10 @@ def test_a_surrogate_of_ones_own_is_used(loan_model, loan_frame):
 
     explainer = explainer_of(loan_model, encoder="identity", surrogate=Half()).fit(loan_frame)
     assert (explainer(loan_frame).slopes == 0.5).all()
+    assert not explainer.quality_.fell_back
+    for objective in ("aligned", "co"):
+        explainer = explainer_of(loan_model, objective=objective, surrogate=Half()).fit(loan_frame)
+        assert (explainer.pair_.surrogate.coef_ == 0.5).all()
 
 
 def test_scikit_learn_models_are_surrogates(loan_model, loan_frame):
@@ -282,6 +286,37 @@ def test_a_schema_by_hand_may_leave_columns_to_the_model_alone(loan_model, loan_
     schema = Schema.infer(loan_frame[["age", "income"]])
     explainer = explainer_of(loan_model, schema=schema).fit(loan_frame)
     assert explainer(loan_frame).feature_names == ("age", "income")
+
+
+def test_a_schema_by_hand_names_the_columns_of_an_array():
+    from illume import Feature, Kind, Schema
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    schema = Schema((Feature("a", Kind.NUMERIC), Feature("b", Kind.NUMERIC)))
+    explainer = explainer_of(linear_black_box([2, -1]), schema=schema).fit(X)
+    assert explainer(X).feature_names == ("a", "b")
+    part = Schema((Feature("x1", Kind.NUMERIC),))
+    assert explainer_of(linear_black_box([2, -1]), schema=part).fit(X)(X).feature_names == ("x1",)
+
+
+def test_an_encoder_of_ones_own_is_told_which_inputs_are_categories(loan_model, loan_frame):
+    explainer = explainer_of(loan_model, encoder=MetaEncoder(2, training=FAST)).fit(loan_frame)
+    if not explainer.quality_.fell_back:
+        assert explainer.pair_.encoder.onehot == [2, 3, 4, 5, 6]
+    assert explainer.history_ is not None
+
+
+def test_values_of_report_rows_do_not_reach_the_queries(loan_model, loan_frame):
+    first = explainer_of(loan_model).fit(loan_frame)
+    changed = loan_frame.copy()
+    changed.loc[first.split_.report[0], "age"] = 10_000
+
+    def blind(frame):
+        return loan_model.predict_proba(frame.assign(age=frame["age"].clip(upper=80)))
+
+    second = explainer_of(blind).fit(changed)
+    np.testing.assert_array_equal(first.split_.training, second.split_.training)
+    np.testing.assert_array_equal(first(loan_frame[:20]).values, second(loan_frame[:20]).values)
 
 
 def test_codes_are_categories_by_declaration():

@@ -26,6 +26,14 @@ def test_a_class_that_never_varies_does_not_dominate():
     assert math.isnan(r_squared(P[:, 2:], Q[:, 2:]))
 
 
+def test_rounding_is_no_variation():
+    assert math.isnan(r_squared(np.full((30, 1), 0.1), np.full((30, 1), 0.11)))
+
+
+def test_where_r_squared_is_unknown_agreement_alone_counts():
+    assert Fidelity(0.9, math.nan, 20).score == 0.9
+
+
 def test_no_rows_say_nothing():
     found = fidelity(np.empty((0, 2)), np.empty((0, 2)))
     assert math.isnan(found.agreement)

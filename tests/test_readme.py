@@ -8,7 +8,14 @@ import pytest
 from illume import settings
 from tests.common import FAST
 
-BLOCKS = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
+README = Path(__file__).parents[1] / "README.md"
+BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
+
+
+def test_the_picture_and_the_pages_of_the_readme_are_there():
+    linked = re.findall(r"\]\(([^)#]+)\)", README.read_text())
+    assert linked
+    assert all((README.parent / path).is_file() for path in linked)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

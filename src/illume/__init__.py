@@ -1,4 +1,4 @@
-"""illume: additive attributions, rules and counterfactuals for any tabular black box.
+"""illume: additive attributions for any tabular black box, each with a figure of how far to trust it.
 
 >>> import illume
 >>> illume.Explainer.__name__
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
     from illume.encoders.training import Training
     from illume.errors import BlackBoxError, IllumeError, MissingExtraError, SchemaError
     from illume.explainer import Explainer
-    from illume.results.attributions import Attribution, Attributions
+    from illume.results.attribution import Attribution
+from illume.results.attributions import Attributions
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Attribution": "illume.results.attributions",
+    "Attribution": "illume.results.attribution",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
     "Explainer": "illume.explainer",

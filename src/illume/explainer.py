@@ -35,7 +35,8 @@ from illume.settings import (
     resolved_objective,
     resolved_training,
 )
-from illume.surrogates.selection import can_attribute, candidates
+from illume.surrogates.selection import candidates
+from illume.surrogates.tree import DecisionTreeSurrogate
 
 MIN_ROWS = 10
 QUERIES_PER_ROW = 16
@@ -48,10 +49,10 @@ class Explainer(BaseEstimator):
     ----------
     model
         The black box: an object with `predict_proba`, a scikit-learn Pipeline, or a callable from a
-        frame to probabilities. It is asked with frames of the type that `fit` was given.
+        frame to probabilities. It is asked with the very frames that are passed in.
     encoder
         `meta` gives every row its own linear map (the default), `linear` one map for all, `identity`
-        none (a global surrogate); or an encoder object.
+        none (a global surrogate); or an encoder object, which has its own objective, training and latents.
     surrogate
         `logistic`, a linear classifier of scikit-learn, or an object with `fit(Z, P)`,
         `probabilities(Z)`, `coef_` and `intercept_`. With `logistic`, the head that a joint objective trains
@@ -147,8 +148,13 @@ class Explainer(BaseEstimator):
         frame = as_frame(X)
         if len(frame) < MIN_ROWS:
             raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {len(frame)}")
-        schema = self.schema or Schema.infer(X, self.categorical)
-        features = require_columns(frame, schema.names)
+        if self.schema is None:
+            schema = Schema.infer(X, self.categorical)
+        else:
+            if not set(self.schema.names) <= set(frame.names):  # an array, whose columns have no names
+                frame = require_columns(frame, self.schema.names)
+            schema = self.schema.completed(frame)
+        features = frame.select(schema.names)
         black_box = BlackBox(self.model, self.class_names)
         P = _answers(black_box, frame)
         class_names = black_box.names(P.shape[1])
@@ -161,7 +167,7 @@ class Explainer(BaseEstimator):
         choice = choose_pair(make(encoding), choices, self.surrogate, material)
         self.schema_, self.columns_, self.class_names_ = schema, frame.names, class_names
         self.black_box_, self.split_, self.encoding_ = black_box, split, encoding
-        self.pair_, self.trials_, self.history_ = choice.pair, choice.trials, choice.pair.history
+        self.pair_, self.trials_, self.history_ = choice.pair, choice.trials, choice.history
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
@@ -197,10 +203,10 @@ class Explainer(BaseEstimator):
             raise ValueError(
                 f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
             )
-        if not all(map(can_attribute, candidates(self.surrogate))):
-            raise ValueError(
-                f"surrogate {self.surrogate!r} gives no attributions; use 'logistic' or a linear model"
-            )
+        if self.schema is not None and len(self.categorical):
+            raise ValueError("give either a schema or categorical, not both")
+        if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate)):
+            raise ValueError("a tree gives no attributions; use 'logistic' or a linear classifier")
         objective = resolved_objective(self.objective)
         make = encoder_maker(
             self.encoder,
@@ -229,7 +235,7 @@ class Explainer(BaseEstimator):
         """Clone the settings, not the black box, which must stay fitted."""
         settings = self.get_params(deep=False)
         model = settings.pop("model")
-        return Explainer(model, **{name: clone(value, safe=False) for name, value in settings.items()})
+        return type(self)(model, **{name: clone(value, safe=False) for name, value in settings.items()})
 
 
 def _answers(black_box: BlackBox, frame: Frame) -> FloatArray:

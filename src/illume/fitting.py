@@ -16,7 +16,7 @@ from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.surrogates.logistic import HeadSurrogate
-from illume.surrogates.selection import best_surrogate, candidates
+from illume.surrogates.selection import best_surrogate, candidates, require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.01
@@ -77,7 +77,7 @@ class Pair:
     @property
     def n_latents(self) -> int:
         """How many latents the surrogate reads."""
-        return int(self.encoder._n_features_out)
+        return int(self.surrogate.coef_.shape[1])
 
     @property
     def history(self) -> Any:
@@ -111,12 +111,13 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The chosen pair, the global one, and how it came to that."""
+    """The chosen pair, the global one, and how it came to that; `history` is of the local training."""
 
     pair: Pair
     baseline: Pair
-    setting: Setting
+    alignment: float | None
     trials: tuple[Trial, ...]
+    history: Any
     fell_back: bool
     reason: str
 
@@ -127,8 +128,7 @@ def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
     encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P))
     head = getattr(encoder, "head_", None)
     if head is not None and surrogate == "logistic":
-        coef, intercept = (p.detach().cpu().numpy() for p in (head.weight, head.bias))
-        return Pair(encoder, HeadSurrogate(coef, intercept))
+        return Pair(encoder, HeadSurrogate(head.coef, head.intercept))
     training = material.training
     return Pair(
         encoder,
@@ -151,18 +151,26 @@ def choose_pair(
     `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows.
     """
     baseline = fit_pair(IdentityEncoder(), surrogate, material)
+    require_linear(baseline.surrogate, material.training.P.shape[1])
     search = _Search(make, surrogate, material)
     setting = search.best_setting(choices)
     pair = search.interrupted or fit_pair(make(setting, False), surrogate, material)
-    _warn_of_ending(pair)
+    _warn_of_ending(pair, search.interrupted is not None)
     mine, other = (on_validation(p, material) for p in (pair, baseline))
-    fell_back = not mine.score > other.score
-    compared = (
+    fell_back = not isinstance(pair.encoder, IdentityEncoder) and not mine.score > other.score
+    reason = (
         f"on {len(material.validation)} validation rows the local surrogate agrees on {mine.agreement:.3f} "
         f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
     )
-    chosen = baseline if fell_back else pair
-    return Choice(chosen, baseline, setting, tuple(search.trials), fell_back, compared)
+    return Choice(
+        pair=baseline if fell_back else pair,
+        baseline=baseline,
+        alignment=setting.alignment if len(choices.alignments) > 1 else None,
+        trials=tuple(search.trials),
+        history=pair.history,
+        fell_back=fell_back,
+        reason=reason,
+    )
 
 
 def on_validation(pair: Pair, material: Material) -> Fidelity:
@@ -171,11 +179,12 @@ def on_validation(pair: Pair, material: Material) -> Fidelity:
 
 
 class _Search:
-    """Short trainings, kept in order; an interrupted one ends the search and is itself what is kept."""
+    """Short trainings, kept in order; an interrupted one ends the search with the best of them."""
 
     def __init__(self, make: Callable[[Setting, bool], Encoder], surrogate: Any, material: Material) -> None:
         self.make, self.surrogate, self.material = make, surrogate, material
         self.trials: list[Trial] = []
+        self.best: tuple[float, Pair] | None = None
         self.interrupted: Pair | None = None
 
     def best_setting(self, choices: Choices) -> Setting:
@@ -199,13 +208,17 @@ class _Search:
         if self.interrupted is not None:
             return -math.inf
         pair = fit_pair(self.make(setting, True), self.surrogate, self.material)
-        self.trials.append(Trial(setting, on_validation(pair, self.material)))
+        found = on_validation(pair, self.material)
+        self.trials.append(Trial(setting, found))
+        if self.best is None or found.score > self.best[0]:
+            self.best = (found.score, pair)
         if pair.history is not None and pair.history.interrupted:
-            self.interrupted = pair
-        return self.trials[-1].fidelity.score
+            self.interrupted = self.best[1]
+        return found.score
 
 
-def _warn_of_ending(pair: Pair) -> None:
+def _warn_of_ending(pair: Pair, interrupted: bool) -> None:
     history = pair.history
-    if history is not None and (history.interrupted or "NaN" in history.ended):
-        warnings.warn(f"training ended early: {history.ended}", UserWarning, stacklevel=4)
+    if interrupted or (history is not None and (history.interrupted or history.diverged)):
+        ended = "interrupted, the best so far was kept" if interrupted else history.ended
+        warnings.warn(f"training ended early: {ended}", UserWarning, stacklevel=4)

@@ -20,7 +20,7 @@ def measure(
         classes=tuple(_one_class(c, name, report.P, Q) for c, name in enumerate(class_names)),
         encoder=type(choice.pair.encoder).__name__.removesuffix("Encoder").lower(),
         n_latents=choice.pair.n_latents,
-        alignment=choice.setting.alignment,
+        alignment=choice.alignment,
         fell_back=choice.fell_back,
         reason=choice.reason,
         n_training=len(material.training),

@@ -33,7 +33,7 @@ def resolved_choices(n_latents: Any, objective: Any) -> Choices:
     if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
         raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
     latents = LATENTS if n_latents == "auto" else (int(n_latents),)
-    aligned = isinstance(objective, str) and Objective.preset(objective).needs_head
+    aligned = isinstance(objective, str) and Objective.preset(objective).aligns
     return Choices(latents, ALIGNMENTS if aligned else (1.0,))
 
 
@@ -47,6 +47,14 @@ def resolved_training(training: Training | None, objective: Objective) -> Traini
     return training or (QUICK if objective.joint else PAPER)
 
 
+def _copy(encoder: Any, encoding: Encoding) -> Encoder:
+    """Clone an encoder of the user's and tell it which inputs are categories, if it asks."""
+    copy = clone(encoder)
+    if "onehot" in copy.get_params():
+        copy.set_params(onehot=np.flatnonzero(encoding.onehot).tolist())
+    return copy
+
+
 def encoder_maker(
     encoder: Any, objective: Objective, training: Training, **options: Any
 ) -> Callable[[Encoding], EncoderMaker]:
@@ -54,7 +62,7 @@ def encoder_maker(
     if encoder == "identity":
         return lambda encoding: lambda setting, trial: IdentityEncoder()
     if not isinstance(encoder, str):
-        return lambda encoding: lambda setting, trial: clone(encoder)
+        return lambda encoding: lambda setting, trial: _copy(encoder, encoding)
     if encoder not in ENCODERS:
         names = sorted([*ENCODERS, "identity"])
         raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")

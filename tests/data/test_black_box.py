@@ -48,6 +48,9 @@ def test_it_is_asked_in_batches_and_rows_are_counted(monkeypatch):
         (np.array([0, 1, 0, 1, 0, 1]), "labels such as"),
         (np.array(list("ababab")), "labels such as .*'a'"),
         (np.array([[-1.0, 2.0]] * 6), "no probability, first for row 0"),
+        (np.array([[0], [1], [0], [1], [0], [1]]), "labels such as"),
+        ([[0.5, 0.5], [1.0]], "is no array"),
+        (np.empty(0, dtype=object), "labels, expected"),
     ],
 )
 def test_what_is_no_probability_is_refused(answer, words):
@@ -75,6 +78,15 @@ def test_a_model_whose_predict_gives_probabilities_will_do():
             return np.full((len(rows), 3), 1 / 3)
 
     assert BlackBox(Keras())(FRAME).shape == (6, 3)
+
+
+def test_a_model_whose_predict_gives_labels_is_refused_even_where_they_are_floats():
+    class Machine:
+        def predict(self, rows):
+            return (rows[:, 0] > 4).astype(float)
+
+    with pytest.raises(BlackBoxError, match="predict answers with labels"):
+        BlackBox(Machine())(FRAME)
 
 
 def test_a_model_that_changes_its_number_of_classes_is_refused(monkeypatch):

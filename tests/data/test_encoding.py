@@ -68,8 +68,11 @@ def test_constant_features_have_no_input_and_gather_to_zero():
     frame = pd.DataFrame({"a": [1.0, 2.0], "one": [5.0, 5.0]})
     with pytest.warns(UserWarning, match="'one'"):
         encoding = encoding_of(frame)
-    later = as_frame(pd.DataFrame({"a": [3.0], "one": [7.0]}))
-    assert encoding.transform(later).X.shape == (1, 1)
+    later = pd.DataFrame({"a": [3.0], "one": [7.0]})
+    assert encoding.transform(as_frame(later)).X.shape == (1, 1)
+    assert encoding.transform(as_frame(later.assign(one=np.nan))).imputed.tolist() == [[False, True]]
+    with pytest.raises(SchemaError, match="column 'one' holds inf in row 0"):
+        encoding.transform(as_frame(later.assign(one=np.inf)))
     assert encoding.gather(np.array([[4.0]])).tolist() == [[4.0, 0.0]]
 
 

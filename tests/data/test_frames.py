@@ -104,6 +104,16 @@ def test_numbers_in_an_untyped_column_are_found():
     np.testing.assert_array_equal(frame.numbers("a"), [1, np.nan, 2.5])
 
 
+def test_pandas_own_missing_value_is_missing_in_an_array_too():
+    array = loans(20).convert_dtypes().to_numpy()
+    assert np.isnan(as_frame(array).numbers("x1")[0])
+
+
+def test_pieces_hold_at_least_a_row():
+    with pytest.raises(ValueError, match="at least one row, found 0"):
+        list(chunks(as_frame(loans(3)), 0))
+
+
 def test_column_names_that_are_numbers_become_text():
     frame = as_frame(pd.DataFrame(np.eye(2)))
     assert frame.names == ("0", "1")

@@ -55,15 +55,15 @@ def test_most_numbers_are_new_and_missing_ones_stay_possible(made):
 
 
 def test_numbers_between_two_rows_lie_between_them_and_jitter_is_a_quarter_deviation():
-    data = np.array([[0.0, 0.0], [1.0, 10.0]] * 30)
+    data = np.array([[0.0, 0.0], [1.0, 10.0]] * 300 + [[-5.0, -50.0], [6.0, 60.0]])
     frame = as_frame(data)
-    encoding = Encoding.fit(Schema.infer(np.vstack([data + 5, data - 5])), frame)
+    encoding = Encoding.fit(Schema.infer(data), frame)
     rows = query_rows(frame, encoding, 2000, np.random.default_rng(0)).native
     between, beside = rows[:1000], rows[1000:]
-    ratio = between[between[:, 1] > 0.5]
-    # whole numbers stay whole, so x0 is the rounded tenth of x1
-    assert (np.abs(ratio[:, 0] - ratio[:, 1] / 10) <= 0.55).all()
-    assert (beside[:, 1] - 10 * np.round(beside[:, 1] / 10)).std() == pytest.approx(1.25, rel=0.15)
+    # all rows lie on one line, and whole numbers stay whole, so x0 is the rounded tenth of x1
+    assert (np.abs(between[:, 0] - between[:, 1] / 10) <= 0.55).all()
+    jitter = beside[:, 1] - 10 * np.round(beside[:, 1] / 10)
+    assert jitter.std() == pytest.approx(0.25 * encoding.scale_of(1), rel=0.15)
 
 
 def test_no_queries_are_no_rows():

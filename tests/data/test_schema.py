@@ -53,6 +53,31 @@ def test_a_declared_column_that_is_not_there_is_named_with_its_nearest():
         Schema.infer(loans(5), categorical=["educaton"])
 
 
+def test_column_names_that_are_numbers_can_be_declared():
+    assert Schema.infer(pd.DataFrame({0: [1, 2]}), categorical=[0])["0"].categories == (1, 2)
+
+
+def test_a_bare_name_is_no_list_of_names():
+    with pytest.raises(SchemaError, match=r"write \['ab'\]"):
+        Schema.infer(pd.DataFrame({"a": [1, 2], "b": [1, 2]}), categorical="ab")
+
+
+def test_values_that_cannot_be_categories_are_refused():
+    with pytest.raises(SchemaError, match="column 'a' holds"):
+        Schema.infer(pd.DataFrame({"a": [[1], [2]]}))
+
+
+def test_what_a_schema_by_hand_leaves_open_is_filled_in():
+    by_hand = Schema((Feature("age", Kind.NUMERIC), Feature("education", Kind.CATEGORICAL)))
+    schema = by_hand.completed(as_frame(loans(30)))
+    assert schema["education"].categories == ("high", "low", "middle")
+    assert schema["age"].whole
+    narrow = Feature("age", Kind.NUMERIC, low=0, high=5)
+    assert Schema((narrow,)).completed(as_frame(loans(30)))["age"] is narrow
+    with pytest.warns(UserWarning, match="only one value"):
+        by_hand.completed(as_frame(loans(30).assign(age=3)))
+
+
 def test_a_frame_without_columns_is_refused():
     with pytest.raises(SchemaError, match="no columns"):
         Schema.infer(pd.DataFrame(index=range(3)))

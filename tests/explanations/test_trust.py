@@ -20,7 +20,7 @@ def test_trust_is_local(n):
     assert trust.n_rows.tolist() == [NEIGHBOURS] * 2
 
 
-def test_a_report_row_reads_its_own_neighbourhood():
+def test_few_report_rows_are_searched_for_the_very_nearest():
     X, P, Q = two_regions(100)
     found = TrustMap.fit(X, P, Q)(X).agreement
     order = np.argsort(np.abs(X - X.T), axis=1, kind="stable")[:, :NEIGHBOURS]

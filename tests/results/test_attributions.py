@@ -114,6 +114,20 @@ def test_top_keeps_the_strongest_and_the_sum(binary, several):
     assert several[0].top(1).values.shape == (1, 3)
 
 
+def test_what_top_leaves_out_is_still_counted_everywhere(binary):
+    top = binary.top(2)
+    moved = float(binary[0].score - binary[0].base_value)
+    assert sum(line.contribution for line in top[0].lines(5)) == pytest.approx(moved)
+    assert top[0].lines(5)[-1].name == "left out"
+    frame = top.to_frame()
+    total = frame["base_value"] + frame["rest"] + frame[list(top.feature_names)].sum(axis=1)
+    np.testing.assert_allclose(total, binary.scores)
+
+
+def test_no_rows_can_be_taken(binary):
+    assert len(binary[[]]) == 0
+
+
 def test_top_keeps_the_slopes_of_the_features_it_keeps(binary):
     top = binary.top(4)
     for j, name in enumerate(top.feature_names):
@@ -182,7 +196,7 @@ def test_text_says_what_a_reader_needs(binary, several):
     assert f"agree on {binary.agreed.sum()} of 30 rows" in text
     one = repr(binary[17])
     assert "base value" in one
-    assert "nearest held-out rows" in one
+    assert "held-out rows around here" in one
     assert "missing, filled with the mean: income" in one
     assert "(missing)" in one
     assert "log-odds of 3 classes" in repr(several)

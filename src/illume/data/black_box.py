@@ -29,7 +29,7 @@ class BlackBox:
 
     def __init__(self, model: Any, class_names: Sequence[Any] | None = None) -> None:
         self.model = model
-        self._ask = _question(model)
+        self._ask, self._only_predicts = _question(model)
         self._class_names = class_names
         self.n_asked = 0
 
@@ -62,16 +62,22 @@ class BlackBox:
                 f"the model raised {type(error).__name__} on {len(frame)} rows: {error}"
             ) from error
         self.n_asked += len(frame)
-        return _probabilities(answer, len(frame))
+        P = _probabilities(answer, len(frame))
+        if self._only_predicts and np.isin(P, (0.0, 1.0)).all():
+            raise BlackBoxError(
+                f"the model has no predict_proba, and its predict answers with labels; {ADVICE}"
+            )
+        return P
 
 
-def _question(model: Any) -> Callable[[Any], Any]:
+def _question(model: Any) -> tuple[Callable[[Any], Any], bool]:
+    """Return what to call, and whether it is a mere `predict`, which may answer with labels."""
     for name in ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
-            return method
+            return method, name == "predict"
     if callable(model):
-        return model
+        return model, False
     raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}")
 
 
@@ -79,14 +85,16 @@ def _probabilities(answer: Any, n_rows: int) -> FloatArray:
     """Check an answer and return it as probabilities (n, c)."""
     if hasattr(answer, "detach"):  # a torch tensor that still carries gradients
         answer = answer.detach().cpu()
-    P = np.asarray(answer)
-    if P.dtype.kind not in "fiub" or (P.ndim == 1 and P.dtype.kind != "f"):
-        raise BlackBoxError(
-            f"the model answered with labels such as {P.ravel()[0]!r}, expected probabilities; {ADVICE}"
-        )
-    P = P.astype(np.float64)
+    try:
+        P = np.asarray(answer)
+    except ValueError as error:
+        raise BlackBoxError(f"the model's answer is no array: {error}; {ADVICE}") from error
     if P.ndim == 2 and P.shape[1] == 1:
         P = P[:, 0]
+    if P.dtype.kind not in "fiub" or (P.ndim == 1 and P.dtype.kind != "f"):
+        example = f" such as {P.flat[0]!r}" if P.size else ""
+        raise BlackBoxError(f"the model answered with labels{example}, expected probabilities; {ADVICE}")
+    P = P.astype(np.float64)
     if P.ndim not in (1, 2) or len(P) != n_rows:
         raise BlackBoxError(
             f"the model answered {n_rows} rows with shape {np.shape(answer)}, "

@@ -100,7 +100,8 @@ class Encoding:
         imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
         start = 0
         for j, feature in enumerate(self.schema.features):
-            if feature.constant:
+            if feature.constant:  # no input, but what is wrong with the column is still said
+                imputed[:, j] = feature.numeric and np.isnan(self._numbers(frame, feature))
                 continue
             block = self.block(frame, feature)
             stop = start + block.shape[1]
@@ -125,7 +126,8 @@ class Encoding:
 
     def _numbers(self, frame: Frame, feature: Feature) -> FloatArray:
         if frame.storage(feature.name) is Storage.LABEL:
-            example = next((v for v in frame.labels(feature.name) if v is not None), None)
+            values = frame.labels(feature.name)
+            example = next((v for v in values if isinstance(v, str)), None)
             if example is None:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
             raise SchemaError(

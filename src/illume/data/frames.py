@@ -88,6 +88,8 @@ def as_frame(data: Any) -> Frame:
 
 def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
     """Yield the rows piece by piece, with where each piece belongs."""
+    if size < 1:
+        raise ValueError(f"a piece must hold at least one row, found {size}")
     for start in range(0, len(frame), size):
         stop = min(start + size, len(frame))
         yield slice(start, stop), frame.slice(start, stop)
@@ -253,7 +255,10 @@ def is_missing(value: Any) -> bool:
     >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
     (True, True, False)
     """
-    return value is None or value != value  # noqa: PLR0124
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas.NA compares to nothing
+        return True
 
 
 def storage_of_values(values: Sequence[Hashable | None]) -> Storage:

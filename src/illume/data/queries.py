@@ -7,7 +7,6 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
-from illume.data.schema import Feature
 
 JITTER = 0.25  # standard deviations
 
@@ -32,7 +31,7 @@ def query_rows(frame: Frame, encoding: Encoding, n: int, rng: np.random.Generato
             noise = np.where(between, 0.0, JITTER * encoding.scale_of(j)) * rng.standard_normal(n)
             numbers = frame.numbers(feature.name)
             mixed = _mix(numbers, (first, second), share) + noise
-            columns[feature.name] = _possible(mixed, numbers[parent], feature)
+            columns[feature.name] = _possible(mixed, numbers[parent], numbers)
         else:
             columns[feature.name] = frame.select([feature.name]).take(parent)
     return rows.with_columns(columns)
@@ -44,7 +43,10 @@ def _mix(numbers: FloatArray, parents: tuple[IntArray, IntArray], share: FloatAr
     return share * a + (1.0 - share) * np.where(share < 1.0, b, 0.0)
 
 
-def _possible(mixed: FloatArray, inherited: FloatArray, feature: Feature) -> FloatArray:
+def _possible(mixed: FloatArray, inherited: FloatArray, seen: FloatArray) -> FloatArray:
     """Round and clip to what was seen; where a parent's value is missing, inherit from one parent."""
-    mixed = np.round(mixed) if feature.whole else mixed
-    return np.where(np.isnan(mixed), inherited, np.clip(mixed, feature.low, feature.high))
+    seen = seen[~np.isnan(seen)]
+    if (seen == np.round(seen)).all():
+        mixed = np.round(mixed)
+    low, high = (seen.min(), seen.max()) if len(seen) else (0.0, 0.0)
+    return np.where(np.isnan(mixed), inherited, np.clip(mixed, low, high))

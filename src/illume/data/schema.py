@@ -80,21 +80,33 @@ class Schema:
     def infer(cls, data: Any, categorical: Iterable[str] = ()) -> Schema:
         """Read the schema off a frame; `categorical` names columns whose numbers are mere codes."""
         frame = as_frame(data)
-        declared = set(categorical)
+        if isinstance(categorical, str):
+            raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
+        declared = {str(name) for name in categorical}
         for name in declared - set(frame.names):
             raise SchemaError(f"categorical names {name!r}; {_nearest(name, frame.names)}")
         if not frame.names:
             raise SchemaError("the frame has no columns; at least one is needed")
-        features = tuple(_infer(frame, name, name in declared) for name in frame.names)
-        for feature in features:
+        schema = cls(tuple(_infer(frame, name, name in declared) for name in frame.names))
+        schema._warn_of_constants()
+        return schema
+
+    def completed(self, frame: Frame) -> Schema:
+        """Fill in what a schema made by hand leaves open, ranges and categories, from a frame."""
+        _check_names(frame, self.names)
+        schema = Schema(tuple(_completed(feature, frame) for feature in self.features))
+        schema._warn_of_constants()
+        return schema
+
+    def _warn_of_constants(self) -> None:
+        for feature in self.features:
             if feature.constant:
-                found = "no value" if not _any_value(feature) else "only one value"
+                found = "only one value" if _any_value(feature) else "no value"
                 warnings.warn(
                     f"column {feature.name!r} holds {found}; its attribution will be 0",
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=4,
                 )
-        return cls(features)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,10 +137,14 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
                 f"{', …' if len(names) > 5 else ''}"
             )
         return type(frame)(frame.native, tuple(names))  # type: ignore[call-arg]
+    _check_names(frame, names)
+    return frame.select(names)
+
+
+def _check_names(frame: Frame, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.names:
             raise SchemaError(f"column {name!r} is missing; {_nearest(name, frame.names)}")
-    return frame.select(names)
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:
@@ -138,13 +154,27 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f"the columns are {', '.join(map(repr, names[:8]))}{', …' if len(names) > 8 else ''}"
 
 
+def _completed(feature: Feature, frame: Frame) -> Feature:
+    if feature.numeric:
+        unknown = math.isinf(feature.low) and math.isinf(feature.high)
+        return _numeric(feature.name, frame.numbers(feature.name)) if unknown else feature
+    return feature if feature.categories else _labels(feature.name, feature.kind, frame)
+
+
 def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
     storage = frame.storage(name)
     if storage is Storage.NUMBER and not is_code:
         return _numeric(name, frame.numbers(name))
     kind = Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL
+    return _labels(name, kind, frame)
+
+
+def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
     values = frame.labels(name)
-    seen = {_plain(value) for value in set(values) - {None}}
+    try:
+        seen = {_plain(value) for value in set(values) - {None}}
+    except TypeError as error:
+        raise SchemaError(f"column {name!r} holds values that are no categories: {error}") from error
     known = sorted(seen, key=_category_order)  # the same order whatever library the frame is of
     missing: list[Hashable | None] = [None] if None in values else []
     return Feature(name, kind, tuple(known) + tuple(missing))

@@ -18,19 +18,19 @@ class Split(NamedTuple):
 
 
 def split_rows(decisions: IntArray, validation: float, report: float, rng: np.random.Generator) -> Split:
-    """Divide rows in three, alike for every decision; every decision keeps a training row.
+    """Divide rows in three, alike for every decision; none of the three is empty.
 
     >>> split = split_rows(np.array([0] * 10 + [1]), 0.2, 0.2, np.random.default_rng(0))
     >>> len(split.training), len(split.validation), len(split.report)
     (7, 2, 2)
     """
     shuffled = rng.permutation(len(decisions))
-    order = shuffled[np.argsort(decisions[shuffled], kind="stable")]
-    _, starts, counts = np.unique(decisions[order], return_index=True, return_counts=True)
-    rank = np.arange(len(order)) - np.repeat(starts, counts)
+    by_class = shuffled[np.argsort(decisions[shuffled], kind="stable")]
+    _, starts, counts = np.unique(decisions[by_class], return_index=True, return_counts=True)
+    rank = np.arange(len(by_class)) - np.repeat(starts, counts)
     depth = (rank + 0.5) / np.repeat(counts, counts)
-    training = depth < max(1.0 - validation - report, 0.5)
-    training[starts] = True
-    chosen = ~training & (depth < 1.0 - report)
-    shown = ~training & ~chosen
-    return Split(np.sort(order[training]), np.sort(order[chosen]), np.sort(order[shown]))
+    order = by_class[np.argsort(depth, kind="stable")]  # any stretch of it holds all decisions alike
+    n_validation, n_report = (max(1, round(share * len(order))) for share in (validation, report))
+    first = len(order) - n_validation - n_report
+    parts = np.split(order, [first, first + n_validation])
+    return Split(*(np.sort(part) for part in parts))

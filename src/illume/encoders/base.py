@@ -53,7 +53,7 @@ class Encoder(Protocol):
 def as_probabilities(y: Any) -> FloatArray:
     """Read probabilities from what a user passes as y: labels, or probabilities of all classes.
 
-    A 1-D array of numbers strictly between 0 and 1 is the probability of the second of two classes.
+    A 1-D array of numbers between 0 and 1, not all whole, is the probability of the second of two classes.
 
     >>> as_probabilities(["a", "b", "a"])
     array([[1., 0.],
@@ -64,7 +64,7 @@ def as_probabilities(y: Any) -> FloatArray:
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]
     if y.ndim == 2:
-        if y.dtype.kind not in "fiub" or np.abs(y.sum(1) - 1).max(initial=0) > 1e-3 or y.min() < 0:
+        if y.dtype.kind not in "fiub" or not (np.abs(y.sum(1) - 1) <= 1e-3).all() or (y < 0).any():
             raise ValueError(f"y of shape {y.shape} must hold probabilities, rows that sum to 1")
         return y.astype(np.float64)
     if type_of_target(y) == "continuous":

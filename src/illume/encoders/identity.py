@@ -41,4 +41,4 @@ class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the rows themselves."""
         check_is_fitted(self, "n_features_in_")
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)

@@ -66,7 +66,7 @@ class Objective:
                 raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
         if self.alpha is not None and self.alpha < 1:
             raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
-        if self.needs_head and not self.joint:
+        if self.aligns and not self.joint:
             raise ValueError("lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
 
     @property
@@ -75,8 +75,8 @@ class Objective:
         return self.lambda_g > 0
 
     @property
-    def needs_head(self) -> bool:
-        """Whether explanations themselves are part of the loss."""
+    def aligns(self) -> bool:
+        """Whether explanations themselves are part of the loss, which takes a head."""
         return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
 
     def unconditioned(self) -> Objective:
@@ -175,13 +175,15 @@ def loss_terms(
         terms["co"] = losses.collinearity(Z)
     if model.head is not None:
         terms["g"] = losses.mimicry(model.head(Z), batch.P)
-        if objective.needs_head:
+        if objective.aligns:
             terms |= _explanation_terms(objective, between, slopes(W, model.head.weight))
     return terms
 
 
 def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
     """Return the weighted sum of the terms."""
+    if not terms:
+        raise ValueError("no loss term is left to train on; give the objective a weight above 0")
     weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
     return torch.stack(weighted).sum()
 

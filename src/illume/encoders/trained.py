@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -25,6 +26,14 @@ from illume.encoders.training import Model, Rows, Trainer, Training
 from illume.results.history import History
 
 VALIDATION_SHARE = 0.15
+LARGEST = 1e6  # standard deviations that the network is shown at most, so that float32 never overflows
+
+
+class Head(NamedTuple):
+    """The weights (c, k) and intercepts (c,) that were trained along with the encoder."""
+
+    coef: FloatArray
+    intercept: FloatArray
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -50,7 +59,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     history_: History
     maps_: nn.Module
-    head_: nn.Linear | None
+    head_: Head | None
+    alpha_: int
 
     def __init__(
         self,
@@ -91,7 +101,11 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
         """
+        if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
+            raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
+        if len(self.onehot) and not 0 <= min(self.onehot) <= max(self.onehot) < X.shape[1]:
+            raise ValueError(f"onehot must name inputs from 0 to {X.shape[1] - 1}, found {self.onehot!r}")
         P = self._targets(y, len(X))
         rng = check_random_state(self.random_state)
         if validation is None:
@@ -111,12 +125,11 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         rows = _rows(X, P, device), _rows(*validation, device)
         model = Model(maps, joint, self._constant)
         trainer = Trainer(model, objective, training, rows, onehot=onehot, generator=generator)
-        # PAPER: batches are drawn without replacement, and the last one is never a small rest.
         disable = None if self.verbose is None else not self.verbose
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
             self.history_ = trainer.run(bar)
         self.maps_, self.alpha_ = maps.cpu().eval(), trainer.alpha
-        self.head_ = None if joint is None else joint.cpu()
+        self.head_ = None if joint is None else Head(*(p.detach().cpu().numpy() for p in joint.parameters()))
         return self
 
     @property
@@ -146,6 +159,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
         """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k)."""
         X = np.require(X, np.float64, "W")  # torch wants memory that may be written to
+        check_is_fitted(self, "maps_")
         V, length = self._directions(X)
         weights = torch.from_numpy(coef)
         slopes = torch.bmm(weights / length[:, None, :], V)
@@ -159,7 +173,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _directions(self, X: FloatArray) -> tuple[torch.Tensor, torch.Tensor]:
         """Return sparsified, unscaled maps and their lengths. Only the network works in float32."""
-        V, _ = keep_largest(self.maps_(torch.from_numpy(X.astype(np.float32))), self.alpha_)
+        small = np.clip(X, -LARGEST, LARGEST).astype(np.float32)
+        V, _ = keep_largest(self.maps_(torch.from_numpy(small)), self.alpha_)
         length = torch.linalg.vector_norm(V, dim=-1).double().clamp(min=EPSILON)
         return V.double(), length
 
@@ -178,12 +193,15 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 def _rows(X: FloatArray, P: FloatArray, device: torch.device) -> Rows:
     def tensor(A: FloatArray) -> torch.Tensor:
-        return torch.from_numpy(np.ascontiguousarray(A, dtype=np.float32)).to(device)
+        return torch.from_numpy(np.clip(A, -LARGEST, LARGEST).astype(np.float32)).to(device)
 
     return Rows(tensor(X), tensor(P))
 
 
 def _device(name: str) -> str:
     if name != "auto":
-        return name
+        try:
+            return str(torch.device(name))
+        except RuntimeError as error:
+            raise ValueError(f"device {name!r} is not known: {error}") from error
     return "cuda" if torch.cuda.is_available() else "cpu"

@@ -24,7 +24,7 @@ class Training:
     Parameters
     ----------
     max_epochs, max_steps
-        Whichever is reached first ends the training.
+        Whichever is reached first ends the training; a sparse objective is trained twice, dense and sparse.
     patience
         Epochs without a better validation loss before training ends.
     decay
@@ -48,6 +48,12 @@ class Training:
     epoch_rows: int = 65_536
     validation_rows: int = 8_192
 
+    def __post_init__(self) -> None:
+        """Refuse options that cannot work."""
+        for name in ("batch_size", "learning_rate", "max_epochs", "max_steps", "patience", "epoch_rows"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, found {getattr(self, name)!r}")
+
     def n_epochs(self, n_rows: int) -> int:
         """Return how many epochs the budget allows for so many training rows.
 
@@ -58,6 +64,7 @@ class Training:
         return max(1, min(self.max_epochs, self.max_steps // steps))
 
 
+DIVERGED = "the loss became NaN; the best weights before that were kept"
 PAPER = Training()
 QUICK = Training(
     batch_size=256,
@@ -66,6 +73,7 @@ QUICK = Training(
     max_steps=2500,
     patience=15,
     decay=True,
+    sparsity_epochs=20,
     stability_rows=64,
 )
 
@@ -130,6 +138,9 @@ class Trainer:
         self.alpha = self.n_inputs = self.rows.X.shape[1]
         self.epochs: list[Epoch] = []
         self.validation_seed = int(torch.randint(2**31, (), generator=generator))
+        # shuffled, for the rows may come sorted, and a batch must be like the others
+        order = torch.randperm(len(self.validation), generator=generator)
+        self.validation_order = order[: training.validation_rows]
         self.start = time.perf_counter()
 
     def run(self, progress: tqdm[None]) -> History:
@@ -143,6 +154,7 @@ class Trainer:
             ended, best = self._until_no_better(n_epochs, progress)
             if thinning:
                 schedule = SparsitySchedule(self.n_inputs, target, thinning)
+                self._set_learning_rate(0.0)
                 for epoch in range(thinning):
                     self.alpha = schedule(epoch)
                     self._epoch(progress)
@@ -151,7 +163,7 @@ class Trainer:
         except KeyboardInterrupt:
             interrupted = True
             ended, best = "interrupted, the best so far was kept", self._best_epoch()
-        return History(tuple(self.epochs), best, ended, interrupted)
+        return History(tuple(self.epochs), best, ended, interrupted, diverged=ended == DIVERGED)
 
     def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> tuple[str, int]:
         """Train until the validation loss stops falling, and go back to where it was lowest."""
@@ -163,7 +175,7 @@ class Trainer:
                 self._set_learning_rate(done / n_epochs)
                 loss = self._epoch(progress)
                 if not math.isfinite(loss):
-                    ended = "the loss became NaN; the best weights before that were kept"
+                    ended = DIVERGED
                     break
                 if loss < best_loss:
                     best_loss, best = loss, len(self.epochs)
@@ -180,6 +192,7 @@ class Trainer:
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
 
     def _set_learning_rate(self, done: float) -> None:
+        """Set the learning rate for a share of the epochs that is done."""
         factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
         for group in self.optimiser.param_groups:
             group["lr"] = self.training.learning_rate * factor
@@ -213,7 +226,7 @@ class Trainer:
     def _validate(self) -> dict[str, float]:
         """Return each term on the validation rows, with the same random directions every time."""
         generator = torch.Generator().manual_seed(self.validation_seed)
-        order = torch.arange(min(len(self.validation), self.training.validation_rows))
+        order = self.validation_order
         sums: dict[str, float] = {}
         for index in batches(order, self.training.batch_size):
             batch = self.validation.batch(index, generator, self.training.stability_rows)

@@ -9,7 +9,7 @@ from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
 from illume._chunks import CHUNK_ROWS, row_chunks
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 from illume.results.trust import Trust
 
 NEIGHBOURS = 25
@@ -18,45 +18,62 @@ ANCHORS = 256
 
 @dataclass(frozen=True, eq=False)
 class TrustMap:
-    """Figures at anchor points, each measured on the report rows nearest to it.
+    """Where the surrogate did well and where not, measured on report rows.
 
-    A row reads the figures of its nearest anchor. With up to 256 report rows every one of them is an
-    anchor; with more, 256 cluster centres of them are, so that looking a row up costs the same
-    whatever the number of report rows.
+    With few report rows (up to 256) a row reads the figures of its 25 nearest ones. With more, the
+    figures are measured beforehand on the 25 nearest report rows of each of 256 cluster centres, and a row
+    reads those of its nearest centre: looking a row up costs the same whatever the number of report rows.
+
+    Parameters
+    ----------
+    anchors
+        Points in the input space, (a, m): the report rows themselves or the cluster centres.
+    agreement, error
+        The figures at the anchors, (a,).
+    n_rows
+        How many report rows a row's figures rest on.
+    n_nearest
+        How many of the nearest anchors a row's figures are the mean of.
     """
 
     anchors: FloatArray
     agreement: FloatArray
     error: FloatArray
     n_rows: int
+    n_nearest: int
 
     @classmethod
     def fit(cls, X: FloatArray, P: FloatArray, Q: FloatArray) -> TrustMap:
-        """Measure the surrogate's Q against the black box's P (n, c) around anchors of X (n, m)."""
-        anchors = X
-        if len(X) > ANCHORS:
-            kmeans = MiniBatchKMeans(ANCHORS, random_state=0, n_init=1, batch_size=2048)
-            anchors = kmeans.fit(X).cluster_centers_
-        n_rows = min(NEIGHBOURS, len(X))
+        """Measure the surrogate's Q against the black box's P (n, c) on rows X (n, m)."""
         agreed = (P.argmax(1) == Q.argmax(1)).astype(np.float64)
         error = 0.5 * np.abs(P - Q).sum(1)
-        if not n_rows:
-            return cls(anchors, agreed, error, 0)
-        near = NearestNeighbors(n_neighbors=n_rows).fit(X).kneighbors(anchors, return_distance=False)
-        return cls(anchors, agreed[near].mean(1), error[near].mean(1), n_rows)
+        n_rows = min(NEIGHBOURS, len(X))
+        if len(X) <= ANCHORS:
+            return cls(X, agreed, error, n_rows, n_nearest=n_rows)
+        kmeans = MiniBatchKMeans(ANCHORS, random_state=0, n_init=1, batch_size=2048).fit(X)
+        centres = kmeans.cluster_centers_
+        near = NearestNeighbors(n_neighbors=n_rows).fit(X).kneighbors(centres, return_distance=False)
+        return cls(centres, agreed[near].mean(1), error[near].mean(1), n_rows, n_nearest=1)
 
     def __call__(self, X: FloatArray) -> Trust:
         """Look up every row; without report rows nothing is known and all figures are NaN."""
-        count = np.full(len(X), self.n_rows)
+        result = Trust(np.full(len(X), np.nan), np.full(len(X), np.nan), np.full(len(X), self.n_rows))
         if not self.n_rows:
-            unknown = np.full(len(X), np.nan)
-            return Trust(unknown, unknown, count)
-        nearest = np.empty(len(X), dtype=np.intp)
+            return result
         anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
         half_square = 0.5 * np.square(anchors).sum(0)
-        closeness = np.empty((CHUNK_ROWS, len(half_square)), dtype=np.float32)
+        distance = np.empty((CHUNK_ROWS, len(half_square)), dtype=np.float32)
         for rows in row_chunks(len(X)):
-            part = np.matmul(X[rows].astype(np.float32), anchors, out=closeness[: rows.stop - rows.start])
-            part -= half_square
-            nearest[rows] = part.argmax(1)
-        return Trust(self.agreement[nearest], self.error[nearest], count)
+            part = distance[: rows.stop - rows.start]
+            np.matmul(X[rows].astype(np.float32), anchors, out=part)
+            np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
+            nearest = self._nearest(part)
+            result.agreement[rows] = self.agreement[nearest].mean(1)
+            result.error[rows] = self.error[nearest].mean(1)
+        return result
+
+    def _nearest(self, distance: FloatArray) -> IntArray:
+        """Return the positions of the nearest anchors, (n, n_nearest)."""
+        if self.n_nearest == 1:
+            return distance.argmin(1)[:, None]
+        return np.argpartition(distance, self.n_nearest - 1, axis=1)[:, : self.n_nearest]

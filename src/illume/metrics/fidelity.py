@@ -20,8 +20,8 @@ class Fidelity:
 
     @property
     def score(self) -> float:
-        """One figure to choose by: the mean of agreement and R²."""
-        return (self.agreement + self.r2) / 2
+        """One figure to choose by: the mean of agreement and R², or agreement alone where R² is unknown."""
+        return self.agreement if math.isnan(self.r2) else (self.agreement + self.r2) / 2
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -59,7 +59,8 @@ def r_squared(P: FloatArray, Q: FloatArray) -> float:
     if not len(P):
         return math.nan
     spread = float(np.square(P - P.mean(0)).sum())
-    return 1.0 - float(np.square(P - Q).sum()) / spread if spread > 0 else math.nan
+    varies = spread > 1e-12 * len(P)  # rounding alone is no variation
+    return 1.0 - float(np.square(P - Q).sum()) / spread if varies else math.nan
 
 
 def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:

@@ -8,7 +8,8 @@ import numpy as np
 
 from illume.plots.axes import as_text, clean, given_or_new
 from illume.results import colours
-from illume.results.attributions import Attribution, Attributions
+from illume.results.attribution import Attribution
+from illume.results.attributions import Attributions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,7 @@ def bar(result: Attribution | Attributions, *, n_features: int = 10, ax: Axes | 
     if isinstance(result, Attribution):
         values, label = result.contributions(), f"contribution to the log-odds of {result.output_name!r}"
     else:
-        values, label = result.importance, "mean absolute contribution (log-odds)"
-        values = values if values.ndim == 1 else values.sum(1)
+        values, label = result.strength, "mean absolute contribution (log-odds)"
     order = np.argsort(-np.abs(values), kind="stable")[:n_features]
     ax = given_or_new(ax, 1.2 + 0.32 * len(order))
     place = np.arange(len(order))

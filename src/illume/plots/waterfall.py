@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.plots.axes import as_text, clean, given_or_new
 from illume.results import colours, text
-from illume.results.attributions import Attribution
+from illume.results.attribution import Attribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,16 +19,9 @@ def waterfall(attribution: Attribution, *, n_features: int = 9, ax: Axes | None 
     """Draw how features lead from the base value to the surrogate's log-odds, strongest on top."""
     i = attribution.output
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
-    top = attribution.top(n_features)
-    steps = top.contributions()
-    labels = [
-        f"{as_text(name)} = {as_text(text.value(value))}"
-        for name, value in zip(top.feature_names, top.data, strict=True)
-    ]
-    others = len(attribution.feature_names) - len(steps)
-    if others:
-        steps = np.append(steps, score - base - steps.sum())
-        labels.append(f"{others} other features")
+    lines = attribution.lines(n_features)
+    steps = np.array([line.contribution for line in lines])
+    labels = [as_text(line.name) + (f" = {as_text(line.value)}" if line.value else "") for line in lines]
     ends = score - np.concatenate([[0.0], np.cumsum(steps)[:-1]])
     starts = ends - steps
     ax = given_or_new(ax, 1.6 + 0.36 * len(steps))

@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import html, tables, text
+from illume.results.attribution import Attribution
 from illume.results.labels import Labels
 from illume.results.trust import Trust
 
@@ -112,6 +113,11 @@ class Attributions:
             return np.zeros(self.values.shape[1:])
         return np.abs(self.values).mean(0)
 
+    @property
+    def strength(self) -> FloatArray:
+        """Global importance as one number per feature, summed over outputs, (n_features,)."""
+        return self.importance if self.values.ndim == 2 else self.importance.sum(1)
+
     def __len__(self) -> int:
         return len(self.values)
 
@@ -127,7 +133,9 @@ class Attributions:
         if isinstance(rows, (int, np.integer)):
             position = range(len(self))[int(rows)]
             return Attribution(self._take(slice(position, position + 1)))
-        return self._take(rows if isinstance(rows, slice) else np.asarray(rows))
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp))
+        return self._take(rows)
 
     def _take(self, rows: Any) -> Attributions:
         per_row = "values base_values rest slopes data probabilities surrogate_probabilities imputed trust"
@@ -136,8 +144,7 @@ class Attributions:
 
     def top(self, n_features: int) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`."""
-        strength = self.importance if self.values.ndim == 2 else self.importance.sum(1)
-        order = np.argsort(-strength, kind="stable")[:n_features]
+        order = np.argsort(-self.strength, kind="stable")[:n_features]
         kept = self._features(order)
         return replace(kept, rest=self.rest + self.values.sum(1) - kept.values.sum(1))
 
@@ -185,110 +192,3 @@ class Attributions:
 
     def _repr_html_(self) -> str:
         return html.batch(self)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Attribution:
-    """How much each feature moved one decision: a view of one row of a batch."""
-
-    batch: Attributions
-
-    @property
-    def values(self) -> FloatArray:
-        """Contributions, (n_features,) or (n_features, n_classes)."""
-        return self.batch.values[0]
-
-    @property
-    def base_value(self) -> FloatArray:
-        """The surrogate's log-odds of the average row: a number, or one per class."""
-        return self.batch.base_values[0]
-
-    @property
-    def score(self) -> FloatArray:
-        """The surrogate's log-odds: a number, or one per class."""
-        return self.batch.scores[0]
-
-    @property
-    def slopes(self) -> FloatArray:
-        """What one scaled unit more of an input would add."""
-        return self.batch.slopes[0]
-
-    @property
-    def slopes_per_unit(self) -> FloatArray:
-        """What one original unit more of an input would add."""
-        return self.batch.slopes_per_unit[0]
-
-    @property
-    def data(self) -> np.ndarray[Any, Any]:
-        """The row itself."""
-        return self.batch.data[0]
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `values`."""
-        return self.batch.feature_names
-
-    @property
-    def decision(self) -> str:
-        """The black box's decision."""
-        return self.batch.class_names[int(self.batch.decisions[0])]
-
-    @property
-    def probability(self) -> float:
-        """The black box's probability of its decision."""
-        return float(self.batch.probabilities[0].max())
-
-    @property
-    def surrogate_probability(self) -> float:
-        """The surrogate's probability of the black box's decision."""
-        return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
-
-    @property
-    def agreed(self) -> bool:
-        """Whether surrogate and black box decide alike."""
-        return bool(self.batch.agreed[0])
-
-    @property
-    def imputed(self) -> tuple[str, ...]:
-        """The features whose value was missing and filled with the mean."""
-        return tuple(self.feature_names[j] for j in np.flatnonzero(self.batch.imputed[0]))
-
-    @property
-    def trust(self) -> Trust:
-        """How the surrogate did on the held-out rows around this one."""
-        return self.batch.trust[0]
-
-    @property
-    def output(self) -> int:
-        """Which output to read first: the only one, or that of the decided class."""
-        return 0 if self.batch.values.ndim == 2 else int(self.batch.decisions[0])
-
-    @property
-    def output_name(self) -> str:
-        """The name of that output."""
-        return self.batch.output_names[self.output]
-
-    def contributions(self) -> FloatArray:
-        """Contributions to `output_name`, (n_features,)."""
-        return self.values if self.values.ndim == 1 else self.values[:, self.output]
-
-    def top(self, n_features: int) -> Attribution:
-        """Keep the features that moved the decision most, strongest first."""
-        order = np.argsort(-np.abs(self.contributions()), kind="stable")[:n_features]
-        kept = self.batch._features(order)
-        rest = self.batch.rest + self.batch.values.sum(1) - kept.values.sum(1)
-        return Attribution(replace(kept, rest=rest))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON."""
-        return tables.row_dict(self)
-
-    def to_shap(self) -> Any:
-        """Return a one-row `shap.Explanation`, for `shap.plots.waterfall` and its like."""
-        return self.batch.to_shap()[0]
-
-    def __repr__(self) -> str:
-        return text.row(self)
-
-    def _repr_html_(self) -> str:
-        return html.row(self)

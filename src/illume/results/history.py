@@ -35,6 +35,7 @@ class History:
     best: int
     ended: str
     interrupted: bool = False
+    diverged: bool = False
 
     def __len__(self) -> int:
         return len(self.epochs)

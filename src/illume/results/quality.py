@@ -10,7 +10,7 @@ from illume.metrics.fidelity import Fidelity
 
 @dataclass(frozen=True)
 class ClassQuality:
-    """Fidelity on the report rows that the black box gave one class."""
+    """Agreement on the report rows that the black box gave one class; R² of that class on all of them."""
 
     name: str
     agreement: float
@@ -46,7 +46,7 @@ class Quality:
     classes: tuple[ClassQuality, ...]
     encoder: str
     n_latents: int
-    alignment: float
+    alignment: float | None
     fell_back: bool
     reason: str
     n_training: int
@@ -66,7 +66,7 @@ class Quality:
         return self.report.r2
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON."""
+        """Return plain Python values; what could not be measured is NaN."""
         return asdict(self)
 
     def __repr__(self) -> str:
@@ -81,7 +81,9 @@ class Quality:
         lines += [
             f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}" for c in self.classes
         ]
-        what = f"{self.encoder} encoder, {self.n_latents} latents, alignment {self.alignment:g}"
+        what = f"{self.encoder} encoder, {self.n_latents} latents"
+        if self.alignment is not None:
+            what += f", alignment {self.alignment:g}"
         if self.fell_back:
             what = "fell back to the global surrogate"
         lines += [

@@ -10,7 +10,8 @@ from illume._typing import FloatArray
 from illume.data.frames import Origin, is_missing
 
 if TYPE_CHECKING:
-    from illume.results.attributions import Attribution, Attributions
+    from illume.results.attribution import Attribution
+from illume.results.attributions import Attributions
 
 
 def frame(attributions: Attributions, layout: str) -> Any:
@@ -46,6 +47,8 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
     values = decided(attributions, attributions.values)
     taken = set(attributions.feature_names)
     columns = {(f"{name}_" if name in taken else name): column for name, column in about.items()}
+    if attributions.rest.any():
+        columns["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
     for j, name in enumerate(attributions.feature_names):
         columns[name] = np.ascontiguousarray(values[:, j])
     return columns
@@ -85,8 +88,8 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
         "agreed": attributions.agreed.tolist(),
         "trust": {
-            "agreement": attributions.trust.agreement.tolist(),
-            "error": attributions.trust.error.tolist(),
+            "agreement": [_plain(figure) for figure in attributions.trust.agreement.tolist()],
+            "error": [_plain(figure) for figure in attributions.trust.error.tolist()],
             "n_rows": attributions.trust.n_rows.tolist(),
         },
     }
@@ -121,8 +124,8 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
             )
         ],
         "trust": {
-            "agreement": float(attribution.trust.agreement),
-            "error": float(attribution.trust.error),
+            "agreement": _plain(float(attribution.trust.agreement)),
+            "error": _plain(float(attribution.trust.error)),
             "n_rows": int(attribution.trust.n_rows),
         },
     }

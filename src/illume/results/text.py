@@ -10,7 +10,8 @@ from illume.data.frames import is_missing
 from illume.data.schema import MISSING
 
 if TYPE_CHECKING:
-    from illume.results.attributions import Attribution, Attributions
+    from illume.results.attribution import Attribution
+from illume.results.attributions import Attributions
 
 SHOWN = 8
 BAR = 20
@@ -48,18 +49,12 @@ def row(attribution: Attribution) -> str:
         f"(surrogate: {attribution.surrogate_probability:.3f}, "
         f"{'agrees' if attribution.agreed else 'DISAGREES'})"
     )
-    i, values = attribution.output, attribution.contributions()
+    i = attribution.output
     batch = attribution.batch
     score = float(np.ravel(attribution.score)[i])
     base = float(np.ravel(attribution.base_value)[i])
     named = output(batch.output_names, batch.class_names, i)
-    top = attribution.top(SHOWN)
-    shown = list(zip(top.feature_names, top.data, top.contributions(), strict=True))
-    lines = [(name, value(data), number) for name, data, number in shown]
-    others = len(values) - len(shown)
-    rest = score - base - float(top.contributions().sum())
-    if others or abs(rest) > 1e-12:
-        lines.append((f"{others} other features", "", rest))
+    lines = attribution.lines(SHOWN)
     largest = max([abs(number) for *_, number in lines] + [1e-12])
     width = max([len(name) for name, *_ in lines] + [len("base value")])
     data_width = max([len(data) for _, data, _ in lines] + [0])
@@ -68,21 +63,21 @@ def row(attribution: Attribution) -> str:
         f"  {name:<{width}}  {data:>{data_width}}  {number:>+8.3f}  {bar(abs(number) / largest)}"
         for name, data, number in lines
     ]
-    notes = _notes(attribution)
-    return "\n".join([head, f"{named} = {score:+.3f}", *table, *notes])
+    return "\n".join([head, f"{named} = {score:+.3f}", *table, *notes(attribution)])
 
 
-def _notes(attribution: Attribution) -> list[str]:
-    notes = []
+def notes(attribution: Attribution) -> list[str]:
+    """Say how far to trust a row's attribution, and what was missing."""
+    said = []
     trust = attribution.trust
     if int(trust.n_rows):
-        notes.append(
-            f"trust: on the {int(trust.n_rows)} nearest held-out rows the surrogate agrees on "
+        said.append(
+            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate agrees on "
             f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
         )
     if attribution.imputed:
-        notes.append(f"missing, filled with the mean: {', '.join(attribution.imputed)}")
-    return notes
+        said.append(f"missing, filled with the mean: {', '.join(attribution.imputed)}")
+    return said
 
 
 def batch(attributions: Attributions) -> str:
@@ -97,8 +92,7 @@ def batch(attributions: Attributions) -> str:
     lines = [f"Attributions of {n} rows and {n_features} features, in {named}"]
     if n:
         lines.append(f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows")
-    strength = attributions.importance
-    strength = strength if strength.ndim == 1 else strength.sum(1)
+    strength = attributions.strength
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     width = max([len(attributions.feature_names[j]) for j in order], default=0)
     largest = max(float(strength.max(initial=0.0)), 1e-12)

@@ -15,7 +15,7 @@ class Trust:
     Parameters
     ----------
     agreement
-        Share of the nearest report rows on which surrogate and black box decide alike.
+        Share of the report rows around it on which surrogate and black box decide alike.
     error
         Mean difference of their probabilities on those rows (total variation; for two classes the
         difference of one probability).

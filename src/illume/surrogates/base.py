@@ -47,7 +47,14 @@ class TreeSurrogate(Surrogate, Protocol):
         ...
 
 
-def scores(surrogate: LinearSurrogate, Z: FloatArray) -> FloatArray:
+class Weights(Protocol):
+    """Weights (c, k) and intercepts (c,) on latents."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+
+def scores(surrogate: Weights, Z: FloatArray) -> FloatArray:
     """Return the surrogate's log-odds (n, c), one column for two classes."""
     return Z @ surrogate.coef_.T + surrogate.intercept_
 

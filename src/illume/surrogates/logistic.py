@@ -16,7 +16,18 @@ from illume.surrogates.base import probabilities_of, scores
 NEVER = -20.0  # log-odds of a class that no training row was given
 
 
-class LogisticSurrogate(BaseEstimator):
+class _Weights:
+    """What all linear surrogates share: their weights say all."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    def probabilities(self, Z: FloatArray) -> FloatArray:
+        """Return class probabilities (n, c)."""
+        return probabilities_of(scores(self, Z))
+
+
+class LogisticSurrogate(_Weights, BaseEstimator):
     """Logistic regression on the black box's probabilities, not only on its decisions."""
 
     def __init__(self, C: float = 1.0) -> None:
@@ -32,12 +43,8 @@ class LogisticSurrogate(BaseEstimator):
         self.coef_, self.intercept_ = all_classes(model.coef_, model.intercept_, model.classes_, P.shape[1])
         return self
 
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return class probabilities (n, c)."""
-        return probabilities_of(scores(self, Z))
 
-
-class LinearAdapter(BaseEstimator):
+class LinearAdapter(_Weights, BaseEstimator):
     """Any scikit-learn linear classifier (`coef_`, `intercept_`, `classes_`) as a surrogate."""
 
     def __init__(self, estimator: Any) -> None:
@@ -46,31 +53,23 @@ class LinearAdapter(BaseEstimator):
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Fit a clone of the estimator on the black box's decisions."""
         self.model_ = clone(self.estimator).fit(Z, P.argmax(1))
+        if not hasattr(self.model_, "coef_"):
+            raise ValueError(f"{self.estimator!r} has no coef_; use a linear classifier")
         self.coef_, self.intercept_ = all_classes(
             self.model_.coef_, self.model_.intercept_, self.model_.classes_, P.shape[1]
         )
         return self
 
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return class probabilities (n, c)."""
-        return probabilities_of(scores(self, Z))
 
-
-class HeadSurrogate(BaseEstimator):
+class HeadSurrogate(_Weights):
     """The linear head that was trained along with the encoder; there is nothing left to fit."""
 
     def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
-        self.coef = coef
-        self.intercept = intercept
         self.coef_, self.intercept_ = centred(coef, intercept)
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Do nothing: fitting again would undo what the joint objective achieved."""
         return self
-
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return class probabilities (n, c)."""
-        return probabilities_of(scores(self, Z))
 
 
 def centred(coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
 from illume._typing import FloatArray
 from illume.metrics.fidelity import fidelity
-from illume.surrogates.base import Surrogate
+from illume.surrogates.base import LinearSurrogate, Surrogate
 from illume.surrogates.logistic import LinearAdapter, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
@@ -33,7 +35,7 @@ def candidates(surrogate: Any) -> list[Surrogate]:
             for leaf in (5, 20)
         ]
     if hasattr(surrogate, "probabilities"):
-        return [surrogate]
+        return [clone(surrogate, safe=False)]
     if isinstance(surrogate, str) or not hasattr(surrogate, "fit"):
         raise ValueError(
             f"surrogate {surrogate!r} is not known; choose 'logistic' or 'tree', or pass a linear "
@@ -41,6 +43,8 @@ def candidates(surrogate: Any) -> list[Surrogate]:
         )
     if hasattr(surrogate, "get_depth"):
         return [DecisionTreeSurrogate(surrogate)]
+    if hasattr(surrogate, "decision_function_shape"):
+        raise ValueError(f"{surrogate!r} compares classes two by two and has no weights per class")
     return [LinearAdapter(surrogate)]
 
 
@@ -52,8 +56,9 @@ def best_surrogate(
     """Fit all on training rows (Z, P); keep the one of best fidelity on validation rows."""
     Z, P = training
     if len(Z) > MAX_ROWS:
-        step = -(-len(Z) // MAX_ROWS)
-        Z, P = Z[::step], P[::step]
+        _, first_of_class = np.unique(P.argmax(1), return_index=True)
+        kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // MAX_ROWS)), first_of_class)
+        Z, P = Z[kept], P[kept]
     fitted = [choice.fit(Z, P) for choice in choices]
     if len(fitted) == 1 or not len(validation[0]):
         return fitted[0]
@@ -66,6 +71,11 @@ def best_surrogate(
     return max(fitted, key=rank)
 
 
-def can_attribute(surrogate: Surrogate) -> bool:
-    """Whether the surrogate is not one of our trees, which give rules and no attributions."""
-    return not isinstance(surrogate, DecisionTreeSurrogate)
+def require_linear(surrogate: Surrogate, n_classes: int) -> None:
+    """Refuse a fitted surrogate without one weight per latent and class: it gives no attributions."""
+    wanted = 1 if n_classes == 2 else n_classes
+    if not isinstance(surrogate, LinearSurrogate) or len(surrogate.coef_) != wanted:
+        raise ValueError(
+            f"surrogate {surrogate!r} gives no attributions: coef_ must have {wanted} rows for "
+            f"{n_classes} classes; use 'logistic' or a linear classifier"
+        )

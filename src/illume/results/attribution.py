@@ -1,0 +1,143 @@
+"""How much each feature moved one decision: one row of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.results import html, tables, text
+from illume.results.trust import Trust
+
+if TYPE_CHECKING:
+    from illume.results.attributions import Attributions
+
+
+class Line(NamedTuple):
+    """One feature of one row: its name, its value as text, its contribution."""
+
+    name: str
+    value: str
+    contribution: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attribution:
+    """How much each feature moved one decision: a view of one row of a batch."""
+
+    batch: Attributions
+
+    @property
+    def values(self) -> FloatArray:
+        """Contributions, (n_features,) or (n_features, n_classes)."""
+        return self.batch.values[0]
+
+    @property
+    def base_value(self) -> FloatArray:
+        """The surrogate's log-odds of the average row: a number, or one per class."""
+        return self.batch.base_values[0]
+
+    @property
+    def score(self) -> FloatArray:
+        """The surrogate's log-odds: a number, or one per class."""
+        return self.batch.scores[0]
+
+    @property
+    def slopes(self) -> FloatArray:
+        """What one scaled unit more of an input would add."""
+        return self.batch.slopes[0]
+
+    @property
+    def slopes_per_unit(self) -> FloatArray:
+        """What one original unit more of an input would add."""
+        return self.batch.slopes_per_unit[0]
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The row itself."""
+        return self.batch.data[0]
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, in the order of `values`."""
+        return self.batch.feature_names
+
+    @property
+    def decision(self) -> str:
+        """The black box's decision."""
+        return self.batch.class_names[int(self.batch.decisions[0])]
+
+    @property
+    def probability(self) -> float:
+        """The black box's probability of its decision."""
+        return float(self.batch.probabilities[0].max())
+
+    @property
+    def surrogate_probability(self) -> float:
+        """The surrogate's probability of the black box's decision."""
+        return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
+
+    @property
+    def agreed(self) -> bool:
+        """Whether surrogate and black box decide alike."""
+        return bool(self.batch.agreed[0])
+
+    @property
+    def imputed(self) -> tuple[str, ...]:
+        """The features whose value was missing and filled with the mean."""
+        return tuple(self.feature_names[j] for j in np.flatnonzero(self.batch.imputed[0]))
+
+    @property
+    def trust(self) -> Trust:
+        """How the surrogate did on the held-out rows around this one."""
+        return self.batch.trust[0]
+
+    @property
+    def output(self) -> int:
+        """Which output to read first: the only one, or that of the decided class."""
+        return 0 if self.batch.values.ndim == 2 else int(self.batch.decisions[0])
+
+    @property
+    def output_name(self) -> str:
+        """The name of that output."""
+        return self.batch.output_names[self.output]
+
+    def contributions(self) -> FloatArray:
+        """Contributions to `output_name`, (n_features,)."""
+        return self.values if self.values.ndim == 1 else self.values[:, self.output]
+
+    def lines(self, n_features: int) -> list[Line]:
+        """Return the strongest features with value and contribution, and the rest in one line.
+
+        With the base value, the contributions of all lines add up to the score.
+        """
+        top = self.top(n_features)
+        shown = zip(top.feature_names, map(text.value, top.data), top.contributions(), strict=True)
+        lines = [Line(*line) for line in shown]
+        others, rest = len(self.values) - len(lines), float(np.ravel(top.batch.rest[0])[self.output])
+        if others or rest:
+            lines.append(Line(f"{others} other features" if others else "left out", "", rest))
+        return lines
+
+    def top(self, n_features: int) -> Attribution:
+        """Keep the features that moved the decision most, strongest first."""
+        order = np.argsort(-np.abs(self.contributions()), kind="stable")[:n_features]
+        kept = self.batch._features(order)
+        rest = self.batch.rest + self.batch.values.sum(1) - kept.values.sum(1)
+        return Attribution(replace(kept, rest=rest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        return tables.row_dict(self)
+
+    def to_shap(self) -> Any:
+        """Return a one-row `shap.Explanation`, for `shap.plots.waterfall` and its like."""
+        return self.batch.to_shap()[0]
+
+    def __repr__(self) -> str:
+        return text.row(self)
+
+    def _repr_html_(self) -> str:
+        return html.row(self)
