@@ -11,7 +11,7 @@ from illume.data.frames import Origin, is_missing
 
 if TYPE_CHECKING:
     from illume.results.attribution import Attribution
-from illume.results.attributions import Attributions
+    from illume.results.attributions import Attributions
 
 
 def frame(attributions: Attributions, layout: str) -> Any:

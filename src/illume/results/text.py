@@ -11,7 +11,7 @@ from illume.data.schema import MISSING
 
 if TYPE_CHECKING:
     from illume.results.attribution import Attribution
-from illume.results.attributions import Attributions
+    from illume.results.attributions import Attributions
 
 SHOWN = 8
 BAR = 20
