@@ -42,7 +42,8 @@ def beeswarm(
     ax.set_yticks(np.arange(len(order)), [as_text(attributions.feature_names[j]) for j in order])
     ax.invert_yaxis()
     name = attributions.output_names[output].replace("$", r"\$")
-    ax.set_xlabel(f"contribution to the log-odds of {name!r} (dark: low value, bright: high)")
+    ax.set_xlabel(f"contribution to the log-odds of {name!r}")
+    ax.set_title("dark: low value, bright: high", fontsize="small", loc="right", color=colours.NEUTRAL)
     clean(ax)
     return ax
 
