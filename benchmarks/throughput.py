@@ -1,4 +1,4 @@
-"""Rows a second of attributions from a NumPy array, the black box apart, and the memory they need.
+"""Rows a second of attributions from a NumPy array, the black box apart.
 
 The black box is a callable that costs next to nothing. Beside it stands what a bare sequence of the same
 matrix products reaches in the same run.
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import psutil
 import torch
 
 from benchmarks.records import record
@@ -57,13 +56,9 @@ def main() -> None:
     explainer(X[:10_000])
     asked = _seconds(lambda: cheap_black_box(X))
     times = [_seconds(lambda: explainer(X)) - asked for _ in range(4)]
-    size = explainer(X).values.nbytes
-    process, peak = psutil.Process(), 0
-    base = process.memory_info().rss
     start_stream = time.perf_counter()
     for piece in explainer.stream(X):
         assert len(piece.values)
-        peak = max(peak, process.memory_info().rss - base)
     streamed = time.perf_counter() - start_stream - asked
     bare = float(np.median([bare_products(explainer, X) for _ in range(3)]))
     seconds = float(np.median(times[1:]))  # the first call waits for the system to hand out memory
@@ -78,8 +73,6 @@ def main() -> None:
         streamed_rows_per_second=options.rows / streamed,
         bare_products_rows_per_second=options.rows / bare,
         share_of_bare=bare / seconds,
-        values_mb=size / 1e6,
-        stream_memory_mb=peak / 1e6,
         threads=torch.get_num_threads(),
     )
 
