@@ -118,6 +118,20 @@ def test_huge_and_tiny_numbers_neither_overflow_nor_vanish():
     np.testing.assert_allclose(X.std(0), 1)
 
 
+def test_rare_categories_are_one_category_and_new_ones_belong_to_it():
+    names = [f"n{i:03d}" for i in range(100)] + ["n000", "n001"] * 3
+    frame = pd.DataFrame({"name": names, "x": np.arange(106.0)})
+    with pytest.warns(UserWarning, match="column 'name' holds 100 different values; the 64 most frequent"):
+        encoding = encoding_of(frame)
+    assert encoding.schema["name"].labels[-1] == "(other)"
+    assert {"n000", "n001"} <= set(encoding.schema["name"].categories)
+    later = as_frame(pd.DataFrame({"name": ["n000", "n099", "never seen"], "x": 0.0}))
+    X = encoding.transform(later).X
+    assert X.shape == (3, 66)
+    assert X[0].argmax() == 0
+    np.testing.assert_array_equal(X[1], X[2])
+
+
 def test_codes_with_and_without_missing_values_are_the_same_codes():
     encoding = encoding_of(pd.DataFrame({"k": [1, 2, 1]}), categorical=["k"])
     as_float = as_frame(pd.DataFrame({"k": [2.0, 1.0]}))

@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Storage
-from illume.data.schema import MISSING, Feature, Schema
+from illume.data.schema import MISSING, Feature, Other, Schema
 from illume.errors import SchemaError
 
 Unknown = Literal["error", "ignore"]
@@ -147,8 +147,9 @@ class Encoding:
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
         """Return each row's position among the categories; -1 is none of them."""
         position = _Position({category: i for i, category in enumerate(feature.categories)})
+        position.elsewhere = position[Other.OTHER]
         values = frame.labels(feature.name)
-        if self.unknown == "error":
+        if self.unknown == "error" and not feature.open:
             unseen = set(values) - position.keys()
             if unseen:
                 raise SchemaError(_unseen_message(feature, unseen))
@@ -158,8 +159,10 @@ class Encoding:
 class _Position(dict[Hashable | None, int]):
     """Where a value stands among the categories; -1 is nowhere."""
 
+    elsewhere = -1
+
     def __missing__(self, value: Hashable | None) -> int:
-        return -1
+        return self.elsewhere
 
 
 def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import warnings
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -17,6 +18,16 @@ from illume.data.frames import Frame, Storage, as_frame
 from illume.errors import SchemaError
 
 MISSING = "(missing)"
+MAX_CATEGORIES = 64
+
+
+class Other(Enum):
+    """Stands for all categories that are too rare to be told apart."""
+
+    OTHER = "(other)"
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 class Kind(Enum):
@@ -35,7 +46,7 @@ class Feature:
     ----------
     categories
         The known values of a boolean or categorical column, in the order shown to users; None among them
-        stands for "missing", which is a category of its own.
+        stands for "missing", which is a category of its own, and `Other.OTHER` for all values not listed.
     low, high, whole
         Range of a numeric column, and whether all its values are whole numbers.
     """
@@ -56,6 +67,11 @@ class Feature:
     def constant(self) -> bool:
         """Whether the column cannot tell rows apart."""
         return not self.low < self.high if self.numeric else len(self.categories) < 2
+
+    @property
+    def open(self) -> bool:
+        """Whether values that are not listed belong to a category of their own."""
+        return Other.OTHER in self.categories
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -172,12 +188,21 @@ def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
 def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
     values = frame.labels(name)
     try:
-        seen = {_plain(value) for value in set(values) - {None}}
+        counts = Counter(values)
     except TypeError as error:
         raise SchemaError(f"column {name!r} holds values that are no categories: {error}") from error
-    known = sorted(seen, key=_category_order)  # the same order whatever library the frame is of
-    missing: list[Hashable | None] = [None] if None in values else []
-    return Feature(name, kind, tuple(known) + tuple(missing))
+    missing: list[Hashable | None] = [None] if counts.pop(None, 0) else []
+    rare: list[Hashable | None] = []
+    if len(counts) > MAX_CATEGORIES:
+        warnings.warn(
+            f"column {name!r} holds {len(counts)} different values; the {MAX_CATEGORIES} most frequent are "
+            f"told apart, the others are one category; leave it out if it only names the rows",
+            UserWarning,
+            stacklevel=6,
+        )
+        counts, rare = Counter(dict(counts.most_common(MAX_CATEGORIES))), [Other.OTHER]
+    known = sorted(map(_plain, counts), key=_category_order)  # whatever library the frame is of
+    return Feature(name, kind, (*known, *rare, *missing))
 
 
 def _numeric(name: str, values: FloatArray) -> Feature:
