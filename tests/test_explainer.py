@@ -319,6 +319,12 @@ def test_values_of_report_rows_do_not_reach_the_queries(loan_model, loan_frame):
     np.testing.assert_array_equal(first(loan_frame[:20]).values, second(loan_frame[:20]).values)
 
 
+def test_columns_that_the_model_does_not_use_are_no_features(loan_model, loan_frame):
+    X = loan_frame.assign(target=loan_model.predict(loan_frame), note="n")
+    explainer = explainer_of(loan_model).fit(X)
+    assert explainer(X).feature_names == ("age", "income", "owner", "education")
+
+
 def test_codes_are_categories_by_declaration():
     X = pd.DataFrame({"code": np.arange(90) % 3, "x": np.linspace(-1, 1, 90)})
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import FloatArray
 from illume.assembly import Assembly
-from illume.data.black_box import BlackBox
+from illume.data.black_box import BlackBox, known_to_model
 from illume.data.encoding import Encoding, Unknown
 from illume.data.frames import Frame, as_frame, chunks
 from illume.data.queries import query_rows
@@ -148,8 +148,9 @@ class Explainer(BaseEstimator):
         frame = as_frame(X)
         if len(frame) < MIN_ROWS:
             raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {len(frame)}")
+        frame = known_to_model(frame, self.model)
         if self.schema is None:
-            schema = Schema.infer(X, self.categorical)
+            schema = Schema.infer(frame.native, self.categorical)
         else:
             if not set(self.schema.names) <= set(frame.names):  # an array, whose columns have no names
                 frame = require_columns(frame, self.schema.names)

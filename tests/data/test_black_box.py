@@ -2,6 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from sklearn.linear_model import Ridge
 
 from illume import BlackBoxError
 from illume.data import black_box as module
@@ -65,6 +66,11 @@ def test_the_models_own_words_are_kept():
     with pytest.raises(BlackBoxError, match="the model raised KeyError on 6 rows: 'income'") as caught:
         BlackBox(broken)(FRAME)
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_regressor_is_refused_by_name():
+    with pytest.raises(BlackBoxError, match="a Ridge is a regressor; illume explains classifiers"):
+        BlackBox(Ridge())
 
 
 def test_what_cannot_be_asked_is_refused_at_once():

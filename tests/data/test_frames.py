@@ -73,8 +73,9 @@ def test_a_result_goes_back_to_the_library_and_index_it_came_from():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([[1, 2]], "found list"),
-        (pl.DataFrame({"a": [1]}).lazy(), "found LazyFrame"),
+        ([[1, 2]], "found list; make a data frame of it"),
+        (pl.DataFrame({"a": [1]}).lazy(), "found LazyFrame; collect it first"),
+        (pd.Series([1]), r"found Series; one row is frame.iloc\[\[0\]\]"),
         (np.arange(3.0), r"2 dimensions, found 1; one row is array\[None, :\]"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "every column needs a name of its own"),

@@ -49,7 +49,9 @@ def test_infinite_numbers_are_refused_with_their_place():
 
 
 def test_a_declared_column_that_is_not_there_is_named_with_its_nearest():
-    with pytest.raises(SchemaError, match="'educaton'; the nearest column is 'education'"):
+    with pytest.raises(
+        SchemaError, match="'educaton', which is no column; the nearest column is 'education'"
+    ):
         Schema.infer(loans(5), categorical=["educaton"])
 
 

@@ -24,6 +24,12 @@ def several(three_class_explainer, three_class):
     return three_class_explainer(three_class[1].iloc[:20])
 
 
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
 DRAW = {
     "bar of a batch": lambda b, ax: plots.bar(b, ax=ax),
     "bar of a row": lambda b, ax: plots.bar(b[0], ax=ax),
@@ -39,10 +45,11 @@ def test_it_draws_on_the_axes_it_is_given_and_opens_no_other(draw, name, request
     before = plt.get_fignums()
     ax = mpl.figure.Figure().subplots()
     assert draw(result, ax) is ax
+    assert plt.get_fignums() == before
     own = draw(result, None)
     assert own.figure is not ax.figure
     own.figure.canvas.draw()
-    assert plt.get_fignums() == before
+    assert plt.gcf() is own.figure  # so that plt.show and plt.savefig find it
 
 
 def test_bars_are_contributions_strongest_on_top(batch):
@@ -67,6 +74,28 @@ def test_a_beeswarm_has_a_dot_per_row_and_feature(batch):
     assert sum(len(dots.get_offsets()) for dots in ax.collections) == 40 * 4
 
 
+def test_the_output_of_a_beeswarm_is_chosen_by_name(several):
+    assert "'mid'" in plots.beeswarm(several, output="mid").get_xlabel()
+    with pytest.raises(ValueError, match=r"'max' is not known; choose one of \['low', 'mid', 'top'\]"):
+        plots.beeswarm(several, output="max")
+
+
+def test_the_wrong_kind_of_result_is_refused_with_advice(batch):
+    with pytest.raises(
+        TypeError, match=r"a waterfall shows one row, found Attributions; write attributions\[0\]"
+    ):
+        plots.waterfall(batch)
+    with pytest.raises(TypeError, match="a beeswarm shows many rows, found Attribution"):
+        plots.beeswarm(batch[0])
+
+
+def test_high_and_low_values_have_the_ends_of_the_scale(batch):
+    dots = plots.beeswarm(batch, n_features=4).collections
+    shades = np.concatenate([np.asarray(d.get_array()) for d in dots if d.get_array() is not None])
+    assert shades.min() == 0
+    assert shades.max() == 1
+
+
 def test_an_empty_batch_is_an_empty_picture(batch):
     plots.beeswarm(batch[:0]).figure.canvas.draw()
     plots.bar(batch[:0]).figure.canvas.draw()
@@ -89,6 +118,6 @@ def test_training_is_drawn_with_the_epoch_that_was_kept():
 
 
 def test_without_matplotlib_the_extra_is_named(batch, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"illume\[plots\]"):
         plots.bar(batch)

@@ -89,8 +89,19 @@ def test_one_row_is_read_in_words(binary):
     assert one.score == pytest.approx(one.base_value + one.values.sum())
     assert one.slopes.shape == one.slopes_per_unit.shape == (7,)
     assert len(list(binary)) == 30
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="there are 30 rows, found 30"):
         binary[30]
+    with pytest.raises(TypeError, match="rows are taken by position, not by 'age'"):
+        binary["age"]
+
+
+def test_the_log_odds_of_a_class_are_against_the_mean_of_all(several):
+    log_p = np.log(several.surrogate_probabilities)
+    np.testing.assert_allclose(several.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-9)
+
+
+def test_nothing_is_left_out_where_all_features_are_shown(binary):
+    assert [line.name for line in binary[0].lines(4)] == list(binary[0].top(4).feature_names)
 
 
 def test_the_decided_class_is_the_one_to_read_first(several):
@@ -200,7 +211,7 @@ def test_text_says_what_a_reader_needs(binary, several):
     assert "missing, filled with the mean: income" in one
     assert "(missing)" in one
     assert "log-odds of 3 classes" in repr(several)
-    assert f"log-odds of {several[0].decision!r} among 3 classes" in repr(several[0])
+    assert f"log-odds of {several[0].decision!r} against the mean of 3 classes" in repr(several[0])
 
 
 def test_html_escapes_whatever_comes_from_data(binary):

@@ -70,9 +70,13 @@ def test_shap_draws_what_changed_over_many_rows(loan_explainer):
 
 
 def test_shap_draws_one_class_of_several(three_class_explainer, three_class):
-    explanation = three_class_explainer(three_class[1].iloc[:30]).to_shap()
-    shap.plots.beeswarm(explanation[..., 1], show=False)
-    shap.plots.waterfall(explanation[0, :, "top"], show=False)
+    attributions = three_class_explainer(three_class[1].iloc[:30])
+    assert attributions.to_shap().shape == (30, 4, 3)
+    shap.plots.beeswarm(attributions.to_shap("mid"), show=False)
+    shap.plots.bar(attributions.to_shap("top"), show=False)
+    shap.plots.waterfall(attributions[0].to_shap(), show=False)
+    explained = attributions[0].to_shap()
+    np.testing.assert_allclose(explained.values, attributions[0].contributions())
 
 
 def test_without_shap_the_extra_is_named(attributions, monkeypatch):

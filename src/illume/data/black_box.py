@@ -29,6 +29,8 @@ class BlackBox:
 
     def __init__(self, model: Any, class_names: Sequence[Any] | None = None) -> None:
         self.model = model
+        if _is_regressor(model):
+            raise BlackBoxError(f"a {type(model).__name__} is a regressor; illume explains classifiers")
         self._ask, self._only_predicts = _question(model)
         self._class_names = class_names
         self.n_asked = 0
@@ -70,6 +72,21 @@ class BlackBox:
         return P
 
 
+def known_to_model(frame: Frame, model: Any) -> Frame:
+    """Leave out columns that the model says it does not use (scikit-learn's `feature_names_in_`)."""
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return frame.select(names) if names and set(names) <= set(frame.names) else frame
+
+
+def _is_regressor(model: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    try:
+        return bool(is_regressor(model))
+    except (AttributeError, TypeError):  # no estimator of scikit-learn's kind
+        return False
+
+
 def _question(model: Any) -> tuple[Callable[[Any], Any], bool]:
     """Return what to call, and whether it is a mere `predict`, which may answer with labels."""
     for name in ("predict_proba", "predict"):
@@ -92,7 +109,7 @@ def _probabilities(answer: Any, n_rows: int) -> FloatArray:
     if P.ndim == 2 and P.shape[1] == 1:
         P = P[:, 0]
     if P.dtype.kind not in "fiub" or (P.ndim == 1 and P.dtype.kind != "f"):
-        example = f" such as {P.flat[0]!r}" if P.size else ""
+        example = f" such as {P.flat[:1].tolist()[0]!r}" if P.size else ""
         raise BlackBoxError(f"the model answered with labels{example}, expected probabilities; {ADVICE}")
     P = P.astype(np.float64)
     if P.ndim not in (1, 2) or len(P) != n_rows:

@@ -172,7 +172,7 @@ def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
     more = ", …" if len(feature.labels) > 8 else ""
     return (
         f"column {feature.name!r} holds {found}, not seen when the explainer was fitted (known: "
-        f'{known}{more}); map it to one of these, fit again, or use unknown="ignore"'
+        f'{known}{more}); map it to one of these, or fit again with these rows or with unknown="ignore"'
     )
 
 

@@ -77,13 +77,18 @@ def as_frame(data: Any) -> Frame:
     except TypeError as error:
         raise SchemaError(
             f"rows must come as a pandas, polars or Arrow frame or a 2-D NumPy array, found "
-            f"{type(data).__name__}; a lazy frame must be collected first"
+            f"{type(data).__name__}; {_advice(type(data).__name__)}"
         ) from error
     names = tuple(str(name) for name in view.columns)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise SchemaError(f"every column needs a name of its own, and {twice!r} stands twice")
     return NarwhalsFrame(view, names)
+
+
+def _advice(kind: str) -> str:
+    by_kind = {"Series": "one row is frame.iloc[[0]]", "LazyFrame": "collect it first"}
+    return by_kind.get(kind, "make a data frame of it first")
 
 
 def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:

@@ -100,7 +100,9 @@ class Schema:
             raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
         declared = {str(name) for name in categorical}
         for name in declared - set(frame.names):
-            raise SchemaError(f"categorical names {name!r}; {_nearest(name, frame.names)}")
+            raise SchemaError(
+                f"categorical names {name!r}, which is no column; {_nearest(name, frame.names)}"
+            )
         if not frame.names:
             raise SchemaError("the frame has no columns; at least one is needed")
         schema = cls(tuple(_infer(frame, name, name in declared) for name in frame.names))
@@ -166,7 +168,7 @@ def _check_names(frame: Frame, names: Sequence[str]) -> None:
 def _nearest(name: str, names: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if close:
-        return f"the nearest column is {close[0]!r}: rename it, or fit again"
+        return f"the nearest column is {close[0]!r}; is that the one?"
     return f"the columns are {', '.join(map(repr, names[:8]))}{', …' if len(names) > 8 else ''}"
 
 

@@ -17,10 +17,11 @@ def given_or_new(ax: Axes | None, height: float = 4.0) -> Axes:
     if ax is not None:
         return ax
     try:
-        from matplotlib.figure import Figure
+        from matplotlib import pyplot as plt
     except ImportError as error:
         raise MissingExtraError.of("matplotlib", "plots") from error
-    return Figure(figsize=(7.0, height), layout="constrained").subplots()
+    _, ax = plt.subplots(figsize=(7.0, height), layout="constrained")
+    return ax
 
 
 def short(label: str) -> str:

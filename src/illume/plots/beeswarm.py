@@ -19,31 +19,40 @@ COLOURS = "cividis"
 
 
 def beeswarm(
-    attributions: Attributions, *, output: int = 0, n_features: int = 10, ax: Axes | None = None
+    attributions: Attributions, *, output: int | str = 0, n_features: int = 10, ax: Axes | None = None
 ) -> Axes:
     """Draw one dot per row and feature, features of largest importance on top.
 
-    Dark is a low value and bright a high one; categories and missing values are grey. `output`
-    chooses the class where there are several.
+    Dark is a low value and bright a high one; categories and missing values have a colour of their
+    own. `output` chooses the class, by name or position, where there are several.
     """
-    several = attributions.values.ndim == 3
-    values = attributions.values[:, :, output] if several else attributions.values
+    if not isinstance(attributions, Attributions):
+        raise TypeError(
+            f"a beeswarm shows many rows, found {type(attributions).__name__}; pass the whole batch"
+        )
+    i = attributions.output(output)
+    values = attributions.values if attributions.values.ndim == 2 else attributions.values[:, :, i]
     order = np.argsort(-np.abs(values).sum(0), kind="stable")[: n_features if len(values) else 0]
     ax = given_or_new(ax, 1.4 + 0.38 * len(order))
     for place, j in enumerate(order):
         height = place + 0.8 * _spread(values[:, j])
-        rank = _ranks(attributions.data[:, j])
-        known = np.isfinite(rank)
-        ax.scatter(values[~known, j], height[~known], s=7, color=colours.NEUTRAL, linewidths=0)
+        shade = _shades(attributions.data[:, j])
+        known = np.isfinite(shade)
+        ax.scatter(values[~known, j], height[~known], s=7, color=colours.CATEGORY, linewidths=0)
         ax.scatter(
-            values[known, j], height[known], s=7, c=rank[known], cmap=COLOURS, vmin=0, vmax=1, linewidths=0
+            values[known, j], height[known], s=7, c=shade[known], cmap=COLOURS, vmin=0, vmax=1, linewidths=0
         )
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
     ax.set_yticks(np.arange(len(order)), [as_text(attributions.feature_names[j]) for j in order])
     ax.invert_yaxis()
-    name = attributions.output_names[output].replace("$", r"\$")
+    name = attributions.output_names[i].replace("$", r"\$")
     ax.set_xlabel(f"contribution to the log-odds of {name!r}")
-    ax.set_title("dark: low value, bright: high", fontsize="small", loc="right", color=colours.NEUTRAL)
+    ax.set_title(
+        "dark: low value, bright: high, pink: category or missing",
+        fontsize="small",
+        loc="right",
+        color=colours.NEUTRAL,
+    )
     clean(ax)
     return ax
 
@@ -61,13 +70,16 @@ def _spread(values: FloatArray) -> FloatArray:
     return height
 
 
-def _ranks(column: np.ndarray[Any, Any]) -> FloatArray:
-    """Return where a number stands among the others, 0 to 1; NaN for what is no number."""
+def _shades(column: np.ndarray[Any, Any]) -> FloatArray:
+    """Return numbers scaled from their 5 % to their 95 % quantile, 0 to 1; NaN for what is no number."""
     try:
         numbers = column.astype(np.float64)
     except (TypeError, ValueError):
         return np.full(len(column), np.nan)
-    known = np.isfinite(numbers)
-    ranks = np.full(len(column), np.nan)
-    ranks[known] = np.searchsorted(np.sort(numbers[known]), numbers[known]) / max(known.sum() - 1, 1)
-    return ranks
+    known = numbers[np.isfinite(numbers)]
+    if not len(known):
+        return numbers
+    low, high = np.quantile(known, [0.05, 0.95])
+    if low == high:
+        low, high = known.min(), known.max()
+    return np.clip((numbers - low) / (high - low or 1.0), 0.0, 1.0)

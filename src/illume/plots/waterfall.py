@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 def waterfall(attribution: Attribution, *, n_features: int = 9, ax: Axes | None = None) -> Axes:
     """Draw how features lead from the base value to the surrogate's log-odds, strongest on top."""
+    if not isinstance(attribution, Attribution):
+        raise TypeError(
+            f"a waterfall shows one row, found {type(attribution).__name__}; write attributions[0]"
+        )
     i = attribution.output
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     lines = attribution.lines(n_features)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -124,17 +124,15 @@ class Attribution:
     def top(self, n_features: int) -> Attribution:
         """Keep the features that moved the decision most, strongest first."""
         order = np.argsort(-np.abs(self.contributions()), kind="stable")[:n_features]
-        kept = self.batch._features(order)
-        rest = self.batch.rest + self.batch.values.sum(1) - kept.values.sum(1)
-        return Attribution(replace(kept, rest=rest))
+        return Attribution(self.batch._features(order))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
         return tables.row_dict(self)
 
     def to_shap(self) -> Any:
-        """Return a one-row `shap.Explanation`, for `shap.plots.waterfall` and its like."""
-        return self.batch.to_shap()[0]
+        """Return a one-row `shap.Explanation` of the decided class, as `shap.plots.waterfall` wants it."""
+        return self.batch.to_shap(self.output)[0]
 
     def __repr__(self) -> str:
         return text.row(self)

@@ -23,7 +23,8 @@ class Attributions:
     """Additive attributions of a batch: `base_values + values.sum(1) + rest` is the surrogate's log-odds.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis;
-    for more, every class has log-odds of its own and classes stand on the last axis.
+    for more, every class has log-odds of its own against the mean of all classes (the logarithm of its
+    probability less the mean of all logarithms), and classes stand on the last axis.
 
     Parameters
     ----------
@@ -130,7 +131,11 @@ class Attributions:
     def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Attributions: ...
     def __getitem__(self, rows: Any) -> Attribution | Attributions:
         """Take one row by its position, or several by a slice, positions or a mask."""
+        if isinstance(rows, (str, tuple)):
+            raise TypeError(f"rows are taken by position, not by {rows!r}; for a feature use to_frame()")
         if isinstance(rows, (int, np.integer)):
+            if not -len(self) <= rows < len(self):
+                raise IndexError(f"there are {len(self)} rows, found {rows}")
             position = range(len(self))[int(rows)]
             return Attribution(self._take(slice(position, position + 1)))
         if not isinstance(rows, slice):
@@ -145,8 +150,7 @@ class Attributions:
     def top(self, n_features: int) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`."""
         order = np.argsort(-self.strength, kind="stable")[:n_features]
-        kept = self._features(order)
-        return replace(kept, rest=self.rest + self.values.sum(1) - kept.values.sum(1))
+        return self._features(order)
 
     def _features(self, order: IntArray) -> Attributions:
         of_each = [np.flatnonzero(self.labels.owner == j) for j in order]
@@ -159,8 +163,10 @@ class Attributions:
             owner=np.array([new_position[int(j)] for j in self.labels.owner[inputs]], dtype=np.intp),
             unit=self.labels.unit[inputs],
         )
+        left_out = np.setdiff1d(np.arange(len(self.feature_names)), order)
         return replace(
             self,
+            rest=self.rest + self.values[:, left_out].sum(1),
             values=self.values[:, order],
             slopes=self.slopes[:, inputs],
             data=self.data[:, order],
@@ -181,11 +187,20 @@ class Attributions:
         """Return plain Python values, ready for JSON."""
         return tables.batch_dict(self)
 
-    def to_shap(self) -> Any:
-        """Return a `shap.Explanation`, for all that is in `shap.plots`."""
+    def to_shap(self, output: int | str | None = None) -> Any:
+        """Return a `shap.Explanation`, for all that is in `shap.plots`.
+
+        Most of these plots take one output: with more than two classes, name the class.
+        """
         from illume.results.shap_bridge import explanation
 
-        return explanation(self)
+        return explanation(self, None if output is None else self.output(output))
+
+    def output(self, name: int | str) -> int:
+        """Return the position of an output, given by its name or position."""
+        if isinstance(name, str) and name not in self.output_names:
+            raise ValueError(f"output {name!r} is not known; choose one of {list(self.output_names)}")
+        return self.output_names.index(name) if isinstance(name, str) else name
 
     def __repr__(self) -> str:
         return text.batch(self)

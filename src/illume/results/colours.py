@@ -1,8 +1,9 @@
-"""Two colours that colour-blind readers tell apart as well."""
+"""Colours that colour-blind readers tell apart as well."""
 
 FOR = "#0072b2"
 AGAINST = "#d55e00"
 NEUTRAL = "#767676"
+CATEGORY = "#cc79a7"
 
 
 def of(number: float) -> str:

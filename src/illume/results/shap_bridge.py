@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
 
 
-def explanation(attributions: Attributions) -> Any:
-    """Return the batch as shap keeps it: numbers in `data`, the original values for display."""
+def explanation(attributions: Attributions, output: int | None) -> Any:
+    """Return the batch, or one output of it, as shap keeps it: numbers in `data`, the values for display."""
     try:
         import shap
     except ImportError as error:
         raise MissingExtraError.of("shap", "shap") from error
     outputs = attributions.output_names
+    values, base = attributions.values, attributions.base_values + attributions.rest
+    if output is not None and values.ndim == 3:
+        values, base, outputs = values[:, :, output], base[:, output], outputs[output : output + 1]
     return shap.Explanation(
-        values=attributions.values,
-        base_values=np.ascontiguousarray(attributions.base_values + attributions.rest),
+        values=values,
+        base_values=np.ascontiguousarray(base),
         data=_numbers(attributions.data),
         display_data=attributions.data,
         feature_names=list(attributions.feature_names),

@@ -86,6 +86,7 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "imputed": attributions.imputed.tolist(),
         "probabilities": attributions.probabilities.tolist(),
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
+        "decisions": [attributions.class_names[c] for c in attributions.decisions],
         "agreed": attributions.agreed.tolist(),
         "trust": {
             "agreement": [_plain(figure) for figure in attributions.trust.agreement.tolist()],

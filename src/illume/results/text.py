@@ -39,7 +39,7 @@ def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
     """Say which log-odds are meant."""
     if len(classes) == 2:
         return f"log-odds of {classes[1]!r} against {classes[0]!r}"
-    return f"log-odds of {names[i]!r} among {len(classes)} classes"
+    return f"log-odds of {names[i]!r} against the mean of {len(classes)} classes"
 
 
 def row(attribution: Attribution) -> str:
