@@ -10,6 +10,7 @@ import argparse
 import time
 
 import numpy as np
+import torch
 from lightgbm import LGBMClassifier
 from sklearn.model_selection import train_test_split
 
@@ -21,7 +22,7 @@ from illume.metrics.fidelity import fidelity
 WANTED = {"breast": 0.96, "german": 0.86, "compas": 0.93, "spam": 0.96, "adult": 0.95}
 
 
-def run(name: str, seed: int) -> float:
+def run(name: str, seed: int, table: str) -> float:
     """Measure one data set with one seed, record it, and return the agreement."""
     X, y = load(name)
     X_fit, X_test, y_fit, _ = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
@@ -32,7 +33,7 @@ def run(name: str, seed: int) -> float:
     attributions = explainer(X_test)
     found = fidelity(attributions.probabilities, attributions.surrogate_probabilities)
     record(
-        "agreement",
+        table,
         data=name,
         seed=seed,
         agreement=found.agreement,
@@ -43,6 +44,7 @@ def run(name: str, seed: int) -> float:
         fell_back=explainer.quality_.fell_back,
         epochs=len(explainer.history_ or ()),
         fit_seconds=seconds,
+        threads=torch.get_num_threads(),
     )
     return found.agreement
 
@@ -52,9 +54,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", default=list(WANTED))
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--table", default="agreement", help="name of the result file")
     options = parser.parse_args()
     for name in options.data:
-        mean = np.mean([run(name, seed) for seed in range(options.seeds)])
+        mean = np.mean([run(name, seed, options.table) for seed in range(options.seeds)])
         print(f"{name}: mean agreement {mean:.4f}, wanted {WANTED.get(name, float('nan'))}", flush=True)
 
 

@@ -18,7 +18,7 @@ def test_the_picture_and_the_pages_of_the_readme_are_there():
     assert all((README.parent / path).is_file() for path in linked)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::PendingDeprecationWarning")  # of shap
 def test_every_block_of_the_readme_runs(monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(settings, "QUICK", FAST)
