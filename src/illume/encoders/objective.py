@@ -106,7 +106,9 @@ class Objective:
         """Return a named objective.
 
         `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
-        `joint` adds the head to `co`; `aligned` aligns the explanations themselves and is the default.
+        `joint` adds the head to `co`; `aligned`, the default, also gives neighbours of one decision the
+        same slopes. Terms that tie explanations to decisions (`lambda_e`, `lambda_py`) are not part of
+        it: they make contributions follow the decision at the cost of following the model.
 
         >>> Objective.preset("so").alpha
         2
@@ -120,7 +122,7 @@ PRESETS = {
     "co": Objective(),
     "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
     "joint": Objective(lambda_g=1.0, width=128),
-    "aligned": Objective(lambda_g=3.0, lambda_e=3.0, lambda_n=0.3, lambda_py=1.0, width=128),
+    "aligned": Objective(lambda_g=3.0, lambda_n=0.3, width=128),
 }
 
 
