@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import cast
 
+import numpy as np
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -33,7 +34,7 @@ def main(folder: str = "demo") -> None:
     attributions = explainer(X_test)
 
     print(f"\n{explainer.quality_}\n\n{attributions}\n")
-    disagreed = [i for i in range(len(attributions)) if not attributions[i].agreed]
+    disagreed = np.flatnonzero(~attributions.agreed).tolist()
     for i in [0, 1, *(disagreed or [2])[:1]]:
         print(f"Test row {i}: {attributions[i]}\n")
     written = write_pictures(explainer, attributions, Path(folder))
