@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from illume import BlackBoxError, Explainer, Schema, SchemaError
+from illume import BlackBoxError, Explainer, LinearEncoder, Schema, SchemaError
 from illume.encoders.training import Trainer
 from tests.common import FAST, linear_black_box, loans
 
@@ -39,7 +40,8 @@ def test_an_unseen_category_is_named_or_ignored_by_choice(loan_explainer, loan_m
     tolerant = explainer_of(loan_model, unknown="ignore").fit(loan_frame)
     attributions = tolerant(rows)
     assert np.isfinite(attributions.values).all()
-    np.testing.assert_allclose(attributions.scores, attributions.base_values + attributions.values.sum(1))
+    total = attributions.base_values + attributions.values.sum(1) + attributions.offset
+    np.testing.assert_allclose(attributions.scores, total)
 
 
 def test_strings_where_numbers_were_are_an_error(loan_explainer):
@@ -177,6 +179,10 @@ def test_a_surrogate_without_weights_is_refused(never_trains):
         ({"surrogate": "tree"}, "a tree gives no attributions"),
         ({"schema": Schema(()), "categorical": ["x0"]}, "either a schema or categorical"),
         ({"surrogate": "forest"}, "choose 'logistic'"),
+        ({"tree": LogisticRegression()}, "gives no rules; use 'tree'"),
+        ({"search": "fast"}, "search must be one of"),
+        ({"rule_objective": "best"}, "objective 'best' is not known"),
+        ({"encoder": LinearEncoder(2), "rule_objective": "so"}, "brings its own objective"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_before_the_model_is_asked(settings, words):

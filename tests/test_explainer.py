@@ -57,7 +57,9 @@ def test_base_and_values_add_up_to_the_surrogates_log_odds(fitted):
     X = explainer.encoding_.transform(as_frame(rows)).X
     logits = scores(explainer.pair_.surrogate, explainer.pair_.encoder.transform(X))
     found = attributions.base_values + attributions.values.sum(1)
-    np.testing.assert_allclose(found, logits[:, 0] if found.ndim == 1 else logits, rtol=1e-5, atol=1e-12)
+    logits, agreed = logits[:, 0] if found.ndim == 1 else logits, attributions.agreed
+    np.testing.assert_allclose(found[agreed], logits[agreed], rtol=1e-5, atol=1e-12)
+    assert not attributions.offset[agreed].any()
 
 
 def test_a_row_alone_is_the_row_in_a_batch_and_in_shuffled_pieces(fitted):

@@ -1,10 +1,9 @@
-"""The explainer: fit once, then every row gets its explanation in one pass."""
+"""The explainer: fit once, then every row gets its explanations in one pass."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from numbers import Integral
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,34 +11,32 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from illume._typing import FloatArray
-from illume.assembly import Assembly
-from illume.data.black_box import BlackBox, known_to_model
-from illume.data.encoding import Encoding, Unknown
-from illume.data.frames import Frame, as_frame, chunks
-from illume.data.queries import query_rows
+from illume.assembly.constraints import Wanted
+from illume.assembly.parts import (
+    attribution_assembly,
+    counterfactual_assembly,
+    pool_rows,
+    rule_assembly,
+)
+from illume.assembly.rule_set import rule_set
+from illume.assembly.rules import RuleOptions
+from illume.data.encoding import Unknown
+from illume.data.frames import Frame, Origin, as_frame, chunks
 from illume.data.schema import Schema, require_columns
-from illume.data.splits import split_rows
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import Training
-from illume.errors import BlackBoxError, SchemaError
+from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
-from illume.fitting import Answered, Choices, Material, choose_pair
-from illume.quality import measure
+from illume.fitting import Setting, choose_pair
+from illume.preparation import DataSettings, prepare
+from illume.quality import measure, measure_rules
 from illume.results.attributions import Attributions
-from illume.settings import (
-    EncoderMaker,
-    encoder_maker,
-    resolved_choices,
-    resolved_objective,
-    resolved_training,
-)
-from illume.surrogates.selection import candidates
-from illume.surrogates.tree import DecisionTreeSurrogate
-
-MIN_ROWS = 10
-QUERIES_PER_ROW = 16
+from illume.results.counterfactuals import Counterfactuals
+from illume.results.rule_set import RuleSet
+from illume.results.rules import Rules
+from illume.rule_fitting import fit_rule_model, rule_pairs
+from illume.settings import checked, rule_encoder_maker
 
 
 class Explainer(BaseEstimator):
@@ -75,6 +72,13 @@ class Explainer(BaseEstimator):
         the known ones).
     validation_size, report_size
         Shares of the rows that choose, and that are reported on.
+    rule_objective
+        `shared` (the default) grows the tree that rules come from on the latents of the attributions; the
+        paper's `so`, another name or an `Objective` trains an encoder for rules alone.
+    tree
+        `tree`, or a tree classifier of scikit-learn, which is then not chosen over.
+    search
+        How neighbours are found among the training rows: `exact`, or `index` (faiss) for very many.
     training
         How to train; by default quick for joint objectives, as in the paper for the others.
     device
@@ -88,6 +92,8 @@ class Explainer(BaseEstimator):
     ----------
     quality_
         Fidelity on report rows, per class too, and how the explainer came about.
+    rule_quality_
+        Precision and coverage of rules on report rows, once rules have been asked for.
     schema_, class_names_, history_, trials_
         The features, the classes, the training epochs, and the trials that chose the latents.
 
@@ -118,6 +124,9 @@ class Explainer(BaseEstimator):
         unknown: Unknown = "error",
         validation_size: float = 0.15,
         report_size: float = 0.15,
+        rule_objective: str | Objective = "shared",
+        tree: Any = "tree",
+        search: str = "exact",
         training: Training | None = None,
         device: str = "auto",
         random_state: Any = 0,
@@ -135,6 +144,9 @@ class Explainer(BaseEstimator):
         self.unknown = unknown
         self.validation_size = validation_size
         self.report_size = report_size
+        self.rule_objective = rule_objective
+        self.tree = tree
+        self.search = search
         self.training = training
         self.device = device
         self.random_state = random_state
@@ -143,110 +155,125 @@ class Explainer(BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from a frame of rows; `y` is ignored, labels are not needed."""
         start = time.perf_counter()
-        make, choices = self._check_settings()
+        make, choices = checked(self, self._options())
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        frame = as_frame(X)
-        if len(frame) < MIN_ROWS:
-            raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {len(frame)}")
-        frame = known_to_model(frame, self.model)
-        if self.schema is None:
-            schema = Schema.infer(frame.native, self.categorical)
-        else:
-            if not set(self.schema.names) <= set(frame.names):  # an array, whose columns have no names
-                frame = require_columns(frame, self.schema.names)
-            schema = self.schema.completed(frame)
-        features = frame.select(schema.names)
-        black_box = BlackBox(self.model, self.class_names)
-        P = _answers(black_box, frame)
-        class_names = black_box.names(P.shape[1])
-        split = split_rows(P.argmax(1), self.validation_size, self.report_size, rng)
-        encoding = Encoding.fit(schema, features.take(split.training), self.unknown)
-        if not encoding.n_inputs:
-            raise SchemaError("no column varies; at least one must, or there is nothing to explain")
-        queries = self._ask(frame.take(split.training), encoding, black_box, rng)
-        material = Material.of(encoding.transform(features).X, P, split, queries)
-        choice = choose_pair(make(encoding), choices, self.surrogate, material)
-        self.schema_, self.columns_, self.class_names_ = schema, frame.names, class_names
-        self.black_box_, self.split_, self.encoding_ = black_box, split, encoding
-        self.pair_, self.trials_, self.history_ = choice.pair, choice.trials, choice.history
+        # Where nothing is trained, nothing learns from queries.
+        queries = 0 if self.encoder == "identity" else self.queries
+        sizes = (self.validation_size, self.report_size)
+        data = DataSettings(self.schema, self.categorical, self.class_names, self.unknown, *sizes, queries)
+        prepared = prepare(X, self.model, data, rng)
+        material = prepared.material
+        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
+        self.schema_, self.columns_, self.backend_ = (
+            prepared.schema,
+            prepared.frame.names,
+            prepared.frame.origin.backend,
+        )
+        self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
+        self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
+        self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
+        self.trials_, self.history_ = choice.trials, choice.history
+        self.neighbours_ = choice.pair.neighbours(material.training, self.search)
+        self.pool_frame_ = prepared.frame.take(self.split_.training[pool_rows(material.training)])
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
-        self.quality_ = measure(choice, material, class_names, black_box.n_asked, seconds)
-        self.n_features_in_ = len(schema)
+        self.quality_ = measure(choice, material, self.class_names_, self.black_box_.n_asked, seconds)
+        self.n_features_in_ = len(self.schema_)
+        for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         return self
 
     def __call__(self, X: Any) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order."""
-        return self._explain(self._checked(X))
+        frame = self._checked(X)
+        return attribution_assembly(self).attributions(frame, self.black_box_)
 
     def stream(self, X: Any, chunk_rows: int = 65_536) -> Iterator[Attributions]:
         """Yield the attributions piece by piece, so that memory is bounded by the piece."""
         for _, piece in chunks(self._checked(X), chunk_rows):
-            yield self._explain(piece)
+            yield attribution_assembly(self).attributions(piece, self.black_box_)
 
-    def _explain(self, frame: Frame) -> Attributions:
-        assembly = Assembly(self.encoding_, self.pair_, self.trust_map_, self.class_names_)
-        return assembly.attributions(frame, self.black_box_)
+    def rules(
+        self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
+    ) -> Rules:
+        """Return a rule for each row of a frame: conditions under which the model decides alike.
+
+        The first call grows the tree that rules come from, see `fit_rules`.
+
+        Parameters
+        ----------
+        polish
+            Choose conditions and move bounds so that a rule reaches the wanted precision at a large
+            coverage; otherwise the rules are those of the tree itself.
+        precision
+            What share of the rows that a rule covers should be decided alike.
+        max_conditions
+            A rule has conditions on so many features at most.
+        """
+        options = RuleOptions(polish, precision, max_conditions)
+        frame = self._checked(X)
+        return rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
+
+    def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
+        self,
+        X: Any,
+        n: int = 3,
+        desired_class: Any = "opposite",
+        features_to_vary: str | Sequence[str] = "all",
+        permitted_range: Mapping[str, Sequence[Any]] | None = None,
+        max_changes: int | None = None,
+    ) -> Counterfactuals:
+        """Return for each row changed rows that the model decides otherwise, checked on the model itself.
+
+        Parameters
+        ----------
+        n
+            How many examples each row should get, with different features changed.
+        desired_class
+            `opposite`, any other than the row's own, or the name of a class.
+        features_to_vary
+            `all`, or the names of the features that may change.
+        permitted_range
+            For some features, `[low, high]` or a list of categories that a changed value must be in.
+        max_changes
+            An example changes so many features at most.
+        """
+        wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes)
+        frame = self._checked(X)
+        wanted.desired(self.class_names_)
+        wanted.permitted(self.schema_, self.pool_frame_)
+        return counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
+
+    def rule_set(self) -> RuleSet:
+        """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
+        check_is_fitted(self, "pair_")
+        backend = Origin(self.backend_)
+        return rule_set(rule_assembly(self.fit_rules()), self.material_.training, backend)
+
+    def fit_rules(self) -> Self:
+        """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
+        check_is_fitted(self, "pair_")
+        if hasattr(self, "rule_model_"):
+            return self
+        start = time.perf_counter()
+        make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
+        encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
+        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_)
+        self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
+        seconds = time.perf_counter() - start
+        self.rule_quality_ = measure_rules(rule_assembly(self), self.material_.report, seconds)
+        return self
 
     def _checked(self, X: Any) -> Frame:
         check_is_fitted(self, "pair_")
         return require_columns(as_frame(X), self.columns_)
 
-    def _check_settings(self) -> tuple[Callable[[Encoding], EncoderMaker], Choices]:
-        """Refuse what cannot work before any work is done."""
-        if not (isinstance(self.queries, Integral) and self.queries >= 0):
-            raise ValueError(f"queries must be an integer, 0 or more, found {self.queries!r}")
-        if self.unknown not in ("error", "ignore"):
-            raise ValueError(f"unknown must be 'error' or 'ignore', found {self.unknown!r}")
-        sizes = (self.validation_size, self.report_size)
-        if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
-            raise ValueError(
-                f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
-            )
-        if self.schema is not None and len(self.categorical):
-            raise ValueError("give either a schema or categorical, not both")
-        if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate)):
-            raise ValueError("a tree gives no attributions; use 'logistic' or a linear classifier")
-        objective = resolved_objective(self.objective)
-        make = encoder_maker(
-            self.encoder,
-            objective,
-            resolved_training(self.training, objective),
-            device=self.device,
-            random_state=self.random_state,
-            verbose=self.verbose,
-        )
-        choices = resolved_choices(self.n_latents, self.objective)
-        named = isinstance(self.encoder, str) and self.encoder != "identity"
-        return make, choices if named else Choices((1,), (1.0,))
-
-    def _ask(
-        self, frame: Frame, encoding: Encoding, black_box: BlackBox, rng: np.random.Generator
-    ) -> Answered:
-        """Put possible rows, made from the training rows, to the black box."""
-        n = min(self.queries, QUERIES_PER_ROW * len(frame))
-        if not n or self.encoder == "identity":  # where nothing is trained, nothing learns from them
-            return Answered.none()
-        rows = query_rows(frame, encoding, n, rng)
-        X = encoding.transform(rows.select(encoding.schema.names)).X
-        return Answered(X, black_box(rows))
+    def _options(self) -> dict[str, Any]:
+        return {"device": self.device, "random_state": self.random_state, "verbose": self.verbose}
 
     def __sklearn_clone__(self) -> Explainer:
         """Clone the settings, not the black box, which must stay fitted."""
         settings = self.get_params(deep=False)
         model = settings.pop("model")
         return type(self)(model, **{name: clone(value, safe=False) for name, value in settings.items()})
-
-
-def _answers(black_box: BlackBox, frame: Frame) -> FloatArray:
-    """Ask about all rows; a black box that decides one class only cannot be explained."""
-    P = black_box(frame)
-    decided = np.unique(P.argmax(1))
-    if len(decided) < 2:
-        name = black_box.names(P.shape[1])[decided[0]]
-        raise BlackBoxError(
-            f"the model decides {name!r} for all {len(frame)} rows, so there is nothing to tell apart; "
-            f"fit with rows of at least two decisions"
-        )
-    return P

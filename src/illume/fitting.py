@@ -14,6 +14,7 @@ from illume._typing import FloatArray
 from illume.data.splits import Split
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
+from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates, require_linear
@@ -79,6 +80,12 @@ class Pair:
         """How many latents the surrogate reads."""
         return int(self.surrogate.coef_.shape[1])
 
+    def neighbours(self, training: Answered, search: str) -> Neighbours:
+        """Make the training rows ready to be searched for valid neighbours, `exact` or by `index`."""
+        Z = self.encoder.transform(training.X)
+        mine = self.surrogate.probabilities(Z).argmax(1)
+        return Neighbours.of(training.X, Z, training.P, mine, search)
+
     @property
     def history(self) -> Any:
         """The encoder's training, or None."""
@@ -111,9 +118,10 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The chosen pair, the global one, and how it came to that; `history` is of the local training."""
+    """The chosen pair, the local and the global one, and how it came to that; `history` is the local's."""
 
     pair: Pair
+    local: Pair
     baseline: Pair
     alignment: float | None
     trials: tuple[Trial, ...]
@@ -129,7 +137,12 @@ def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
     head = getattr(encoder, "head_", None)
     if head is not None and surrogate == "logistic":
         return Pair(encoder, HeadSurrogate(head.coef, head.intercept))
-    training = material.training
+    return with_surrogate(encoder, surrogate, material)
+
+
+def with_surrogate(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
+    """Fit the surrogate on the latents of a fitted encoder."""
+    training, validation = material.training, material.validation
     return Pair(
         encoder,
         best_surrogate(
@@ -164,6 +177,7 @@ def choose_pair(
     )
     return Choice(
         pair=baseline if fell_back else pair,
+        local=pair,
         baseline=baseline,
         alignment=setting.alignment if len(choices.alignments) > 1 else None,
         trials=tuple(search.trials),

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from illume._typing import FloatArray
-from illume.fitting import Choice, Material
+from illume.assembly.rules import RuleAssembly, RuleOptions
+from illume.data.encoding import Encoded
+from illume.explanations.sample import spread
+from illume.fitting import Answered, Choice, Material
 from illume.metrics.fidelity import agreement, fidelity, r_squared
 from illume.results.quality import ClassQuality, Quality
+from illume.results.rule_quality import RuleQuality
+from illume.surrogates.base import TreeSurrogate
+
+JUDGED_RULES = 1_000
 
 
 def measure(
@@ -34,3 +45,41 @@ def measure(
 def _one_class(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:
     mine = P.argmax(1) == c
     return ClassQuality(name, agreement(P[mine], Q[mine]), r_squared(P[:, [c]], Q[:, [c]]), int(mine.sum()))
+
+
+def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> RuleQuality:
+    """Return how good the rules of report rows are, each measured on the other report rows."""
+    sample = assembly.model.report
+    tree = assembly.model.rules
+    some = spread(sample.decisions, JUDGED_RULES)
+    X = sample.X[some]
+    encoded = Encoded(X, np.zeros((len(X), len(assembly.encoding.schema)), dtype=bool))
+    P = np.eye(len(assembly.class_names))[sample.decisions[some]]
+    rules = assembly.of_rows(encoded, P, RuleOptions())
+    others, right = rules.n_covered - 1, rules.n_correct - 1  # a row lies in its own rule, and proves nothing
+    known = others > 0
+    agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
+    leaves = tree.tree.children_left_ < 0
+    return RuleQuality(
+        precision=float((right[known] / others[known]).mean()) if known.any() else math.nan,
+        coverage=float(others.mean()) / max(len(sample) - 1, 1),
+        n_conditions=float(rules.n_conditions.mean()),
+        n_rules=len(rules),
+        n_rows=len(sample),
+        agreement=float(agreed.mean()),
+        faithful=float(rules.faithful.mean()),
+        source=assembly.model.source,
+        reason=assembly.model.reason,
+        n_leaves=int(leaves.sum()),
+        depth=_depth(tree.tree),
+        n_latents=tree.leaves.low.shape[1],
+        seconds=seconds,
+    )
+
+
+def _depth(tree: TreeSurrogate) -> int:
+    """Return how many questions the longest path asks."""
+    level = np.zeros(len(tree.feature_), dtype=np.intp)
+    for node in np.flatnonzero(tree.children_left_ >= 0):  # parents come before their children
+        level[[tree.children_left_[node], tree.children_right_[node]]] = level[node] + 1
+    return int(level.max())

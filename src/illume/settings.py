@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib.util import find_spec
 from numbers import Integral
 from typing import Any
 
@@ -17,7 +18,11 @@ from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import PAPER, QUICK, Training
+from illume.errors import MissingExtraError
+from illume.explanations.neighbours import SEARCHES
 from illume.fitting import Choices, Setting
+from illume.surrogates.selection import candidates
+from illume.surrogates.tree import DecisionTreeSurrogate
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
 TRIAL_SHARE = 0.1  # of the epochs or steps of a whole training
@@ -35,6 +40,33 @@ def resolved_choices(n_latents: Any, objective: Any) -> Choices:
     latents = LATENTS if n_latents == "auto" else (int(n_latents),)
     aligned = isinstance(objective, str) and Objective.preset(objective).aligns
     return Choices(latents, ALIGNMENTS if aligned else (1.0,))
+
+
+def rule_encoder_maker(
+    encoder: Any, rule_objective: Any, training: Training | None, **options: Any
+) -> Callable[[Encoding], EncoderMaker] | None:
+    """Return what makes the encoder that rules have of their own; None where they share the attributions'."""
+    if rule_objective == "shared" or encoder == "identity":
+        return None
+    if not isinstance(encoder, str):
+        raise ValueError("an encoder object brings its own objective; use rule_objective='shared'")
+    objective = resolved_objective(rule_objective)
+    return encoder_maker(encoder, objective, resolved_training(training, objective), **options)
+
+
+def require_search(search: Any) -> None:
+    """Refuse a search that is not known, or whose library is not there."""
+    if search not in SEARCHES:
+        raise ValueError(f"search must be one of {SEARCHES}, found {search!r}")
+    if search == "index" and find_spec("faiss") is None:
+        raise MissingExtraError.of("faiss-cpu", "index")
+
+
+def require_tree(tree: Any) -> None:
+    """Refuse what gives no rules."""
+    for choice in candidates(tree):
+        if not hasattr(choice, "apply"):
+            raise ValueError(f"tree {tree!r} gives no rules; use 'tree' or a tree classifier of scikit-learn")
 
 
 def resolved_objective(objective: str | Objective) -> Objective:
@@ -88,3 +120,36 @@ def encoder_maker(
         return make
 
     return for_encoding
+
+
+def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encoding], EncoderMaker], Choices]:
+    """Refuse settings that cannot work; return what makes encoders, and what is chosen over."""
+    _check_numbers(explainer)
+    if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(explainer.surrogate)):
+        raise ValueError(
+            "a tree gives no attributions, and `rules` grows its own: pass it as tree=…, and 'logistic' "
+            "or a linear classifier as the surrogate"
+        )
+    require_tree(explainer.tree)
+    require_search(explainer.search)
+    rule_encoder_maker(explainer.encoder, explainer.rule_objective, explainer.training, **options)
+    objective = resolved_objective(explainer.objective)
+    training = resolved_training(explainer.training, objective)
+    make = encoder_maker(explainer.encoder, objective, training, **options)
+    choices = resolved_choices(explainer.n_latents, explainer.objective)
+    named = isinstance(explainer.encoder, str) and explainer.encoder != "identity"
+    return make, choices if named else Choices((1,), (1.0,))
+
+
+def _check_numbers(explainer: Any) -> None:
+    if not (isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0):
+        raise ValueError(f"queries must be an integer, 0 or more, found {explainer.queries!r}")
+    if explainer.unknown not in ("error", "ignore"):
+        raise ValueError(f"unknown must be 'error' or 'ignore', found {explainer.unknown!r}")
+    sizes = (explainer.validation_size, explainer.report_size)
+    if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
+        raise ValueError(
+            f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
+        )
+    if explainer.schema is not None and len(explainer.categorical):
+        raise ValueError("give either a schema or categorical, not both")

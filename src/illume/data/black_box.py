@@ -34,6 +34,7 @@ class BlackBox:
         self._ask, self._only_predicts = _question(model)
         self._class_names = class_names
         self.n_asked = 0
+        self.n_classes: int | None = None  # once it is known, every answer must have as many
 
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the probabilities (n, c) of a frame's rows."""
@@ -41,7 +42,9 @@ class BlackBox:
         widths = {answer.shape[1] for answer in answers}
         if len(widths) > 1:
             raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
-        return np.concatenate(answers)
+        for width in widths - {self.n_classes or min(widths, default=0)}:
+            raise BlackBoxError(f"the model answered {width} classes, {self.n_classes} when fitted")
+        return np.concatenate(answers) if answers else np.empty((0, self.n_classes or 0))
 
     def names(self, n_classes: int) -> tuple[str, ...]:
         """Return the names of the classes, in the order of the probabilities."""

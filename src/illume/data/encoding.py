@@ -9,8 +9,9 @@ from typing import Literal
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.frames import Frame, Storage
+from illume.data.frames import Frame
 from illume.data.schema import MISSING, Feature, Other, Schema
+from illume.data.values import Storage
 from illume.errors import SchemaError
 
 Unknown = Literal["error", "ignore"]

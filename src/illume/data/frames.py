@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum
 from typing import Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -12,15 +11,9 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
+from illume.data.mixing import mixed_series
+from illume.data.values import Storage, is_missing, numbers_of_values, storage_of_values
 from illume.errors import MissingExtraError, SchemaError
-
-
-class Storage(Enum):
-    """How a column is stored, which is not yet what it means."""
-
-    NUMBER = "numbers"
-    BOOLEAN = "booleans"
-    LABEL = "labels"
 
 
 class Frame(Protocol):
@@ -40,6 +33,7 @@ class Frame(Protocol):
     def slice(self, start: int, stop: int) -> Frame: ...
     def take(self, index: IntArray) -> Frame: ...
     def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> Frame: ...
+    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> Frame: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +165,18 @@ class NarwhalsFrame:
         replaced = [self._replacement(view, name, new) for name, new in columns.items()]
         return replace(self, view=view.with_columns(replaced))
 
+    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> NarwhalsFrame:
+        """Return rows `mine` with the values that `source` (n, n_columns) takes from another's rows.
+
+        Columns have the other frame's types wherever they can.
+        """
+        columns = [
+            mixed_series(self._column(name), other._column(name), mine, source[:, j])  # type: ignore[attr-defined]
+            for j, name in enumerate(self.names)
+        ]
+        named = [column.alias(name) for column, name in zip(columns, self.view.columns, strict=True)]
+        return replace(self, view=nw.DataFrame.from_dict({s.name: s for s in named}))
+
     def _replacement(self, view: nw.DataFrame[Any], name: str, new: FloatArray | Frame) -> nw.Series[Any]:
         old = view[:, self.names.index(name)]
         if isinstance(new, NarwhalsFrame):
@@ -253,38 +259,9 @@ class NumpyFrame:
             array[:, j] = new._column(name) if isinstance(new, NumpyFrame) else new
         return replace(self, array=array)
 
-
-def is_missing(value: Any) -> bool:
-    """Whether a single value is None or not a number.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
-    (True, True, False)
-    """
-    try:
-        return value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:  # pandas.NA compares to nothing
-        return True
-
-
-def storage_of_values(values: Sequence[Hashable | None]) -> Storage:
-    """Tell from Python values what an untyped column stores.
-
-    >>> storage_of_values([1, 2.5, None]), storage_of_values(["a", 1])
-    (<Storage.NUMBER: 'numbers'>, <Storage.LABEL: 'labels'>)
-    """
-    types = {type(value) for value in values if value is not None}
-    if types and types <= {bool, np.bool_}:
-        return Storage.BOOLEAN
-    if all(issubclass(kind, (int, float, np.number)) for kind in types):
-        return Storage.NUMBER
-    return Storage.LABEL
-
-
-def numbers_of_values(name: str, values: Sequence[Hashable | None]) -> FloatArray:
-    """Turn an untyped column into numbers, missing ones into NaN."""
-    try:
-        return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise SchemaError(
-            f"column {name!r} held numbers when the explainer was fitted and now holds text: {error}"
-        ) from error
+    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> NumpyFrame:
+        """Return rows `mine` with the values that `source` (n, n_columns) takes from another's rows."""
+        array = self.array[mine]
+        row, column = np.nonzero(source >= 0)
+        array[row, column] = other.native[source[row, column], column]
+        return replace(self, array=array)

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.frames import Frame, Storage, as_frame
+from illume.data.frames import Frame, as_frame
+from illume.data.values import Storage
 from illume.errors import SchemaError
 
 MISSING = "(missing)"
@@ -100,9 +101,7 @@ class Schema:
             raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
         declared = {str(name) for name in categorical}
         for name in declared - set(frame.names):
-            raise SchemaError(
-                f"categorical names {name!r}, which is no column; {_nearest(name, frame.names)}"
-            )
+            raise SchemaError(f"categorical names {unknown_name(name, frame.names)}")
         if not frame.names:
             raise SchemaError("the frame has no columns; at least one is needed")
         schema = cls(tuple(_infer(frame, name, name in declared) for name in frame.names))
@@ -163,6 +162,11 @@ def _check_names(frame: Frame, names: Sequence[str]) -> None:
     for name in names:
         if name not in frame.names:
             raise SchemaError(f"column {name!r} is missing; {_nearest(name, frame.names)}")
+
+
+def unknown_name(name: str, names: Sequence[str]) -> str:
+    """Say that a name is no column, and which one may be meant."""
+    return f"{name!r}, which is no column; {_nearest(name, names)}"
 
 
 def _nearest(name: str, names: Sequence[str]) -> str:

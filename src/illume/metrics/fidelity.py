@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, overload
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -63,10 +64,20 @@ def r_squared(P: FloatArray, Q: FloatArray) -> float:
     return 1.0 - float(np.square(P - Q).sum()) / spread if varies else math.nan
 
 
-def wilson(share: float, n: int, z: float = 1.959964) -> tuple[float, float]:
-    """Interval of a share seen on `n` rows; the whole range without rows."""
-    if not n:
-        return 0.0, 1.0
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    return max(0.0, centre - half), min(1.0, centre + half)
+@overload
+def wilson(share: float, n: int, z: float = ...) -> tuple[float, float]: ...
+@overload
+def wilson(share: FloatArray, n: IntArray, z: float = ...) -> tuple[FloatArray, FloatArray]: ...
+def wilson(share: Any, n: Any, z: float = 1.959964) -> tuple[Any, Any]:
+    """Interval of a share seen on `n` rows, or of many; the whole range without rows.
+
+    >>> low, high = wilson(np.array([1.0, 0.5]), np.array([10, 0]))
+    >>> low.round(3), high
+    (array([0.722, 0.   ]), array([1., 1.]))
+    """
+    rows = np.maximum(n, 1e-9)
+    centre = (share + z * z / (2 * rows)) / (1 + z * z / rows)
+    half = z / (1 + z * z / rows) * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
+    low = np.where(n, np.clip(centre - half, 0.0, share), 0.0)  # rounding must not part it from its share
+    high = np.where(n, np.clip(centre + half, share, 1.0), 1.0)
+    return (low, high) if np.ndim(share) else (float(low), float(high))

@@ -62,8 +62,7 @@ def _write_numbers(ax: Axes, place: IntArray, steps: FloatArray, starts: FloatAr
 
 
 def _title(attribution: Attribution) -> str:
-    agrees = "agrees" if attribution.agreed else "DISAGREES"
     return (
         f"{as_text(attribution.decision)}, probability {attribution.probability:.3f} "
-        f"(surrogate {attribution.surrogate_probability:.3f}, {agrees})"
+        f"(surrogate {attribution.surrogate_probability:.3f}, {attribution.verdict})"
     )

@@ -9,6 +9,8 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.results import html, tables, text
+from illume.results.numbers import short
+from illume.results.refinement import AGREED, NOT_FAITHFUL, REFINED
 from illume.results.trust import Trust
 
 if TYPE_CHECKING:
@@ -81,8 +83,19 @@ class Attribution:
 
     @property
     def agreed(self) -> bool:
-        """Whether surrogate and black box decide alike."""
+        """Whether surrogate and black box decide alike at once."""
         return bool(self.batch.agreed[0])
+
+    @property
+    def status(self) -> str:
+        """`agreed`, `refined` or `not faithful`."""
+        return str(self.batch.refinement.status[0])
+
+    @property
+    def verdict(self) -> str:
+        """How the surrogate stands to the black box, in a word or two."""
+        words = {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}
+        return words[self.status]
 
     @property
     def imputed(self) -> tuple[str, ...]:
@@ -114,9 +127,12 @@ class Attribution:
         With the base value, the contributions of all lines add up to the score.
         """
         top = self.top(n_features)
-        shown = zip(top.feature_names, map(text.value, top.data), top.contributions(), strict=True)
+        shown = zip(top.feature_names, map(short, top.data), top.contributions(), strict=True)
         lines = [Line(*line) for line in shown]
-        others, rest = len(self.values) - len(lines), float(np.ravel(top.batch.rest[0])[self.output])
+        offset = float(np.ravel(self.batch.offset[0])[self.output])
+        if offset:
+            lines.append(Line("offset of the refinement", "", offset))
+        others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[self.output])
         if others or rest:
             lines.append(Line(f"{others} other features" if others else "left out", "", rest))
         return lines

@@ -13,6 +13,8 @@ from illume.data.frames import Origin
 from illume.results import html, tables, text
 from illume.results.attribution import Attribution
 from illume.results.labels import Labels
+from illume.results.refinement import Refinement
+from illume.results.take import positions
 from illume.results.trust import Trust
 
 SCALE = "log-odds"
@@ -20,7 +22,9 @@ SCALE = "log-odds"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributions:
-    """Additive attributions of a batch: `base_values + values.sum(1) + rest` is the surrogate's log-odds.
+    """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
+
+    They are the surrogate's, refined where it would decide otherwise than the black box.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis;
     for more, every class has log-odds of its own against the mean of all classes (the logarithm of its
@@ -32,6 +36,8 @@ class Attributions:
         Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
     base_values
         The surrogate's log-odds of the average row, (n,) or (n, n_classes); the same for all rows.
+    offset
+        What refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that agreed.
     rest
         Contributions of features that `top` left out; 0 otherwise.
     slopes
@@ -40,15 +46,18 @@ class Attributions:
     data
         The rows themselves, (n, n_features); an array of floats is not copied.
     probabilities, surrogate_probabilities
-        What the black box and the surrogate answer, (n, n_classes).
+        What the black box and the surrogate, before any refinement, answer, (n, n_classes).
     imputed
         Where a missing number was filled with the mean, (n, n_features); it contributes 0.
     trust
         How the surrogate did on the held-out rows around each row.
+    refinement
+        Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
     """
 
     values: FloatArray
     base_values: FloatArray
+    offset: FloatArray
     rest: FloatArray
     slopes: FloatArray
     data: np.ndarray[Any, Any]
@@ -56,6 +65,7 @@ class Attributions:
     surrogate_probabilities: FloatArray
     imputed: BoolArray
     trust: Trust
+    refinement: Refinement
     labels: Labels
     origin: Origin
 
@@ -83,8 +93,8 @@ class Attributions:
 
     @property
     def scores(self) -> FloatArray:
-        """The surrogate's log-odds, (n,) or (n, n_classes)."""
-        return self.base_values + self.values.sum(1) + self.rest
+        """The explained log-odds, the surrogate's after refinement, (n,) or (n, n_classes)."""
+        return self.base_values + self.values.sum(1) + self.offset + self.rest
 
     @property
     def slopes_per_unit(self) -> FloatArray:
@@ -104,8 +114,13 @@ class Attributions:
 
     @property
     def agreed(self) -> BoolArray:
-        """Whether surrogate and black box decide alike; where not, read the explanation with care."""
-        return self.decisions == self.surrogate_decisions
+        """Whether surrogate and black box decide alike at once; where not, the explanation was refined."""
+        return self.refinement.agreed
+
+    @property
+    def faithful(self) -> BoolArray:
+        """Whether the explained log-odds decide like the black box, at once or after refinement."""
+        return self.refinement.faithful
 
     @property
     def importance(self) -> FloatArray:
@@ -131,19 +146,15 @@ class Attributions:
     def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Attributions: ...
     def __getitem__(self, rows: Any) -> Attribution | Attributions:
         """Take one row by its position, or several by a slice, positions or a mask."""
-        if isinstance(rows, (str, tuple)):
-            raise TypeError(f"rows are taken by position, not by {rows!r}; for a feature use to_frame()")
-        if isinstance(rows, (int, np.integer)):
-            if not -len(self) <= rows < len(self):
-                raise IndexError(f"there are {len(self)} rows, found {rows}")
-            position = range(len(self))[int(rows)]
-            return Attribution(self._take(slice(position, position + 1)))
-        if not isinstance(rows, slice):
-            rows = np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp))
-        return self._take(rows)
+        taken, single = positions(rows, len(self))
+        batch = self._take(taken)
+        return Attribution(batch) if single else batch
 
     def _take(self, rows: Any) -> Attributions:
-        per_row = "values base_values rest slopes data probabilities surrogate_probabilities imputed trust"
+        per_row = (
+            "values base_values offset rest slopes data probabilities surrogate_probabilities imputed trust "
+            "refinement"
+        )
         taken = {name: getattr(self, name)[rows] for name in per_row.split()}
         return replace(self, **taken, origin=self.origin.take(rows))
 

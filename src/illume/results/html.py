@@ -25,7 +25,7 @@ def row(attribution: Attribution) -> str:
     i = attribution.output
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     named = text.output(batch.output_names, batch.class_names, i)
-    agrees = "agrees" if attribution.agreed else "<b>disagrees</b>"
+    agrees = escape(attribution.verdict)
     caption = (
         f"<b>{escape(attribution.decision)}</b>, probability {attribution.probability:.3f} "
         f"(surrogate {attribution.surrogate_probability:.3f}, {agrees}); "

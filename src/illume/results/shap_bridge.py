@@ -20,7 +20,7 @@ def explanation(attributions: Attributions, output: int | None) -> Any:
     except ImportError as error:
         raise MissingExtraError.of("shap", "shap") from error
     outputs = attributions.output_names
-    values, base = attributions.values, attributions.base_values + attributions.rest
+    values, base = attributions.values, attributions.base_values + attributions.offset + attributions.rest
     if output is not None and values.ndim == 3:
         values, base, outputs = values[:, :, output], base[:, output], outputs[output : output + 1]
     return shap.Explanation(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.frames import Origin, is_missing
+from illume.data.frames import Origin
+from illume.results.numbers import plain
 
 if TYPE_CHECKING:
     from illume.results.attribution import Attribution
@@ -40,6 +41,7 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "probability": attributions.probabilities[rows, decisions],
         "surrogate_probability": attributions.surrogate_probabilities[rows, decisions],
         "agreed": attributions.agreed,
+        "status": attributions.refinement.status.tolist(),
         "trust_agreement": attributions.trust.agreement,
         "trust_error": attributions.trust.error,
         "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
@@ -47,6 +49,8 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
     values = decided(attributions, attributions.values)
     taken = set(attributions.feature_names)
     columns = {(f"{name}_" if name in taken else name): column for name, column in about.items()}
+    if attributions.offset.any():
+        columns["offset"] = np.ascontiguousarray(decided(attributions, attributions.offset))
     if attributions.rest.any():
         columns["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
     for j, name in enumerate(attributions.feature_names):
@@ -79,18 +83,25 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "class_names": list(attributions.class_names),
         "values": attributions.values.tolist(),
         "base_values": attributions.base_values.tolist(),
+        "offset": attributions.offset.tolist(),
         "rest": attributions.rest.tolist(),
         "slopes": attributions.slopes.tolist(),
         "slopes_per_unit": attributions.slopes_per_unit.tolist(),
-        "data": [[_plain(value) for value in row] for row in attributions.data.tolist()],
+        "data": [[plain(value) for value in row] for row in attributions.data.tolist()],
         "imputed": attributions.imputed.tolist(),
         "probabilities": attributions.probabilities.tolist(),
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
         "decisions": [attributions.class_names[c] for c in attributions.decisions],
         "agreed": attributions.agreed.tolist(),
+        "refinement": {
+            "status": attributions.refinement.status.tolist(),
+            "gamma_w": attributions.refinement.gamma_w.tolist(),
+            "gamma_x": attributions.refinement.gamma_x.tolist(),
+            "neighbour": attributions.refinement.neighbour.tolist(),
+        },
         "trust": {
-            "agreement": [_plain(figure) for figure in attributions.trust.agreement.tolist()],
-            "error": [_plain(figure) for figure in attributions.trust.error.tolist()],
+            "agreement": [plain(figure) for figure in attributions.trust.agreement.tolist()],
+            "error": [plain(figure) for figure in attributions.trust.error.tolist()],
             "n_rows": attributions.trust.n_rows.tolist(),
         },
     }
@@ -105,14 +116,16 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "probability": attribution.probability,
         "surrogate_probability": attribution.surrogate_probability,
         "agreed": attribution.agreed,
+        "status": attribution.status,
         "scale": attribution.batch.scale,
         "output": attribution.output_name,
         "base_value": float(np.ravel(attribution.base_value)[i]),
+        "offset": float(np.ravel(attribution.batch.offset[0])[i]),
         "score": float(np.ravel(attribution.score)[i]),
         "features": [
             {
                 "name": name,
-                "value": _plain(data),
+                "value": plain(data),
                 "contribution": float(number),
                 "imputed": bool(filled),
             }
@@ -125,13 +138,8 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
             )
         ],
         "trust": {
-            "agreement": _plain(float(attribution.trust.agreement)),
-            "error": _plain(float(attribution.trust.error)),
+            "agreement": plain(float(attribution.trust.agreement)),
+            "error": plain(float(attribution.trust.error)),
             "n_rows": int(attribution.trust.n_rows),
         },
     }
-
-
-def _plain(value: Any) -> Any:
-    """JSON has no NaN: a missing value is None."""
-    return None if is_missing(value) else value

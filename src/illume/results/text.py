@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-
-from illume.data.frames import is_missing
-from illume.data.schema import MISSING
 
 if TYPE_CHECKING:
     from illume.results.attribution import Attribution
@@ -15,19 +12,6 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 BAR = 20
-
-
-def value(raw: Any) -> str:
-    """Return a value of the user's data as short text.
-
-    >>> value(3.14159), value(7.0), value(None), value("high"), value(True)
-    ('3.142', '7', '(missing)', 'high', 'True')
-    """
-    if is_missing(raw):
-        return MISSING
-    if isinstance(raw, (float, np.floating, int, np.integer)) and not isinstance(raw, (bool, np.bool_)):
-        return f"{raw:.4g}"
-    return str(raw)
 
 
 def bar(share: float) -> str:
@@ -47,7 +31,7 @@ def row(attribution: Attribution) -> str:
     head = (
         f"{attribution.decision!r} with probability {attribution.probability:.3f} "
         f"(surrogate: {attribution.surrogate_probability:.3f}, "
-        f"{'agrees' if attribution.agreed else 'DISAGREES'})"
+        f"{attribution.verdict})"
     )
     i = attribution.output
     batch = attribution.batch
@@ -75,6 +59,8 @@ def notes(attribution: Attribution) -> list[str]:
             f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate agrees on "
             f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
         )
+    if not attribution.agreed:
+        said.append(attribution.batch.refinement.note())
     if attribution.imputed:
         said.append(f"missing, filled with the mean: {', '.join(attribution.imputed)}")
     return said
@@ -91,7 +77,11 @@ def batch(attributions: Attributions) -> str:
     )
     lines = [f"Attributions of {n} rows and {n_features} features, in {named}"]
     if n:
-        lines.append(f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows")
+        refined = int(attributions.refinement.refined.sum())
+        lines.append(
+            f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows"
+            + (f", after refinement on {int(attributions.faithful.sum())}" if refined else "")
+        )
     strength = attributions.strength
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     width = max([len(attributions.feature_names[j]) for j in order], default=0)

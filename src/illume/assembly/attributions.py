@@ -1,4 +1,4 @@
-"""From a frame's rows to their attributions, a chunk at a time."""
+"""From a frame's rows to their attributions."""
 
 from __future__ import annotations
 
@@ -9,25 +9,34 @@ from typing import Any
 import numpy as np
 
 from illume._chunks import row_chunks
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
+from illume.assembly.answers import values_of
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
-from illume.errors import BlackBoxError
 from illume.explanations.attributions import contributions
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.refinement import Refiner
+from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
 from illume.results.labels import Labels
+from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 
 
 @dataclass(frozen=True, eq=False)
-class Assembly:
-    """All that is needed to explain rows which the black box has answered."""
+class AttributionAssembly:
+    """All that is needed to attribute decisions on rows which the black box has answered.
+
+    `training` says where the training rows stand among the rows given to `fit`.
+    """
 
     encoding: Encoding
     pair: Pair
+    neighbours: Neighbours
+    training: IntArray
     trust_map: TrustMap
     class_names: tuple[str, ...]
 
@@ -42,6 +51,7 @@ class Assembly:
         result = Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
             base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
+            offset=np.zeros((n, *outputs)),
             rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
             slopes=np.empty((n, len(labels.inputs), *outputs), dtype=np.float32),
             data=np.empty((n, 0)),  # when all rows are known to be good
@@ -49,20 +59,22 @@ class Assembly:
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
             trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
+            refinement=Refinement.empty(n),
             labels=labels,
             origin=frame.origin,
         )
         for rows, piece in chunks(frame, BATCH_ROWS):
             features = piece.select(self.encoding.schema.names)
             encoded = self.encoding.transform(features)
-            result.probabilities[rows] = self._answers(black_box, piece)
+            result.probabilities[rows] = black_box(piece)
             result.imputed[rows] = encoded.imputed
             Z = self._pull_back(encoded.X, result.slopes[rows], result.values[rows])
             # Once a piece and not once a chunk: torch and NumPy's linear algebra have threads of their
             # own, and going to and fro between them is slow.
             result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
+            self._refine(result, rows, encoded.X, Z)
             result.trust[rows] = self.trust_map(encoded.X)
-        return replace(result, data=self._data(frame))
+        return replace(result, data=values_of(self.encoding, frame))
 
     def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
         """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""
@@ -76,24 +88,36 @@ class Assembly:
             Z[rows] = pulled.Z
         return Z
 
-    def _answers(self, black_box: Callable[[Frame], FloatArray], piece: Frame) -> FloatArray:
-        P, n_classes = black_box(piece), len(self.class_names)
-        if P.shape[1] != n_classes:
-            raise BlackBoxError(f"the model answered {P.shape[1]} classes, {n_classes} when fitted")
-        return P
+    def _refine(self, result: Attributions, piece: slice, X: FloatArray, Z: FloatArray) -> None:
+        """Move explanations that decide otherwise than the black box towards a neighbour's."""
+        wanted = result.probabilities[piece].argmax(1)
+        agreed = result.surrogate_probabilities[piece].argmax(1) == wanted
+        result.refinement.agreed[piece] = agreed
+        surrogate = self.pair.surrogate
+        refine = Refiner(self._encode, self._decide, LinearRegions(surrogate), self.neighbours)
+        others = np.flatnonzero(~agreed)
+        for part in row_chunks(len(others)):
+            rows = others[part]
+            W, _ = self._encode(X[rows])
+            refined = refine(X[rows], W, Z[rows], wanted[rows])
+            slopes = np.moveaxis(surrogate.coef_ @ refined.W, 1, 2)
+            values = np.moveaxis(self.encoding.gather(np.moveaxis(slopes, 2, 1) * X[rows][:, None]), 1, 2)
+            offset = refined.offset @ surrogate.coef_.T
+            flat = result.values.ndim == 2
+            at = piece.start + rows
+            result.slopes[at] = slopes[..., 0] if flat else slopes
+            result.values[at] = values[..., 0] if flat else values
+            result.offset[at] = offset[..., 0] if flat else offset
+            found = refined.refinement(self._decide(refined.Z) == wanted[rows])
+            near = found.neighbour
+            result.refinement[at] = replace(found, neighbour=np.where(near >= 0, self.training[near], -1))
 
-    def _data(self, frame: Frame) -> np.ndarray[Any, Any]:
-        """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
-        features = self.encoding.schema.features
-        native = frame.select(self.encoding.schema.names).native
-        numeric = all(feature.numeric for feature in features)
-        if numeric and isinstance(native, np.ndarray) and native.dtype == np.float64:
-            return native
-        data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
-        for j, feature in enumerate(features):
-            name = feature.name
-            data[:, j] = frame.numbers(name) if feature.numeric else frame.labels(name)
-        return data
+    def _encode(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        latent = self.pair.encoder.encode(X)
+        return latent.W, latent.Z
+
+    def _decide(self, Z: FloatArray) -> IntArray:
+        return self.pair.surrogate.probabilities(Z).argmax(1)
 
     def _labels(self) -> Labels:
         encoding = self.encoding

@@ -1,0 +1,1 @@
+"""From a frame of rows to results, a piece at a time."""

@@ -1,0 +1,41 @@
+"""A frame's rows, encoded and answered by the black box, and their values as users see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.black_box import BATCH_ROWS
+from illume.data.encoding import Encoded, Encoding
+from illume.data.frames import Frame, chunks
+
+BlackBoxCall = Callable[[Frame], FloatArray]
+
+
+def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple[Encoded, FloatArray]:
+    """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
+    X = np.empty((len(frame), encoding.n_inputs))
+    imputed = np.empty((len(frame), len(encoding.schema)), dtype=bool)
+    answers = []
+    for rows, piece in chunks(frame, BATCH_ROWS):
+        encoded = encoding.transform(piece.select(encoding.schema.names))
+        X[rows], imputed[rows] = encoded.X, encoded.imputed
+        answers.append(black_box(piece))
+    return Encoded(X, imputed), np.concatenate(answers) if answers else black_box(frame)
+
+
+def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
+    """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
+    features = encoding.schema.features
+    native = frame.select(encoding.schema.names).native
+    numeric = all(feature.numeric for feature in features)
+    if numeric and isinstance(native, np.ndarray) and native.dtype == np.float64:
+        return native
+    data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
+    for j, feature in enumerate(features):
+        name = feature.name
+        data[:, j] = frame.numbers(name) if feature.numeric else frame.labels(name)
+    return data

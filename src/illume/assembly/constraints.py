@@ -1,0 +1,96 @@
+"""What a user allows a counterfactual to change, checked and turned into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray
+from illume.data.frames import Frame
+from illume.data.schema import Feature, Schema, unknown_name
+from illume.errors import SchemaError
+
+OPPOSITE = "opposite"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which counterfactuals are wanted, in the words that DiCE's users know."""
+
+    n: int = 3
+    desired_class: Any = OPPOSITE
+    features_to_vary: str | Sequence[str] = "all"
+    permitted_range: Mapping[str, Sequence[Any]] | None = None
+    max_changes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that mean nothing."""
+        if not (isinstance(self.n, Integral) and int(self.n) >= 1):
+            raise ValueError(f"n must be a positive integer, found {self.n!r}")
+        if self.max_changes is not None and not (
+            isinstance(self.max_changes, Integral) and int(self.max_changes) >= 1
+        ):
+            raise ValueError(f"max_changes must be a positive integer, found {self.max_changes!r}")
+
+    def desired(self, class_names: tuple[str, ...]) -> int:
+        """Return the position of the desired class, -1 for any other than the row's own."""
+        wish = self.desired_class
+        if isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in class_names:
+            return -1
+        if str(wish) in class_names:
+            return class_names.index(str(wish))
+        if isinstance(wish, Integral) and 0 <= int(wish) < len(class_names):
+            return int(wish)
+        raise ValueError(
+            f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
+        )
+
+    def varied(self, schema: Schema) -> BoolArray:
+        """Return which features may change, (n_features,)."""
+        if isinstance(self.features_to_vary, str):
+            if self.features_to_vary == "all":
+                return np.ones(len(schema), dtype=bool)
+            raise SchemaError(
+                f"features_to_vary must be 'all' or a list of names; write [{self.features_to_vary!r}]"
+            )
+        names = [str(name) for name in self.features_to_vary]
+        for name in names:
+            if name not in schema.names:
+                raise SchemaError(f"features_to_vary names {unknown_name(name, schema.names)}")
+        if not names:
+            raise SchemaError("features_to_vary is empty; at least one feature must be free to change")
+        return np.isin(schema.names, names)
+
+    def permitted(self, schema: Schema, pool: Frame) -> BoolArray:
+        """Return which values of the pool's rows a counterfactual may take, (p, n_features)."""
+        allowed = np.broadcast_to(self.varied(schema), (len(pool), len(schema))).copy()
+        for name, wish in (self.permitted_range or {}).items():
+            if name not in schema.names:
+                raise SchemaError(f"permitted_range names {unknown_name(name, schema.names)}")
+            j = schema.names.index(name)
+            allowed[:, j] &= _within(schema.features[j], wish, pool)
+        return allowed
+
+
+def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
+    if feature.numeric:
+        pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
+        if len(pair) != 2 or not all(isinstance(end, Real) for end in pair) or not pair[0] <= pair[1]:
+            raise SchemaError(
+                f"permitted_range of {feature.name!r} must be [low, high] with low <= high, found {wish!r}"
+            )
+        numbers = pool.numbers(feature.name)
+        return (numbers >= float(pair[0])) & (numbers <= float(pair[1]))
+    if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
+        raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
+    values = set(wish)
+    for value in values - set(feature.categories):
+        known = ", ".join(feature.labels[:8])
+        raise SchemaError(
+            f"permitted_range of {feature.name!r} holds {value!r}, not among its values: {known}"
+        )
+    return np.array([value in values for value in pool.labels(feature.name)], dtype=bool)

@@ -1,0 +1,85 @@
+"""The rule behind a counterfactual: what the leaf that decides otherwise demands of the row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.assembly.rules import RuleAssembly, RuleOptions
+from illume.data.encoding import Encoded
+from illume.explanations.boxes import Boxes
+from illume.explanations.counterfactuals import Task
+from illume.explanations.layout import Layout
+from illume.results.rules import Rules
+
+
+def counterfactual_rules(
+    assembly: RuleAssembly, task: Task, rows: IntArray, anchors: FloatArray
+) -> tuple[Rules, BoolArray, BoolArray]:
+    """Return a rule per row that covers its anchor, a row decided as desired, and not the row itself.
+
+    The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the
+    anchor and polished like any rule, for the anchor's decision. Rows that have no anchor get an empty
+    rule; beside the rules stands which rows have one, and which features' conditions the row violates.
+    """
+    tree, layout = assembly.model.rules, assembly.model.rules.layout
+    n, m = task.X.shape
+    boxes, X = Boxes.everything(n, m), task.X.copy()
+    wanted = task.decisions.copy()
+    X[rows], wanted[rows] = anchors, _decisions(task, rows, tree.decide(tree.encoder.transform(anchors)))
+    start = Boxes.everything(len(rows), m)
+    for part in row_chunks(len(rows), tree.at_once):
+        mine = rows[part]
+        W, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
+        _, Z_there, _ = tree.latents(anchors[part], wanted[mine])
+        start[part] = tree.towards(task.X[mine], W, Z, tree.tree.apply(Z_there)).containing(
+            anchors[part], layout
+        )
+    polished, _ = assembly.finished(start, anchors, wanted[rows], RuleOptions())
+    _exclude(polished, task.X[rows], anchors, layout)
+    boxes[rows] = polished
+    encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
+    raw = assembly.raw(X, wanted)
+    rules = assembly.of_boxes(boxes, raw, encoded, wanted=wanted, P=task.P)
+    has_rule = np.zeros(n, dtype=bool)
+    has_rule[rows] = True
+    return rules, has_rule, _violated(boxes, task.X, layout, len(assembly.encoding.schema))
+
+
+def _decisions(task: Task, rows: IntArray, by_tree: IntArray) -> IntArray:
+    """Return the decision that each rule is for: the desired one, or the tree's where any other will do."""
+    desired = task.desired[rows]
+    own = task.decisions[rows]
+    runner_up = np.where(np.arange(task.P.shape[1]) == own[:, None], -1.0, task.P[rows]).argmax(1)
+    other = np.where(by_tree != own, by_tree, runner_up)
+    return np.where(desired >= 0, desired, other)
+
+
+def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:
+    """Where a box still covers the row itself, part the two on the feature that differs most."""
+    inside = ~_inputs_violated(boxes, X, layout).any(1)
+    rows = np.flatnonzero(inside & (anchors != X).any(1))
+    step = np.abs(anchors - X)[rows]
+    j = step.argmax(1)
+    middle = (X[rows, j] + anchors[rows, j]) / 2
+    number, rises = ~layout.onehot[j], anchors[rows, j] > X[rows, j]
+    up, down = number & rises, number & ~rises
+    boxes.low[rows[up], j[up]] = middle[up]
+    boxes.high[rows[down], j[down]] = middle[down]
+    swapped = rows[~number]
+    siblings = layout.owner == layout.owner[j[~number]][:, None]
+    boxes.allowed[swapped] &= ~siblings | layout.own(anchors[swapped])
+
+
+def _inputs_violated(boxes: Boxes, X: FloatArray, layout: Layout) -> BoolArray:
+    outside = (boxes.low > X) | (boxes.high < X)
+    return np.where(layout.onehot, layout.own(X) & ~boxes.allowed, outside)
+
+
+def _violated(boxes: Boxes, X: FloatArray, layout: Layout, n_features: int) -> BoolArray:
+    """Return on which features rows lie outside of boxes, (n, n_features)."""
+    result = np.zeros((len(X), n_features), dtype=bool)
+    row, column = np.nonzero(_inputs_violated(boxes, X, layout))
+    result[row, layout.owner[column]] = True
+    return result

@@ -1,0 +1,237 @@
+"""From a frame's rows to their counterfactuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.assembly.answers import BlackBoxCall, answered, values_of
+from illume.assembly.constraints import Wanted
+from illume.assembly.counterfactual_rules import counterfactual_rules
+from illume.assembly.rules import RuleAssembly
+from illume.data.frames import Frame
+from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, Found, Task
+from illume.explanations.diversity import diverse
+from illume.explanations.neighbours import unit
+from illume.explanations.pool import Pool, by_feature
+from illume.fitting import Pair
+from illume.results.counterfactuals import Counterfactuals
+
+AT_ONCE = 4096
+FAR = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class CounterfactualAssembly:
+    """All that is needed to find counterfactuals.
+
+    Parameters
+    ----------
+    rules
+        The maker of rules.
+    pair
+        The encoder and linear surrogate, which say which changes should lead where.
+    pool, pool_frame
+        Training rows that values are taken from, encoded and as they came.
+    reference
+        Training rows, encoded, that tell how plausible an example is.
+    """
+
+    rules: RuleAssembly
+    pair: Pair
+    pool: Pool
+    pool_frame: Frame
+    reference: FloatArray
+
+    def counterfactuals(self, frame: Frame, black_box: BlackBoxCall, wanted: Wanted) -> Counterfactuals:
+        """Return counterfactuals of a frame's rows."""
+        encoding, class_names = self.rules.encoding, self.rules.class_names
+        desired = wanted.desired(class_names)
+        permitted = wanted.permitted(encoding.schema, self.pool_frame) & self.pool.present
+        encoded, P = answered(encoding, frame, black_box)
+        X, decisions = encoded.X, P.argmax(1)
+        features = by_feature(self.pool.layout, X, len(encoding.schema))
+        most = wanted.max_changes or len(encoding.schema)
+        task = Task(X, features, decisions, P, np.full(len(X), desired), permitted, most)
+        examples = self._examples(task)
+        found, n_asked, fewest = self._search(task, examples, frame, black_box, wanted.n)
+        found, made, answers = self._checked(task, found, frame, black_box)
+        changed = found.source >= 0
+        composed = self.pool.compose(X[found.row], found.source)
+        anchors = self._anchors(task, found, composed, examples)
+        rules, has_rule, new = counterfactual_rules(self.rules, task, *anchors)
+        return Counterfactuals(
+            row=found.row,
+            changed=changed,
+            before=values_of(encoding, frame),
+            after=values_of(encoding, made),
+            example_probabilities=answers,
+            distance=self.pool.distance(composed, X[found.row]),
+            plausibility=self._nearest(composed),
+            typical_distance=self._typical(),
+            decisions=decisions,
+            probabilities=P,
+            reasons=self._reasons(task, found, fewest, examples, wanted),
+            rules=rules,
+            has_rule=has_rule,
+            new=new,
+            n_asked=n_asked,
+            frame=made,
+            feature_names=encoding.schema.names,
+            class_names=class_names,
+            origin=frame.origin,
+        )
+
+    def _examples(self, task: Task) -> IntArray:
+        """Return pool rows of the desired decision, first those whose path needs the fewest changes."""
+        tree = self.rules.model.rules
+        Z_pool = tree.encoder.transform(self.pool.X)
+        leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
+        count = min(EXAMPLES, len(self.pool))
+        chosen = np.full((len(task.X), count), -1, dtype=np.intp)
+        for rows in row_chunks(len(task.X), tree.at_once):
+            _, Z, _ = tree.latents(task.X[rows], task.decisions[rows])
+            far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
+            far[~self._suits(task, rows)] = FAR
+            best = np.argpartition(far, count - 1, axis=1)[:, :count]
+            cost = np.take_along_axis(far, best, axis=1)
+            order = np.lexsort((best, cost), axis=1)
+            best = np.take_along_axis(best, order, axis=1)
+            chosen[rows] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
+        return chosen
+
+    def _suits(self, task: Task, rows: slice) -> BoolArray:
+        """Return which pool rows have a decision that each row desires, (n, p)."""
+        desired, own = task.desired[rows, None], task.decisions[rows, None]
+        wanted = np.where(desired >= 0, self.pool.decisions == desired, self.pool.decisions != own)
+        return wanted & (desired != own)
+
+    def _search(
+        self, task: Task, examples: IntArray, frame: Frame, black_box: BlackBoxCall, n: int
+    ) -> tuple[Found, int, IntArray]:
+        """Return the chosen counterfactuals, how many rows were asked about, and the fewest changes found."""
+        parts, n_asked = [Found.none(task.features.shape[1])], 0
+        fewest = np.full(len(task.X), np.iinfo(np.intp).max)
+        todo = np.flatnonzero(task.desired != task.decisions)
+        for part in row_chunks(len(todo), AT_ONCE):
+            rows = todo[part]
+            some = Task(
+                task.X[rows],
+                task.features[rows],
+                task.decisions[rows],
+                task.P[rows],
+                task.desired[rows],
+                task.permitted,
+                task.max_changes,
+            )
+            ask = self._asker(frame.take(rows), black_box)
+            search = CounterfactualSearch(self.pool, some, ask, examples[rows], self._effects(some))
+            found = search.run(n)
+            np.minimum.at(fewest, rows[found.row], found.n_changes)
+            found = found.take(found.n_changes <= task.max_changes)
+            distance = self.pool.distance(
+                self.pool.compose(some.X[found.row], found.source), some.X[found.row]
+            )
+            found = found.take(diverse(found.row, found.source >= 0, distance, n))
+            parts.append(Found(rows[found.row], found.source))
+            n_asked += search.n_asked
+        return Found.joined(parts), n_asked, fewest
+
+    def _asker(self, frame: Frame, black_box: BlackBoxCall) -> Callable[[IntArray, IntArray], FloatArray]:
+        return lambda row, source: black_box(self._made(frame, row, source))
+
+    def _made(self, frame: Frame, row: IntArray, source: IntArray) -> Frame:
+        """Return rows of a frame with values from the pool."""
+        by_column = np.full((len(row), len(frame.names)), -1, dtype=np.intp)
+        columns = [frame.names.index(name) for name in self.rules.encoding.schema.names]
+        by_column[:, columns] = source
+        return frame.mixed(self.pool_frame, row, by_column)
+
+    def _effects(self, task: Task) -> Callable[[IntArray, IntArray], FloatArray]:
+        """Return what says how far changes to an example's values should lead to what is desired."""
+
+        def effects(row: IntArray, example: IntArray) -> FloatArray:
+            rows, at = np.unique(row, return_inverse=True)
+            slopes = self.pair.encoder.pull_back(task.X[rows], self.pair.surrogate.coef_).slopes
+            if slopes.shape[1] == 1:
+                slopes = np.concatenate([-slopes, slopes], axis=1)
+            each = np.arange(len(rows))
+            away, to = slopes[each, task.decisions[rows]], slopes[each, task.desired[rows]]
+            direction = np.where(task.desired[rows, None] >= 0, to - away, -away)
+            return self.rules.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
+
+        return effects
+
+    def _checked(
+        self, task: Task, found: Found, frame: Frame, black_box: BlackBoxCall
+    ) -> tuple[Found, Frame, FloatArray]:
+        """Put all examples to the black box once more, as they will be returned; keep those that hold."""
+        made = self._made(frame, found.row, found.source)
+        answers = black_box(made)
+        holds = np.flatnonzero(task.reached(answers, found.row))
+        if len(holds) < len(found):  # a black box that does not always answer alike
+            return found.take(holds), made.take(holds), answers[holds]
+        return found, made, answers
+
+    def _anchors(
+        self, task: Task, found: Found, composed: FloatArray, examples: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the rows that get a rule, and for each a row that the rule is to cover.
+
+        That is the first example, or where there is none the nearest training row of the desired decision.
+        """
+        rows, first = np.unique(found.row, return_index=True)
+        anchor = np.full((len(task.X), task.X.shape[1]), np.nan)
+        anchor[rows] = composed[first]
+        bare = np.setdiff1d(np.flatnonzero((examples >= 0).any(1)), rows)
+        anchor[bare] = self.pool.X[examples[bare, 0]]
+        kept = np.union1d(rows, bare)
+        return kept, anchor[kept]
+
+    def _nearest(self, X: FloatArray, leave_out_self: bool = False) -> FloatArray:
+        """Return the distance of rows to the nearest reference row."""
+        scale = np.where(self.pool.layout.onehot, 0.5**0.5, 1.0)
+        reference = self.reference * scale
+        square = np.square(reference).sum(1)
+        nearest = np.empty(len(X))
+        for rows in row_chunks(len(X), 512):
+            part = X[rows] * scale
+            far = np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
+            if leave_out_self:
+                far[far.argmin(1)[:, None] == np.arange(far.shape[1])] = np.inf
+            nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
+        return nearest
+
+    def _typical(self) -> float:
+        some = self.reference[: min(500, len(self.reference))]
+        return float(np.median(self._nearest(some, leave_out_self=len(self.reference) > 1)))
+
+    def _reasons(
+        self, task: Task, found: Found, fewest: IntArray, examples: IntArray, wanted: Wanted
+    ) -> np.ndarray[Any, Any]:
+        """Say of every row without an example why it has none."""
+        names = self.rules.class_names
+        reasons = np.full(len(task.X), "", dtype=object)
+        missing = np.ones(len(task.X), dtype=bool)
+        missing[found.row] = False
+        goal = "otherwise" if wanted.desired(names) < 0 else repr(names[wanted.desired(names)])
+        none = missing & ~(examples >= 0).any(1)
+        reasons[missing] = f"none of the changes tried, to {_named(wanted)}, makes the model decide {goal}"
+        reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
+        long = missing & (fewest > task.max_changes) & (fewest < np.iinfo(np.intp).max)
+        reasons[long] = [
+            f"it takes {k} changes, more than max_changes={task.max_changes}" for k in fewest[long]
+        ]
+        reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
+        return reasons
+
+
+def _named(wanted: Wanted) -> str:
+    if isinstance(wanted.features_to_vary, str):
+        return "all features" + (" within permitted_range" if wanted.permitted_range else "")
+    return ", ".join(map(str, wanted.features_to_vary))

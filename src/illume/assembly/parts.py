@@ -1,0 +1,63 @@
+"""A fitted explainer's parts, put together for each kind of explanation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from illume._typing import IntArray
+from illume.assembly.attributions import AttributionAssembly
+from illume.assembly.counterfactuals import CounterfactualAssembly
+from illume.assembly.rules import RuleAssembly
+from illume.explanations.layout import Layout
+from illume.explanations.pool import Pool
+from illume.explanations.sample import spread
+from illume.fitting import Answered
+
+POOL_ROWS = 2_048  # training rows that counterfactuals take values from
+REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
+
+
+def pool_rows(training: Answered) -> IntArray:
+    """Return which training rows counterfactuals take values from, evenly from every decision."""
+    return spread(training.P.argmax(1), POOL_ROWS)
+
+
+def attribution_assembly(explainer: Any) -> AttributionAssembly:
+    """Return what attributes decisions."""
+    return AttributionAssembly(
+        explainer.encoding_,
+        explainer.pair_,
+        explainer.neighbours_,
+        explainer.split_.training,
+        explainer.trust_map_,
+        explainer.class_names_,
+    )
+
+
+def rule_assembly(explainer: Any) -> RuleAssembly:
+    """Return what makes rules."""
+    return RuleAssembly(
+        explainer.encoding_,
+        explainer.rule_model_,
+        explainer.class_names_,
+        explainer.columns_,
+        explainer.missing_,
+        explainer.split_.training,
+    )
+
+
+def counterfactual_assembly(explainer: Any) -> CounterfactualAssembly:
+    """Return what finds counterfactuals."""
+    training: Answered = explainer.material_.training
+    encoded = explainer.encoding_.transform(explainer.pool_frame_.select(explainer.schema_.names))
+    decisions = training.P.argmax(1)
+    pool = Pool.of(
+        Layout.of(explainer.encoding_), encoded.X, decisions[pool_rows(training)], ~encoded.imputed
+    )
+    return CounterfactualAssembly(
+        rule_assembly(explainer),
+        explainer.pair_,
+        pool,
+        explainer.pool_frame_,
+        training.X[spread(decisions, REFERENCE_ROWS)],
+    )

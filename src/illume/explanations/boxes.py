@@ -1,0 +1,181 @@
+"""From a leaf of the latent tree to conditions on inputs: the oblique rule pulled back to boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.layout import Layout
+from illume.surrogates.base import TreeSurrogate
+
+ROUNDING = 1e-9  # what a sound box gives away, so that rounding never leads out of it
+
+
+@dataclass(frozen=True, eq=False)
+class LeafBoxes:
+    """What every leaf of a tree demands of the latents: `low < z <= high`, (n_nodes, k) each."""
+
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, tree: TreeSurrogate, n_latents: int) -> LeafBoxes:
+        """Walk down the tree once; parents come before their children in scikit-learn's layout."""
+        low = np.full((len(tree.feature_), n_latents), -np.inf)
+        high = np.full_like(low, np.inf)
+        for node in np.flatnonzero(tree.children_left_ >= 0):
+            left, right = tree.children_left_[node], tree.children_right_[node]
+            low[[left, right]], high[[left, right]] = low[node], high[node]
+            r, threshold = tree.feature_[node], tree.threshold_[node]
+            high[left, r] = min(high[node, r], threshold)
+            low[right, r] = max(low[node, r], threshold)
+        return cls(low, high)
+
+    @property
+    def bound(self) -> BoolArray:
+        """Which latents each node says something about, (n_nodes, k)."""
+        return np.isfinite(self.low) | np.isfinite(self.high)
+
+    def __getitem__(self, leaves: IntArray) -> LeafBoxes:
+        return LeafBoxes(self.low[leaves], self.high[leaves])
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes around rows in the space of inputs, one per row.
+
+    Parameters
+    ----------
+    low, high
+        Numeric inputs lie between these, both ends included, (n, m); infinite where a side is open.
+    allowed
+        Which categories a row may have, (n, m); True for numeric inputs.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    allowed: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def __getitem__(self, rows: Any) -> Boxes:
+        return Boxes(self.low[rows], self.high[rows], self.allowed[rows])
+
+    def __setitem__(self, rows: Any, other: Boxes) -> None:
+        """Fill in the boxes of some rows while they are being put together."""
+        self.low[rows], self.high[rows], self.allowed[rows] = other.low, other.high, other.allowed
+
+    @classmethod
+    def everything(cls, n: int, m: int) -> Boxes:
+        """Return boxes without a condition."""
+        return cls(np.full((n, m), -np.inf), np.full((n, m), np.inf), np.ones((n, m), dtype=bool))
+
+    def containing(self, X: FloatArray, layout: Layout) -> Boxes:
+        """Return the boxes, widened where they leave out the rows X."""
+        low = np.where(layout.onehot, self.low, np.minimum(self.low, X))
+        high = np.where(layout.onehot, self.high, np.maximum(self.high, X))
+        return Boxes(low, high, self.allowed | layout.admissible(X))
+
+
+@dataclass(frozen=True, eq=False)
+class Oblique:
+    """The conditions of a leaf on each row: `low < weights @ x + offset <= high`, d of them at most.
+
+    Parameters
+    ----------
+    latent
+        Which latent each condition is about, (n, d); -1 for none.
+    weights
+        The latents' directions in the space of inputs, (n, d, m).
+    Z
+        The latents themselves, `weights @ x + offset`, (n, d).
+    low, high
+        Bounds on them, (n, d); infinite where a side is open.
+    """
+
+    latent: IntArray
+    weights: FloatArray
+    Z: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @classmethod
+    def of(cls, W: FloatArray, Z: FloatArray, leaf: LeafBoxes, depth: int) -> Oblique:
+        """Keep the latents that the leaf says something about, `depth` at most."""
+        bound = leaf.bound
+        kept = np.argsort(~bound, axis=1, kind="stable")[:, :depth]
+        Z, low, high = (np.take_along_axis(array, kept, axis=1) for array in (Z, leaf.low, leaf.high))
+        weights = W[np.arange(len(W))[:, None], kept]
+        return cls(np.where(np.take_along_axis(bound, kept, axis=1), kept, -1), weights, Z, low, high)
+
+    def slots(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Yield the weights (n, m) of each condition, and its room below and above the row, (n, 1) each."""
+        for d in range(self.latent.shape[1]):
+            z = self.Z[:, [d]]
+            yield self.weights[:, d], self.low[:, [d]] - z, self.high[:, [d]] - z
+
+
+def axis_parallel(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
+    r"""Return how far each feature alone may move while the row stays in its leaf.
+
+    For a number, :math:`x_j - x_{ij} \in \bigcap_r (l_r - z_{ir}, u_r - z_{ir}] / W_{irj}`, ends swapped
+    where :math:`W_{irj} < 0`; r without weight on j says nothing. A category may be exchanged for another
+    of its feature where the exchange, :math:`W_{irq} - W_{irv}`, leads into the leaf. A leaf that the row is
+    not in gives what must become of each feature.
+    """
+    # PAPER: its formula takes the lower end from the lower bound whatever the sign of the weight.
+    boxes = Boxes.everything(*X.shape)
+    own = layout.own(X)
+    number = ~layout.onehot
+    for W, down, up in oblique.slots():
+        positive, negative = (W > 0) & number, (W < 0) & number
+        with np.errstate(divide="ignore", invalid="ignore"):
+            to_low, to_high = X + down / W, X + up / W
+        np.maximum(boxes.low, to_low, out=boxes.low, where=positive)
+        np.maximum(boxes.low, to_high, out=boxes.low, where=negative)
+        np.minimum(boxes.high, to_high, out=boxes.high, where=positive)
+        np.minimum(boxes.high, to_low, out=boxes.high, where=negative)
+        for inputs in layout.categorical:
+            exchange = _exchange(W, own, inputs)
+            boxes.allowed[:, inputs] &= (exchange >= down) & (exchange <= up)
+    return boxes
+
+
+def sound(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
+    r"""Return boxes all of whose points satisfy every oblique condition with the row's own W.
+
+    Within the range that was seen of it, every feature gets the share of its room that leaves
+    :math:`\sum_j |W_{irj}| \delta_j` within what r allows. Another category is allowed where it is free.
+    """
+    alone = axis_parallel(oblique, X, layout).containing(X, layout)
+    fall = np.where(layout.onehot, 0.0, np.maximum(X - np.maximum(alone.low, layout.low), 0.0))
+    rise = np.where(layout.onehot, 0.0, np.maximum(np.minimum(alone.high, layout.high) - X, 0.0))
+    share, involved = np.ones(X.shape), np.zeros(X.shape, dtype=bool)
+    own = layout.own(X)
+    allowed = np.ones(X.shape, dtype=bool)
+    for W, down, up in oblique.slots():
+        upward, downward = np.where(W > 0, W * rise, -W * fall), np.where(W > 0, W * fall, -W * rise)
+        for room, cost in ((up, upward), (-down, downward)):
+            total = cost.sum(1, keepdims=True)
+            bound = (W != 0) & np.isfinite(room)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                part = (1 - ROUNDING) * np.where(total > room, np.maximum(room, 0.0) / total, 1.0)
+            np.minimum(share, part, out=share, where=bound)
+            involved |= bound
+        for inputs in layout.categorical:
+            exchange = _exchange(W, own, inputs)
+            allowed[:, inputs] &= ((exchange <= 0) | (up == np.inf)) & ((exchange >= 0) | (down == -np.inf))
+    involved &= ~layout.onehot
+    low, high = (np.where(involved, X + share * by, end) for by, end in ((-fall, -np.inf), (rise, np.inf)))
+    return Boxes(low, high, allowed | own)
+
+
+def _exchange(W: FloatArray, own: BoolArray, inputs: slice) -> FloatArray:
+    """Return what another category instead of the own adds to a latent, (n, width)."""
+    part = W[:, inputs]
+    return part - (part * own[:, inputs]).sum(1, keepdims=True)

@@ -1,0 +1,253 @@
+"""The search for counterfactuals: single changes, then more, then as few of them as will do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.pool import Pool
+
+ASKED_AT_ONCE = 262_144
+MOST_AT_ONCE = 8  # single changes put together, strongest first
+EXAMPLES = 4
+
+# From rows (n,), and where each of their values comes from (n, n_features), to the black box's answers
+Ask = Callable[[IntArray, IntArray], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows that want another decision.
+
+    Parameters
+    ----------
+    X, features
+        The rows, encoded (n, m) and by feature (n, n_features).
+    decisions, P
+        What the black box says of them, (n,) and (n, c).
+    desired
+        The class that each row wants, -1 for any other than its own, (n,).
+    permitted
+        Which values of the pool may be taken, (p, n_features).
+    max_changes
+        How many features may change.
+    """
+
+    X: FloatArray
+    features: FloatArray
+    decisions: IntArray
+    P: FloatArray
+    desired: IntArray
+    permitted: BoolArray
+    max_changes: int
+
+    def reached(self, P: FloatArray, row: IntArray) -> BoolArray:
+        """Return whether answers to changed rows are as desired."""
+        found, desired = P.argmax(1), self.desired[row]
+        return np.where(desired >= 0, found == desired, found != self.decisions[row])
+
+    def score(self, P: FloatArray, row: IntArray) -> FloatArray:
+        """Return the log-odds of what is desired."""
+        at = np.arange(len(row))
+        desired = self.desired[row]
+        share = np.where(desired >= 0, P[at, desired], 1.0 - P[at, self.decisions[row]])
+        share = np.clip(share, 1e-9, 1 - 1e-9)
+        return np.log(share / (1 - share))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Counterfactuals: of which row, and from which row of the pool each value comes, -1 for its own."""
+
+    row: IntArray
+    source: IntArray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, index: IntArray | BoolArray) -> Found:
+        """Keep some of them."""
+        return Found(self.row[index], self.source[index])
+
+    @property
+    def n_changes(self) -> IntArray:
+        """How many features each of them changes."""
+        return (self.source >= 0).sum(1)
+
+    @classmethod
+    def none(cls, n_features: int) -> Found:
+        """Return no counterfactual at all."""
+        return cls(np.empty(0, dtype=np.intp), np.empty((0, n_features), dtype=np.intp))
+
+    @classmethod
+    def joined(cls, parts: list[Found]) -> Found:
+        """Put several together."""
+        return cls(np.concatenate([p.row for p in parts]), np.concatenate([p.source for p in parts]))
+
+
+class CounterfactualSearch:
+    """Finds counterfactuals of all rows of a task, in calls of many rows to the black box.
+
+    First every value worth trying is tried alone. Rows that need more get the strongest single changes
+    together, and whole training rows of the desired decision; from these, changes are taken back as long
+    as the decision stays.
+
+    Parameters
+    ----------
+    examples
+        Pool rows of the desired decision to start from, nearest first, (n, EXAMPLES); -1 for none.
+    effects
+        From rows and example rows to how far the change of each feature should lead to what is desired,
+        (n, n_features), by the surrogate.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        task: Task,
+        ask: Ask,
+        examples: IntArray,
+        effects: Callable[[IntArray, IntArray], FloatArray],
+    ) -> None:
+        self.pool, self.task, self.ask = pool, task, ask
+        self.examples, self.effects = examples, effects
+        self.tried_features, self.tried_rows = pool.values_to_try(task.permitted)
+        self.n_asked = 0
+
+    def run(self, wanted: int) -> Found:
+        """Return counterfactuals of each row, `wanted` or more of them where they can be had."""
+        parts = [Found.none(self.task.features.shape[1])]
+        size = max(1, ASKED_AT_ONCE // max(len(self.tried_rows), 1))
+        for part in row_chunks(len(self.task.X), size):
+            rows = np.arange(part.start, part.stop)
+            parts += self._of(rows, wanted)
+        return Found.joined(parts)
+
+    def _of(self, rows: IntArray, wanted: int) -> list[Found]:
+        singles, strongest, gain = self._singles(rows)
+        enough = np.bincount(singles.row, minlength=len(self.task.X))[rows] >= wanted
+        short = np.flatnonzero(~enough)
+        more = [self._together(rows[short], strongest[short], gain[short]), self._from_examples(rows[short])]
+        return [singles, self._fewest(Found.joined(more))]
+
+    def _singles(self, rows: IntArray) -> tuple[Found, IntArray, FloatArray]:
+        """Try every value alone.
+
+        Return what works, the smallest change of each feature; and for each row and feature the pool row
+        with the strongest value, and how much it gains in log-odds.
+        """
+        pool, task = self.pool, self.task
+        features, values = self.tried_features, self.tried_rows
+        there = pool.features[values, features]
+        i, s = np.nonzero(task.features[np.ix_(rows, features)] != there)
+        source = np.full((len(i), task.features.shape[1]), -1, dtype=np.intp)
+        source[np.arange(len(i)), features[s]] = values[s]
+        P = self._ask(rows[i], source)
+        score = np.full((len(rows), len(features)), -np.inf)
+        score[i, s] = task.score(P, rows[i])
+        works = np.zeros(score.shape, dtype=bool)
+        works[i, s] = task.reached(P, rows[i])
+        size = np.where(works, self._step(rows), np.inf)
+        nearest, strongest = self._best(-size), self._best(score)
+        at = np.arange(len(rows))[:, None]
+        own = task.score(task.P[rows], rows)
+        gain = np.where(strongest >= 0, score[at, strongest], -np.inf) - own[:, None]
+        r, j = np.nonzero((nearest >= 0) & np.isfinite(size[at, nearest]))
+        single = np.full((len(r), task.features.shape[1]), -1, dtype=np.intp)
+        single[np.arange(len(r)), j] = values[nearest[r, j]]
+        taken = np.where(strongest >= 0, values[strongest], -1)
+        return Found(rows[r], single), taken, gain
+
+    def _best(self, score: FloatArray) -> IntArray:
+        """Return the position of each feature's best value, (n, n_features); -1 where it has none."""
+        best = np.full((len(score), self.task.features.shape[1]), -1, dtype=np.intp)
+        for j in np.unique(self.tried_features):
+            mine = np.flatnonzero(self.tried_features == j)
+            best[:, j] = mine[score[:, mine].argmax(1)]
+        return best
+
+    def _step(self, rows: IntArray) -> FloatArray:
+        """Return how large each single change is: standard deviations, or 1 for a category."""
+        pool = self.pool
+        there = pool.features[self.tried_rows, self.tried_features]
+        step = np.abs(self.task.features[np.ix_(rows, self.tried_features)] - there)
+        first = np.searchsorted(pool.layout.owner, self.tried_features)
+        return np.where(pool.layout.onehot[first], 1.0, step)
+
+    def _together(self, rows: IntArray, strongest: IntArray, gain: FloatArray) -> Found:
+        """Put the strongest single changes together, as few as will do."""
+        most = min(MOST_AT_ONCE, gain.shape[1])
+        order = np.argsort(-gain, axis=1, kind="stable")[:, :most]
+        at = np.arange(len(rows))[:, None]
+        useful = np.isfinite(gain[at, order])
+        source = np.full((len(rows), gain.shape[1]), -1, dtype=np.intp)
+        trials, who = [], []
+        for s in range(most):
+            source[at[:, 0], order[:, s]] = np.where(useful[:, s], strongest[at[:, 0], order[:, s]], -1)
+            if s:
+                trials.append(source.copy())
+                who.append(rows)
+        if not trials or not len(rows):
+            return Found.none(gain.shape[1])
+        row, sources = np.concatenate(who), np.concatenate(trials)
+        works = self.task.reached(self._ask(row, sources), row)
+        _, first = np.unique(row[works], return_index=True)
+        return Found(row[works][first], sources[works][first])
+
+    def _from_examples(self, rows: IntArray) -> Found:
+        """Start from whole examples and halve the number of changed features while the decision stays."""
+        n_features = self.task.features.shape[1]
+        row = np.repeat(rows, self.examples.shape[1])
+        example = self.examples[rows].ravel()
+        row, example = row[example >= 0], example[example >= 0]
+        if not len(row):
+            return Found.none(n_features)
+        differs = self.task.features[row] != self.pool.features[example]
+        usable = differs & self.task.permitted[example]
+        effect = np.where(usable, self.effects(row, example), -np.inf)
+        rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1, kind="stable")
+
+        def changed(n: IntArray) -> IntArray:
+            return np.where(usable & (rank < n[:, None]), example[:, None], -1)
+
+        high = usable.sum(1)
+        works = self.task.reached(self._ask(row, changed(high)), row)
+        row, example, high = row[works], example[works], high[works]
+        usable, rank = usable[works], rank[works]
+        low = np.zeros_like(high)  # so many changes do not do
+        while (high - low > 1).any():
+            middle = (low + high) // 2
+            open_ = np.flatnonzero(high - low > 1)
+            fine = self.task.reached(self._ask(row[open_], changed(middle)[open_]), row[open_])
+            high[open_[fine]], low[open_[~fine]] = middle[open_[fine]], middle[open_[~fine]]
+        return Found(row, changed(high))
+
+    def _fewest(self, found: Found) -> Found:
+        """Take changes back, the most harmless first, as long as the decision stays."""
+        source, active = found.source.copy(), np.flatnonzero(found.n_changes > 1)
+        while len(active):
+            which, feature = np.nonzero(source[active] >= 0)
+            trial = source[active[which]]
+            trial[np.arange(len(which)), feature] = -1
+            row = found.row[active[which]]
+            P = self._ask(row, trial)
+            score = np.where(self.task.reached(P, row), self.task.score(P, row), -np.inf)
+            order = np.lexsort((-score, which))
+            _, first = np.unique(which[order], return_index=True)
+            best = order[first]
+            fine = np.isfinite(score[best])
+            gone = best[fine]
+            source[active[which[gone]], feature[gone]] = -1
+            active = active[which[gone]]
+            active = active[(source[active] >= 0).sum(1) > 1]
+        return Found(found.row, source)
+
+    def _ask(self, row: IntArray, source: IntArray) -> FloatArray:
+        self.n_asked += len(row)
+        if not len(row):
+            return np.empty((0, self.task.P.shape[1]))
+        return self.ask(row, source)

@@ -1,0 +1,119 @@
+"""Cosine vector search among the training rows that surrogate and black box decide alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import FloatArray, IntArray
+from illume.errors import MissingExtraError
+
+AT_ONCE = 512
+TIE = 1e-12  # similarities that differ by less are equal, whatever the batch: the first row wins
+SEARCHES = ("exact", "index")
+
+
+class Search(Protocol):
+    """Finds the nearest of some unit vectors."""
+
+    def nearest(self, Z: FloatArray) -> IntArray:
+        """Return the position of the vector most similar to each row of Z (n, k)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSearch:
+    """Compares with every vector (N, k).
+
+    >>> ExactSearch(np.array([[1.0, 0.0], [0.0, 1.0]])).nearest(np.array([[3.0, 4.0]]))
+    array([1])
+    """
+
+    vectors: FloatArray
+
+    def nearest(self, Z: FloatArray) -> IntArray:
+        """Return the position of the vector most similar to each row of Z; the first of equals."""
+        found = np.empty(len(Z), dtype=np.intp)
+        for rows in row_chunks(len(Z), AT_ONCE):
+            similarity = unit(Z[rows]) @ self.vectors.T
+            best = similarity.max(1, keepdims=True)
+            found[rows] = (similarity >= best - TIE).argmax(1)
+        return found
+
+
+class IndexSearch:
+    """An inverted file of faiss: vectors in cells, of which only the nearest few are searched.
+
+    Not exact: a row may get a neighbour that is nearly the nearest. Deterministic all the same.
+    """
+
+    CELLS_SEARCHED = 16
+
+    def __init__(self, vectors: FloatArray) -> None:
+        try:
+            import faiss
+        except ImportError as error:
+            raise MissingExtraError.of("faiss-cpu", "index") from error
+        n, k = vectors.shape
+        cells = max(1, min(round(4 * n**0.5), n // 39))  # faiss wants 39 vectors to place a cell
+        self._index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(k), k, cells, faiss.METRIC_INNER_PRODUCT)
+        data = np.ascontiguousarray(vectors, dtype=np.float32)
+        self._index.train(data)
+        self._index.add(data)
+        self._index.nprobe = self.CELLS_SEARCHED
+
+    def nearest(self, Z: FloatArray) -> IntArray:
+        """Return the position of a vector about as similar to each row of Z as can be."""
+        _, found = self._index.search(np.ascontiguousarray(unit(Z), dtype=np.float32), 1)
+        return found[:, 0]
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Valid training rows of every decision, ready to be searched.
+
+    A training row is valid where surrogate and black box decide alike.
+
+    Parameters
+    ----------
+    X
+        The encoded training rows, (N, m).
+    valid
+        Positions of the valid rows, per decision.
+    searches
+        A search among them, per decision; None where there are none.
+    """
+
+    X: FloatArray
+    valid: tuple[IntArray, ...]
+    searches: tuple[Search | None, ...]
+
+    @classmethod
+    def of(cls, X: FloatArray, Z: FloatArray, P: FloatArray, surrogate: IntArray, how: str) -> Neighbours:
+        """Sort training rows X, with latents Z, by decision: the black box's P (n, c), the surrogate's (n,).
+
+        `how` is `exact` or `index`.
+        """
+        make = IndexSearch if how == "index" else ExactSearch
+        decisions = P.argmax(1)
+        agreed = decisions == surrogate
+        valid = tuple(np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
+        return cls(X, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
+
+    def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
+        """Return the nearest valid training row of the wanted decision, -1 where there is none."""
+        found = np.full(len(Z), -1, dtype=np.intp)
+        for c, (rows, search) in enumerate(zip(self.valid, self.searches, strict=True)):
+            mine = np.flatnonzero(wanted == c)
+            if search is not None and len(mine):
+                found[mine] = rows[search.nearest(Z[mine])]
+        return found
+
+
+def unit(Z: FloatArray) -> FloatArray:
+    """Scale rows to length 1; a row of zeros stays, and is similar to nothing."""
+    length = np.linalg.norm(Z, axis=1, keepdims=True)
+    return Z / np.where(length > 0, length, 1.0)

@@ -1,0 +1,144 @@
+"""From rows to the leaves they are in, and from leaves to boxes: the rules of a tree on latents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
+from illume.explanations.layout import Layout
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.refinement import Refiner
+from illume.explanations.regions import TreeRegions
+from illume.results.refinement import Refinement
+
+MAP_NUMBERS = 2_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class RawRules:
+    """What a tree says of rows, before polishing.
+
+    Parameters
+    ----------
+    oblique
+        The conditions of each row's leaf; bounds include the offset of a refinement.
+    boxes, sound
+        The conditions on each feature alone, and the box in which all of them hold at once.
+    refinement
+        How each row came to its leaf; neighbours by their position among the training rows.
+    """
+
+    oblique: Oblique
+    boxes: Boxes
+    sound: Boxes
+    refinement: Refinement
+
+
+@dataclass(frozen=True, eq=False)
+class TreeRules:
+    """A tree on an encoder's latents, as a maker of rules.
+
+    Parameters
+    ----------
+    encoder, tree
+        The fitted parts.
+    leaves
+        What each node demands of the latents.
+    decisions
+        The class that each leaf decides for, (n_nodes,).
+    neighbours
+        Valid training rows, to refine rows that the tree decides otherwise.
+    """
+
+    encoder: Any
+    tree: Any
+    leaves: LeafBoxes
+    decisions: IntArray
+    neighbours: Neighbours
+    layout: Layout
+
+    @classmethod
+    def of(
+        cls, encoder: Any, tree: Any, layout: Layout, rows: tuple[FloatArray, FloatArray], search: str
+    ) -> TreeRules:
+        """Prepare a fitted pair with its training rows (X, P)."""
+        X, P = rows
+        Z = encoder.transform(X)
+        mine = tree.probabilities(Z).argmax(1)
+        decisions = np.zeros(len(tree.feature_), dtype=np.intp)
+        decisions[tree.apply(Z)] = mine
+        neighbours = Neighbours.of(X, Z, P, mine, search)
+        return cls(encoder, tree, LeafBoxes.of(tree, Z.shape[1]), decisions, neighbours, layout)
+
+    @property
+    def depth(self) -> int:
+        """On how many latents a leaf has conditions at most."""
+        return int(self.leaves.bound.sum(1).max())
+
+    @property
+    def at_once(self) -> int:
+        """How many rows to handle at once, so that their maps take bounded memory."""
+        return max(32, MAP_NUMBERS // self.leaves.low.shape[1] // max(self.layout.n_inputs, 1))
+
+    def decide(self, Z: FloatArray) -> IntArray:
+        """Return the tree's decisions on latents."""
+        return self.tree.probabilities(Z).argmax(1)
+
+    def encode(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return maps and latents."""
+        latent = self.encoder.encode(X)
+        return latent.W, latent.Z
+
+    def latents(self, X: FloatArray, wanted: IntArray) -> tuple[FloatArray, FloatArray, Refinement]:
+        """Return maps and latents that the tree decides as wanted, refined where need be."""
+        W, Z = self.encode(X)
+        refinement = Refinement.empty(len(X))
+        refinement.agreed[:] = self.decide(Z) == wanted
+        rows = np.flatnonzero(~refinement.agreed)
+        if len(rows):
+            refine = Refiner(
+                self.encode, self.decide, TreeRegions(self.tree, self.decisions), self.neighbours
+            )
+            refined = refine(X[rows], W[rows], Z[rows], wanted[rows])
+            W, Z = np.array(W), Z.copy()
+            W[rows], Z[rows] = refined.W, refined.Z
+            refinement[rows] = refined.refinement(self.decide(refined.Z) == wanted[rows])
+        return W, Z, refinement
+
+    def __call__(self, X: FloatArray, wanted: IntArray) -> RawRules:
+        """Return the rules of rows X, each for the decision wanted of it."""
+        W, Z, refinement = self.latents(X, wanted)
+        oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)], self.depth)
+        boxes = axis_parallel(oblique, X, self.layout).containing(X, self.layout)
+        return RawRules(oblique, self.within_seen(boxes), sound(oblique, X, self.layout), refinement)
+
+    def towards(self, X: FloatArray, W: FloatArray, Z: FloatArray, leaf: IntArray) -> Boxes:
+        """Return what must become of each feature of rows with maps W, latents Z to get into other leaves."""
+        boxes = axis_parallel(Oblique.of(W, Z, self.leaves[leaf], self.depth), X, self.layout)
+        return self.within_seen(boxes)
+
+    def changes(self, Z: FloatArray) -> IntArray:
+        """Return how many conditions of each node's path the latents violate, (n, n_nodes)."""
+        count = np.zeros((len(Z), len(self.decisions)), dtype=np.intp)
+        for r in range(Z.shape[1]):
+            z = Z[:, [r]]
+            count += (z <= self.leaves.low[:, r]).astype(np.intp) + (z > self.leaves.high[:, r])
+        return count
+
+    def within_seen(self, boxes: Boxes) -> Boxes:
+        """Drop bounds that cannot bind within the range that was seen."""
+        low = np.where(boxes.low <= self.layout.low, -np.inf, boxes.low)
+        return replace(boxes, low=low, high=np.where(boxes.high >= self.layout.high, np.inf, boxes.high))
+
+
+def n_conditions(boxes: Boxes, layout: Layout) -> IntArray:
+    """Return on how many features each box has a condition."""
+    numbers: BoolArray = np.isfinite(boxes.low) | np.isfinite(boxes.high)
+    count = numbers.sum(1)
+    for inputs in layout.categorical:
+        count += ~boxes.allowed[:, inputs].all(1)
+    return count

@@ -1,0 +1,112 @@
+"""From the user's rows to all that a fit learns from: checked, answered, divided and encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray
+from illume.data.black_box import BlackBox, known_to_model
+from illume.data.encoding import Encoding, Unknown
+from illume.data.frames import Frame, as_frame
+from illume.data.queries import query_rows
+from illume.data.schema import Schema, require_columns
+from illume.data.splits import Split, split_rows
+from illume.errors import BlackBoxError, SchemaError
+from illume.fitting import Answered, Material
+
+MIN_ROWS = 10
+QUERIES_PER_ROW = 16
+
+
+@dataclass(frozen=True)
+class DataSettings:
+    """What a user may say about the data."""
+
+    schema: Schema | None
+    categorical: Sequence[str]
+    class_names: Sequence[Any] | None
+    unknown: Unknown
+    validation_size: float
+    report_size: float
+    queries: int
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Rows ready to be learned from; `missing` says of which features missing values were seen."""
+
+    frame: Frame
+    schema: Schema
+    black_box: BlackBox
+    class_names: tuple[str, ...]
+    split: Split
+    encoding: Encoding
+    material: Material
+    missing: BoolArray
+
+
+def prepare(X: Any, model: Any, settings: DataSettings, rng: np.random.Generator) -> Prepared:
+    """Check the rows, ask the black box about them, divide and encode them."""
+    frame, schema = _frame_and_schema(X, model, settings)
+    features = frame.select(schema.names)
+    black_box = BlackBox(model, settings.class_names)
+    P = _answers(black_box, frame)
+    class_names = black_box.names(P.shape[1])
+    split = split_rows(P.argmax(1), settings.validation_size, settings.report_size, rng)
+    encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
+    if not encoding.n_inputs:
+        raise SchemaError("no column varies; at least one must, or there is nothing to explain")
+    queries = _ask(frame.take(split.training), encoding, black_box, settings.queries, rng)
+    encoded = encoding.transform(features)
+    return Prepared(
+        frame=frame,
+        schema=schema,
+        black_box=black_box,
+        class_names=class_names,
+        split=split,
+        encoding=encoding,
+        material=Material.of(encoded.X, P, split, queries),
+        missing=np.asarray(encoded.imputed.any(0)),
+    )
+
+
+def _frame_and_schema(X: Any, model: Any, settings: DataSettings) -> tuple[Frame, Schema]:
+    frame = as_frame(X)
+    if len(frame) < MIN_ROWS:
+        raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {len(frame)}")
+    frame = known_to_model(frame, model)
+    if settings.schema is None:
+        return frame, Schema.infer(frame.native, settings.categorical)
+    if not set(settings.schema.names) <= set(frame.names):  # an array, whose columns have no names
+        frame = require_columns(frame, settings.schema.names)
+    return frame, settings.schema.completed(frame)
+
+
+def _answers(black_box: BlackBox, frame: Frame) -> FloatArray:
+    """Ask about all rows; a black box that decides one class only cannot be explained."""
+    P = black_box(frame)
+    black_box.n_classes = P.shape[1]
+    decided = np.unique(P.argmax(1))
+    if len(decided) < 2:
+        name = black_box.names(P.shape[1])[decided[0]]
+        raise BlackBoxError(
+            f"the model decides {name!r} for all {len(frame)} rows, so there is nothing to tell apart; "
+            f"fit with rows of at least two decisions"
+        )
+    return P
+
+
+def _ask(
+    frame: Frame, encoding: Encoding, black_box: BlackBox, queries: int, rng: np.random.Generator
+) -> Answered:
+    """Put possible rows, made from the training rows, to the black box."""
+    n = min(queries, QUERIES_PER_ROW * len(frame))
+    if not n:
+        return Answered.none()
+    rows = query_rows(frame, encoding, n, rng)
+    X = encoding.transform(rows.select(encoding.schema.names)).X
+    return Answered(X, black_box(rows))

@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from illume.explanations.bins import Bins
+from illume.explanations.boxes import Boxes
+from illume.explanations.conditions import Conditions
+from illume.explanations.polishing import Wish, keep_selected, polish
+from illume.explanations.rules import n_conditions
+from tests.explanations.common import mixed_layout, mixed_rows, numbers_layout, sample_of
+from tests.explanations.test_sample import a_sample, random_boxes
+
+
+def corner(X):
+    return (X[:, 0] > 0.5) & (X[:, 1] > -0.25)
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng, layout = np.random.default_rng(0), numbers_layout(4)
+    sample = sample_of(layout, rng.normal(size=(2000, 4)), corner)
+    X = rng.normal(size=(300, 4))
+    return Bins.of(sample), X, corner(X).astype(int)
+
+
+def measured(bins, boxes, wanted):
+    covered, correct = bins.sample.counts(boxes, wanted)
+    return correct / covered, covered / len(bins.sample)
+
+
+def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
+    bins, X, wanted = problem
+    boxes, reached = polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(0.95))
+    assert ((boxes.low <= X) & (boxes.high >= X)).all()
+    precision, coverage = measured(bins, boxes, wanted)
+    assert (reached >= 0.95).mean() > 0.98
+    assert (precision[reached >= 0.95] >= 0.95).all()
+    assert coverage.mean() > 0.2
+    assert np.isfinite(boxes.low[:, 2:]).mean() < 0.05  # the other features have next to no say
+
+
+def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
+    bins, X, wanted = problem
+    found = [
+        measured(bins, polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(p))[0], wanted)
+        for p in (0.8, 0.99)
+    ]
+    (mild, wide), (strict, narrow) = ((precision.mean(), coverage.mean()) for precision, coverage in found)
+    assert mild < strict
+    assert wide > narrow
+
+
+def test_the_boxes_own_bounds_are_taken_first(problem):
+    bins, X, _ = problem
+    own = Boxes.everything(*X.shape)
+    own.low[:, 1] = X[:, 1] - 0.3  # says little, but is the box's own
+    wanted = np.ones(len(X), dtype=int)
+    boxes, _ = polish(bins, own, X, wanted, Wish(max_conditions=1, only_own=True))
+    assert np.isinf(boxes.low[:, [0, 2, 3]]).all()
+    assert np.isfinite(boxes.low[:, 1]).mean() > 0.5
+
+
+def test_no_more_conditions_than_wished(problem):
+    bins, X, wanted = problem
+    boxes, _ = polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(0.999, max_conditions=2))
+    assert n_conditions(boxes, bins.sample.layout).max() <= 2
+
+
+def test_a_row_alone_is_polished_as_in_a_batch(problem):
+    bins, X, wanted = problem
+    start = Boxes(X - 0.7, X + 0.9, np.ones(X.shape, dtype=bool))
+    together, _ = polish(bins, start, X, wanted, Wish())
+    for i in range(0, 300, 37):
+        alone, _ = polish(bins, start[i : i + 1], X[i : i + 1], wanted[i : i + 1], Wish())
+        np.testing.assert_array_equal(alone.low[0], together.low[i])
+        np.testing.assert_array_equal(alone.high[0], together.high[i])
+
+
+def test_categories_become_conditions_where_they_decide():
+    rng, layout = np.random.default_rng(0), mixed_layout()
+    X = mixed_rows(rng.normal(size=(900, 2)), rng.integers(0, 3, 900))
+    sample = sample_of(layout, X, lambda X: X[:, 4] > 0)
+    rows = mixed_rows([[0.0, 0.0], [0.0, 0.0]], [2, 0])
+    boxes, _ = polish(Bins.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), Wish())
+    np.testing.assert_array_equal(boxes.allowed[0, 2:], [False, False, True])
+    np.testing.assert_array_equal(boxes.allowed[1, 2:], [True, True, False])
+    assert np.isinf(boxes.low).all()
+
+
+def test_what_a_condition_keeps_is_what_its_box_covers():
+    sample = a_sample()
+    conditions = Conditions(Bins.of(sample))
+    boxes, X = random_boxes(sample, n=30)
+    bins = conditions.bins
+    inside = sample.members(boxes)
+    kept = conditions.kept(inside.astype(np.float32) @ bins.table)
+    for code in range(kept.shape[1]):
+        codes = np.full(len(boxes), code)
+        violated = conditions.violated(codes)
+        np.testing.assert_array_equal(kept[:, code], (inside & ~violated).sum(1))
+        tightened = Boxes(boxes.low.copy(), boxes.high.copy(), boxes.allowed.copy())
+        conditions.tighten(tightened, np.arange(len(boxes)), codes)
+        np.testing.assert_array_equal(sample.members(tightened), inside & ~violated)
+    possible = conditions.possible(X)
+    own = np.array([conditions.violated(np.array([code]))[0] for code in range(kept.shape[1])])
+    assert own.any(1)[possible.any(0)].all()  # a possible condition excludes something
+
+
+def test_selected_conditions_keep_the_boxes_own_bounds():
+    layout = mixed_layout()
+    boxes = Boxes(
+        np.array([[-1.0, -2.0, 0, 0, 0]]),
+        np.array([[1.0, np.inf, 0, 0, 0]]),
+        np.array([[True, True, True, False, True]]),
+    )
+    chosen = Boxes.everything(1, 5)
+    chosen.low[0, 1] = -1.5
+    kept = keep_selected(boxes, chosen, layout)
+    np.testing.assert_array_equal(kept.low[0, :2], [-np.inf, -2.0])
+    assert np.isinf(kept.high[0, :2]).all()
+    assert kept.allowed.all()

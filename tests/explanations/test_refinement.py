@@ -1,0 +1,128 @@
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from illume.errors import MissingExtraError
+from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
+from illume.explanations.refinement import GRID, Line, Refiner
+from illume.explanations.regions import LinearRegions, TreeRegions
+from illume.surrogates.logistic import LogisticSurrogate
+from illume.surrogates.tree import DecisionTreeSurrogate
+
+K, M = 3, 4
+
+
+def surrogate_and_regions(kind, Z, P):
+    if kind == "linear":
+        surrogate = LogisticSurrogate().fit(Z, P)
+        return surrogate, LinearRegions(surrogate)
+    tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=3, random_state=0)
+    surrogate = DecisionTreeSurrogate(tree).fit(Z, P)
+    decisions = np.zeros(len(surrogate.feature_), dtype=int)
+    decisions[surrogate.apply(Z)] = surrogate.probabilities(Z).argmax(1)
+    return surrogate, TreeRegions(surrogate, decisions)
+
+
+def encode(X):
+    """Give every row a map of its own, here one that turns with its first input."""
+    base = np.random.default_rng(5).normal(size=(2, K, M))
+    W = base[0] + np.tanh(X[:, :1, None]) * base[1]
+    return W, (W @ X[:, :, None])[:, :, 0]
+
+
+@pytest.fixture(params=["linear", "tree"])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(params=[2, 4])
+def refiner(request, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, M))
+    score = X[:, 0] * X[:, 1] + X[:, 2]
+    P = np.eye(request.param)[
+        np.digitize(score, np.quantile(score, np.arange(1, request.param) / request.param))
+    ]
+    Z = encode(X)[1]
+    surrogate, regions = surrogate_and_regions(kind, Z, P)
+    decide = lambda Z: surrogate.probabilities(Z).argmax(1)  # noqa: E731
+    return Refiner(encode, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
+
+
+def disagreeing(refiner, n=120):
+    X = np.random.default_rng(1).normal(size=(n, M))
+    W, Z = encode(X)
+    n_classes = len(refiner.neighbours.valid)
+    wanted = (refiner.decide(Z) + 1 + np.arange(n) % (n_classes - 1)) % n_classes
+    return X, W, Z, wanted
+
+
+def test_after_refinement_every_row_is_decided_as_wanted(refiner):
+    X, W, Z, wanted = disagreeing(refiner)
+    refined = refiner(X, W, Z, wanted)
+    assert (refined.neighbour >= 0).all()
+    assert (refiner.decide(refined.Z) == wanted).all()
+    again = (refined.W @ X[:, :, None])[:, :, 0] + refined.offset
+    np.testing.assert_allclose(again, refined.Z, atol=1e-10)
+
+
+def test_the_steps_are_the_smallest_of_the_whole_grid(refiner):
+    X, _, Z, wanted = disagreeing(refiner, 40)
+    near = refiner.neighbours.nearest(Z, wanted)
+    W_near, Z_near = encode(refiner.neighbours.X[near])
+    a = (W_near @ X[:, :, None])[:, :, 0] - Z
+    line = Line(Z, a, Z_near - Z - a, Z_near)
+    steps, tried = refiner.steps(line, wanted), refiner._tried(line, wanted)
+    np.testing.assert_array_equal(steps.gamma_w + steps.gamma_x, tried.gamma_w + tried.gamma_x)
+    np.testing.assert_array_equal(steps.gamma_x, tried.gamma_x)
+    assert np.isin(steps.gamma_w, GRID).all()
+
+
+def test_a_row_refined_alone_is_the_row_in_the_batch(refiner):
+    X, W, Z, wanted = disagreeing(refiner, 30)
+    together = refiner(X, W, Z, wanted)
+    for i in range(0, 30, 7):
+        alone = refiner(X[[i]], W[[i]], Z[[i]], wanted[[i]])
+        assert alone.neighbour[0] == together.neighbour[i]
+        np.testing.assert_allclose(alone.Z[0], together.Z[i], rtol=1e-12, atol=1e-12)
+
+
+def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
+    X, W, Z, wanted = disagreeing(refiner, 5)
+    valid = refiner.neighbours.valid
+    nobody = Neighbours(refiner.neighbours.X, tuple(v[:0] for v in valid), (None,) * len(valid))
+    lost = Refiner(refiner.encode, refiner.decide, refiner.regions, nobody)(X, W, Z, wanted)
+    np.testing.assert_array_equal(lost.Z, Z)
+    found = lost.refinement(refiner.decide(lost.Z) == wanted)
+    assert list(found.status) == ["not faithful"] * 5
+    assert "no training row could help" in found.note()
+
+
+def test_neighbours_are_valid_and_of_the_wanted_decision(refiner):
+    _, _, Z, wanted = disagreeing(refiner)
+    near = refiner.neighbours.nearest(Z, wanted)
+    assert (refiner.decide(encode(refiner.neighbours.X[near])[1]) == wanted).all()
+
+
+def test_exact_search_finds_the_largest_cosine_and_the_first_of_equals():
+    rng = np.random.default_rng(0)
+    vectors = unit(rng.normal(size=(500, 5)))
+    vectors[400] = vectors[7]
+    Z = rng.normal(size=(40, 5))
+    np.testing.assert_array_equal(ExactSearch(vectors).nearest(Z), (unit(Z) @ vectors.T).argmax(1))
+    assert ExactSearch(vectors).nearest(3 * vectors[[400]])[0] == 7
+    assert ExactSearch(vectors).nearest(np.zeros((1, 5)))[0] == 0
+
+
+def test_the_index_finds_nearly_always_the_nearest_and_always_the_same():
+    rng = np.random.default_rng(0)
+    vectors, Z = unit(rng.normal(size=(5000, 8))), rng.normal(size=(300, 8))
+    exact, index = ExactSearch(vectors).nearest(Z), IndexSearch(vectors).nearest(Z)
+    assert (exact == index).mean() > 0.9
+    np.testing.assert_array_equal(index, IndexSearch(vectors).nearest(Z))
+
+
+def test_without_faiss_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"illume\[index\]"):
+        IndexSearch(np.eye(3))

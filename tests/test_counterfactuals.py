@@ -1,0 +1,244 @@
+"""What holds for the counterfactuals of every kind of explainer."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from illume import Explainer, SchemaError
+from illume.explanations.diversity import diverse
+from tests.common import FAST, linear_black_box, loans
+
+SETTINGS = {"shared": {}, "linear": {"encoder": "linear"}, "identity": {"encoder": "identity"}}
+
+
+def explainer_of(model, **settings):
+    return Explainer(model, **({"n_latents": 3, "queries": 300, "training": FAST} | settings))
+
+
+@pytest.fixture(scope="module", params=["binary", "several"])
+def problem(request, loan_model, loan_frame, three_class):
+    if request.param == "binary":
+        return loan_model, loan_frame, loans(50, seed=3)
+    return three_class[0], three_class[1], three_class[1].sample(50, random_state=0)
+
+
+@pytest.fixture(scope="module", params=SETTINGS.values(), ids=SETTINGS)
+def fitted(request, problem):
+    model, frame, rows = problem
+    return explainer_of(model, **request.param).fit(frame), rows
+
+
+def same(one, other):
+    return one == other or (pd.isna(one) and pd.isna(other))
+
+
+def test_every_example_is_decided_otherwise_by_the_model_itself(fitted):
+    explainer, rows = fitted
+    found = explainer.counterfactuals(rows, n=2)
+    assert found.found.mean() > 0.95
+    now = explainer.model.predict(found.examples)
+    before = explainer.model.predict(rows)[found.row]
+    assert (now != before).all()
+    assert (found.n_found <= 2).all()
+
+
+def test_only_the_changed_features_differ_and_each_change_is_needed(fitted):
+    explainer, rows = fitted
+    found = explainer.counterfactuals(rows, n=2)
+    before = rows.iloc[found.row].reset_index(drop=True)
+    for e in range(len(found.row)):
+        differs = [not same(before.loc[e, c], found.examples.loc[e, c]) for c in rows.columns]
+        assert differs == found.changed[e].tolist()
+    taken_back = []
+    for e, j in zip(*np.nonzero(found.changed & (found.n_changes > 1)[:, None]), strict=True):
+        row = found.examples.iloc[[e]].copy()
+        row[rows.columns[j]] = before[rows.columns[j]].iloc[e]
+        taken_back.append((e, row))
+    if taken_back:
+        now = explainer.model.predict(pd.concat([row for _, row in taken_back]))
+        original = explainer.model.predict(rows)[found.row[[e for e, _ in taken_back]]]
+        assert (now == original).all()  # with one change fewer, the old decision is back
+
+
+def test_a_given_class_is_reached_or_a_reason_is_given(problem):
+    model, frame, rows = problem
+    explainer = explainer_of(model).fit(frame)
+    for name in explainer.class_names_:
+        found = explainer.counterfactuals(rows, n=1, desired_class=name)
+        assert set(model.predict(found.examples)) <= {name}
+        already = model.predict(rows) == name
+        assert not found.found[already].any()
+        assert all(found.reasons[already] == f"the model decides {name!r} already")
+        assert found.found[~already].mean() > 0.9
+        assert all(found.rules[int(i)].decision == name for i in np.flatnonzero(found.has_rule)[:10])
+
+
+def test_immutable_features_and_ranges_are_respected(loan_explainer):
+    rows = loans(60, seed=4)
+    found = loan_explainer.counterfactuals(rows, features_to_vary=["income", "education"])
+    assert not found.changed[:, [0, 2]].any()
+    assert len(found.row)
+    ranged = loan_explainer.counterfactuals(
+        rows, permitted_range={"income": [20, 40], "education": ["low", "high"], "age": (30, 50)}
+    )
+    examples, changed = ranged.examples, ranged.changed
+    assert examples["income"][changed[:, 1]].between(20, 40).all()
+    assert set(examples["education"][changed[:, 3]]) <= {"low", "high"}
+    assert examples["age"][changed[:, 0]].between(30, 50).all()
+
+
+def test_no_more_changes_than_allowed_and_the_reason_tells_how_many_it_takes(loan_explainer):
+    rows = loans(80, seed=4)
+    for most in (1, 2):
+        found = loan_explainer.counterfactuals(rows, n=1, max_changes=most)
+        assert found.n_changes.max() <= most
+    few = loan_explainer.counterfactuals(rows, n=1, features_to_vary=["owner"])
+    lost = few.reasons[~few.found]
+    assert len(lost)
+    assert "none of the changes tried, to owner, makes the model decide otherwise" in lost[0]
+
+
+def test_two_changes_needed_and_one_allowed_says_so():
+    both = lambda rows: np.where((rows[:, 0] > 0) & (rows[:, 1] > 0), 0.9, 0.1)  # noqa: E731
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    explainer = explainer_of(both).fit(X)
+    corner = np.array([[-1.0, -1.0, 0.0]])
+    assert explainer.counterfactuals(corner, n=1).changed.tolist() == [[True, True, False]]
+    assert (
+        "it takes 2 changes, more than max_changes=1"
+        in explainer.counterfactuals(corner, max_changes=1).reasons[0]
+    )
+
+
+def test_examples_of_one_row_change_different_features_where_they_can():
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    explainer = explainer_of(linear_black_box([1, 1, 1, 1])).fit(X)
+    found = explainer.counterfactuals(np.array([[0.2, 0.2, 0.2, 0.2]]), n=3)
+    assert len({tuple(changed) for changed in found.changed}) == 3
+    assert (found.n_changes == 1).all()
+
+
+def test_distances_are_in_standard_deviations_and_zero_to_a_training_row(loan_explainer, loan_frame):
+    rows = loans(30, seed=4)
+    found = loan_explainer.counterfactuals(rows, n=1)
+    age = loan_frame["age"].iloc[loan_explainer.split_.training].std(ddof=0)
+    only_age = np.flatnonzero((found.changed == [True, False, False, False]).all(1))
+    assert len(only_age)
+    for e in only_age:
+        step = abs(found.examples["age"].iloc[e] - rows["age"].iloc[found.row[e]])
+        assert found.distance[e] == pytest.approx(step / age)
+    assert (found.plausibility >= 0).all()
+    assert found.typical_distance > 0
+
+
+def test_the_rule_covers_the_first_example_and_not_the_row(fitted):
+    explainer, rows = fitted
+    found = explainer.counterfactuals(rows, n=1)
+    assert found.has_rule.all()
+    for i in np.flatnonzero(found.found):
+        one = found[int(i)]
+        assert one.rule.covers(one.batch.examples)[0], one
+        assert not one.rule.covers(rows.iloc[[i]])[0], one
+        assert one.conditions
+        assert one.rule.decision != one.decision
+
+
+def test_a_row_alone_gets_what_it_gets_in_the_batch(fitted):
+    explainer, rows = fitted
+    together = explainer.counterfactuals(rows, n=2)
+    for i in (0, 23, 49):
+        alone = explainer.counterfactuals(rows.iloc[[i]], n=2)
+        assert [str(e) for e in alone[0].examples] == [str(e) for e in together[i].examples]
+
+
+@pytest.mark.parametrize("convert", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
+def test_the_library_of_the_frame_does_not_matter(loan_frame, convert):
+    def model(frame):
+        numbers = frame.to_pandas() if not isinstance(frame, pd.DataFrame) else frame
+        score = (
+            numbers["income"].fillna(30) - 0.3 * numbers["age"] + 10 * (numbers["education"] == "high") - 20
+        )
+        return (1 / (1 + np.exp(-score))).to_numpy()
+
+    rows = loans(20, seed=8)
+    one = explainer_of(model).fit(loan_frame).counterfactuals(rows, n=1)
+    other = explainer_of(model).fit(convert(loan_frame)).counterfactuals(convert(rows), n=1)
+    assert [str(e.examples) for e in one] == [str(e.examples) for e in other]
+    assert type(other.examples) is type(convert(rows))
+    assert type(other.to_frame()) is type(convert(rows))
+
+
+def test_frames_show_only_what_changes(loan_explainer):
+    rows = loans(15, seed=9).set_index(pd.Index([f"r{i}" for i in range(15)]))
+    found = loan_explainer.counterfactuals(rows, n=2)
+    wide, long = found.to_frame(), found.to_frame("long")
+    assert len(wide) == len(found.row)
+    features = [name for name in found.feature_names if name in wide.columns]
+    np.testing.assert_array_equal(wide[features].notna(), found.changed[:, found.changed.any(0)])
+    assert len(long) == found.changed.sum()
+    assert set(long["row"]) <= set(rows.index)
+    assert json.loads(json.dumps(found.to_dict()))[0]["decision"] == found[0].decision
+    assert "changed features" in repr(found)
+    assert str(found[0].examples[0]) in repr(found[0])
+    assert "⇒" in found[0]._repr_html_()
+    with pytest.raises(ValueError, match="layout must be"):
+        found.to_frame("full")
+
+
+def test_some_rows_can_be_taken(loan_explainer):
+    found = loan_explainer.counterfactuals(loans(20, seed=9), n=2)
+    some = found[[7, 3]]
+    assert [str(e) for e in some[0].examples] == [str(e) for e in found[7].examples]
+    assert len(some) == 2
+    assert len(found[:0]) == 0
+    assert "0 rows" in repr(found[:0])
+
+
+def test_a_class_that_no_training_row_has_cannot_be_reached():
+    X = np.random.default_rng(0).normal(size=(100, 2))
+
+    def black_box(rows):
+        return np.column_stack([rows[:, 0] > 0, rows[:, 0] <= 0, np.zeros(len(rows))]).astype(float)
+
+    found = explainer_of(black_box).fit(X).counterfactuals(X[:4], desired_class="2")
+    assert not len(found.row)
+    assert all("no training row is decided '2'" in reason for reason in found.reasons)
+    assert found[0].rule is None
+    assert "no counterfactual" in repr(found[0])
+
+
+def test_missing_values_are_never_what_a_row_is_changed_to(loan_explainer):
+    rows = loans(100, seed=10)
+    found = loan_explainer.counterfactuals(rows, n=3)
+    assert not found.examples["income"][found.changed[:, 1]].isna().any()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n": 0}, "n must be a positive integer"),
+        ({"max_changes": 0}, "max_changes must be a positive integer"),
+        ({"desired_class": "maybe"}, "choose 'opposite' or one of"),
+        ({"features_to_vary": "income"}, r"write \['income'\]"),
+        ({"features_to_vary": []}, "at least one feature must be free"),
+        ({"features_to_vary": ["incom"]}, "'incom', which is no column; the nearest column is 'income'"),
+        ({"permitted_range": {"incom": [0, 1]}}, "permitted_range names 'incom'"),
+        ({"permitted_range": {"income": [1, 0]}}, "low <= high"),
+        ({"permitted_range": {"education": "low"}}, "must be a list of its values"),
+        ({"permitted_range": {"education": ["lowest"]}}, "holds 'lowest', not among its values"),
+    ],
+)
+def test_bad_wishes_are_refused_by_name(loan_explainer, options, words):
+    with pytest.raises((ValueError, SchemaError), match=words):
+        loan_explainer.counterfactuals(loans(3), **options)
+
+
+def test_diverse_picks_prefer_few_changes_then_other_features():
+    changed = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
+    row = np.array([4, 4, 4, 4])
+    assert diverse(row, changed, np.array([0.1, 1.0, 2.0, 9.0]), 3).tolist() == [1, 3, 0]
+    assert len(diverse(row[:0], changed[:0], np.empty(0), 3)) == 0
