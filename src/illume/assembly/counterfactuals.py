@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from illume.assembly.answers import BlackBoxCall, answered, values_of
 from illume.assembly.constraints import Wanted
 from illume.assembly.counterfactual_rules import counterfactual_rules
 from illume.assembly.rules import RuleAssembly
-from illume.data.frames import Frame
+from illume.data.frames import Frame, Mixer
 from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, Found, Task
 from illume.explanations.diversity import diverse
 from illume.explanations.neighbours import unit
@@ -58,12 +59,14 @@ class CounterfactualAssembly:
         features = by_feature(self.pool.layout, X, len(encoding.schema))
         most = wanted.max_changes or len(encoding.schema)
         task = Task(X, features, decisions, P, np.full(len(X), desired), permitted, most)
-        examples = self._examples(task)
-        found, n_asked, fewest = self._search(task, examples, frame, black_box, wanted.n)
+        found, n_asked, fewest = self._search(task, frame, black_box, wanted.n)
         found, made, answers = self._checked(task, found, frame, black_box)
         changed = found.source >= 0
         composed = self.pool.compose(X[found.row], found.source)
-        anchors = self._anchors(task, found, composed, examples)
+        missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
+        nearest = np.full(len(X), -1, dtype=np.intp)
+        nearest[missing] = self._examples(task, missing)[:, 0]
+        anchors = self._anchors(task, found, composed, nearest)
         rules, has_rule, new = counterfactual_rules(self.rules, task, *anchors)
         return Counterfactuals(
             row=found.row,
@@ -76,7 +79,7 @@ class CounterfactualAssembly:
             typical_distance=self._typical(),
             decisions=decisions,
             probabilities=P,
-            reasons=self._reasons(task, found, fewest, examples, wanted),
+            reasons=self._reasons(task, found, fewest, nearest, wanted),
             rules=rules,
             has_rule=has_rule,
             new=new,
@@ -87,32 +90,36 @@ class CounterfactualAssembly:
             origin=frame.origin,
         )
 
-    def _examples(self, task: Task) -> IntArray:
-        """Return pool rows of the desired decision, first those whose path needs the fewest changes."""
+    def _examples(self, task: Task, rows: IntArray) -> IntArray:
+        """Return pool rows of the desired decision, first those whose path needs the fewest changes.
+
+        (n, EXAMPLES) for some rows of a task; -1 for none.
+        """
         tree = self.rules.model.rules
         Z_pool = tree.encoder.transform(self.pool.X)
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(self.pool))
-        chosen = np.full((len(task.X), count), -1, dtype=np.intp)
-        for rows in row_chunks(len(task.X), tree.at_once):
-            _, Z, _ = tree.latents(task.X[rows], task.decisions[rows])
+        chosen = np.full((len(rows), count), -1, dtype=np.intp)
+        for part in row_chunks(len(rows), tree.at_once):
+            mine = rows[part]
+            _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
             far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
-            far[~self._suits(task, rows)] = FAR
+            far[~self._suits(task, mine)] = FAR
             best = np.argpartition(far, count - 1, axis=1)[:, :count]
             cost = np.take_along_axis(far, best, axis=1)
             order = np.lexsort((best, cost), axis=1)
             best = np.take_along_axis(best, order, axis=1)
-            chosen[rows] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
+            chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
         return chosen
 
-    def _suits(self, task: Task, rows: slice) -> BoolArray:
+    def _suits(self, task: Task, rows: IntArray) -> BoolArray:
         """Return which pool rows have a decision that each row desires, (n, p)."""
-        desired, own = task.desired[rows, None], task.decisions[rows, None]
+        desired, own = task.desired[rows][:, None], task.decisions[rows][:, None]
         wanted = np.where(desired >= 0, self.pool.decisions == desired, self.pool.decisions != own)
         return wanted & (desired != own)
 
     def _search(
-        self, task: Task, examples: IntArray, frame: Frame, black_box: BlackBoxCall, n: int
+        self, task: Task, frame: Frame, black_box: BlackBoxCall, n: int
     ) -> tuple[Found, int, IntArray]:
         """Return the chosen counterfactuals, how many rows were asked about, and the fewest changes found."""
         parts, n_asked = [Found.none(task.features.shape[1])], 0
@@ -129,8 +136,10 @@ class CounterfactualAssembly:
                 task.permitted,
                 task.max_changes,
             )
-            ask = self._asker(frame.take(rows), black_box)
-            search = CounterfactualSearch(self.pool, some, ask, examples[rows], self._effects(some))
+            make = self._maker(frame.take(rows))
+            examples = partial(self._examples, some)
+            ask = partial(_ask, make, black_box)
+            search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
             found = search.run(n)
             np.minimum.at(fewest, rows[found.row], found.n_changes)
             found = found.take(found.n_changes <= task.max_changes)
@@ -142,15 +151,19 @@ class CounterfactualAssembly:
             n_asked += search.n_asked
         return Found.joined(parts), n_asked, fewest
 
-    def _asker(self, frame: Frame, black_box: BlackBoxCall) -> Callable[[IntArray, IntArray], FloatArray]:
-        return lambda row, source: black_box(self._made(frame, row, source))
+    def _maker(self, frame: Frame) -> Mixer:
+        """Return what makes rows of a frame with features from the pool."""
+        mixer, names = frame.mixer(self.pool_frame), self.rules.encoding.schema.names
+        if names == frame.names:
+            return mixer
+        columns = [frame.names.index(name) for name in names]
 
-    def _made(self, frame: Frame, row: IntArray, source: IntArray) -> Frame:
-        """Return rows of a frame with values from the pool."""
-        by_column = np.full((len(row), len(frame.names)), -1, dtype=np.intp)
-        columns = [frame.names.index(name) for name in self.rules.encoding.schema.names]
-        by_column[:, columns] = source
-        return frame.mixed(self.pool_frame, row, by_column)
+        def make(row: IntArray, source: IntArray) -> Frame:
+            by_column = np.full((len(row), len(frame.names)), -1, dtype=source.dtype)
+            by_column[:, columns] = source
+            return mixer(row, by_column)
+
+        return make
 
     def _effects(self, task: Task) -> Callable[[IntArray, IntArray], FloatArray]:
         """Return what says how far changes to an example's values should lead to what is desired."""
@@ -171,7 +184,7 @@ class CounterfactualAssembly:
         self, task: Task, found: Found, frame: Frame, black_box: BlackBoxCall
     ) -> tuple[Found, Frame, FloatArray]:
         """Put all examples to the black box once more, as they will be returned; keep those that hold."""
-        made = self._made(frame, found.row, found.source)
+        made = self._maker(frame)(found.row, found.source)
         answers = black_box(made)
         holds = np.flatnonzero(task.reached(answers, found.row))
         if len(holds) < len(found):  # a black box that does not always answer alike
@@ -179,7 +192,7 @@ class CounterfactualAssembly:
         return found, made, answers
 
     def _anchors(
-        self, task: Task, found: Found, composed: FloatArray, examples: IntArray
+        self, task: Task, found: Found, composed: FloatArray, nearest: IntArray
     ) -> tuple[IntArray, FloatArray]:
         """Return the rows that get a rule, and for each a row that the rule is to cover.
 
@@ -188,8 +201,8 @@ class CounterfactualAssembly:
         rows, first = np.unique(found.row, return_index=True)
         anchor = np.full((len(task.X), task.X.shape[1]), np.nan)
         anchor[rows] = composed[first]
-        bare = np.setdiff1d(np.flatnonzero((examples >= 0).any(1)), rows)
-        anchor[bare] = self.pool.X[examples[bare, 0]]
+        bare = np.flatnonzero(nearest >= 0)
+        anchor[bare] = self.pool.X[nearest[bare]]
         kept = np.union1d(rows, bare)
         return kept, anchor[kept]
 
@@ -212,7 +225,7 @@ class CounterfactualAssembly:
         return float(np.median(self._nearest(some, leave_out_self=len(self.reference) > 1)))
 
     def _reasons(
-        self, task: Task, found: Found, fewest: IntArray, examples: IntArray, wanted: Wanted
+        self, task: Task, found: Found, fewest: IntArray, nearest: IntArray, wanted: Wanted
     ) -> np.ndarray[Any, Any]:
         """Say of every row without an example why it has none."""
         names = self.rules.class_names
@@ -220,7 +233,7 @@ class CounterfactualAssembly:
         missing = np.ones(len(task.X), dtype=bool)
         missing[found.row] = False
         goal = "otherwise" if wanted.desired(names) < 0 else repr(names[wanted.desired(names)])
-        none = missing & ~(examples >= 0).any(1)
+        none = missing & (nearest < 0)
         reasons[missing] = f"none of the changes tried, to {_named(wanted)}, makes the model decide {goal}"
         reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
         long = missing & (fewest > task.max_changes) & (fewest < np.iinfo(np.intp).max)
@@ -229,6 +242,10 @@ class CounterfactualAssembly:
         ]
         reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
         return reasons
+
+
+def _ask(make: Mixer, black_box: BlackBoxCall, row: IntArray, source: IntArray) -> FloatArray:
+    return black_box(make(row, source))
 
 
 def _named(wanted: Wanted) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
-from illume.data.mixing import mixed_series
+from illume.data.mixing import stacked, taken
 from illume.data.values import Storage, is_missing, numbers_of_values, storage_of_values
 from illume.errors import MissingExtraError, SchemaError
 
@@ -33,7 +33,12 @@ class Frame(Protocol):
     def slice(self, start: int, stop: int) -> Frame: ...
     def take(self, index: IntArray) -> Frame: ...
     def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> Frame: ...
-    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> Frame: ...
+    def mixer(self, other: Frame) -> Mixer: ...
+
+
+# From rows (n,), and the row of another frame that each of their values comes from (n, n_columns), -1 for
+# their own, to these rows
+Mixer = Callable[[IntArray, IntArray], Frame]
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,17 +170,19 @@ class NarwhalsFrame:
         replaced = [self._replacement(view, name, new) for name, new in columns.items()]
         return replace(self, view=view.with_columns(replaced))
 
-    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> NarwhalsFrame:
-        """Return rows `mine` with the values that `source` (n, n_columns) takes from another's rows.
+    def mixer(self, other: Frame) -> Mixer:
+        """Return what makes rows of this frame with values of another's; columns get the other's types."""
+        pairs = [(self._column(name), other._column(name)) for name in self.names]  # type: ignore[attr-defined]
+        both = [stacked(*pair) for pair in pairs]
 
-        Columns have the other frame's types wherever they can.
-        """
-        columns = [
-            mixed_series(self._column(name), other._column(name), mine, source[:, j])  # type: ignore[attr-defined]
-            for j, name in enumerate(self.names)
-        ]
-        named = [column.alias(name) for column, name in zip(columns, self.view.columns, strict=True)]
-        return replace(self, view=nw.DataFrame.from_dict({s.name: s for s in named}))
+        def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
+            columns = {
+                name: taken(series, len(other), mine, source[:, j])
+                for j, (name, series) in enumerate(zip(self.view.columns, both, strict=True))
+            }
+            return replace(self, view=nw.DataFrame.from_dict(columns))
+
+        return mixed
 
     def _replacement(self, view: nw.DataFrame[Any], name: str, new: FloatArray | Frame) -> nw.Series[Any]:
         old = view[:, self.names.index(name)]
@@ -259,9 +266,14 @@ class NumpyFrame:
             array[:, j] = new._column(name) if isinstance(new, NumpyFrame) else new
         return replace(self, array=array)
 
-    def mixed(self, other: Frame, mine: IntArray, source: IntArray) -> NumpyFrame:
-        """Return rows `mine` with the values that `source` (n, n_columns) takes from another's rows."""
-        array = self.array[mine]
-        row, column = np.nonzero(source >= 0)
-        array[row, column] = other.native[source[row, column], column]
-        return replace(self, array=array)
+    def mixer(self, other: Frame) -> Mixer:
+        """Return what makes rows of this array with values of another's."""
+        values = other.native
+
+        def mixed(mine: IntArray, source: IntArray) -> NumpyFrame:
+            array = self.array[mine]
+            row, column = np.nonzero(source >= 0)
+            array[row, column] = values[source[row, column], column]
+            return replace(self, array=array)
+
+        return mixed

@@ -12,12 +12,16 @@ from illume._typing import IntArray
 Series = nw.Series[Any]
 
 
-def mixed_series(mine: Series, other: Series, row: IntArray, source: IntArray) -> Series:
-    """Take values of one series, or of the other where `source` is >= 0."""
+def stacked(mine: Series, other: Series) -> Series:
+    """Put one series under another, in the other's type wherever it can be had."""
     mine, other = (nw.maybe_reset_index(series) for series in (mine, other))
-    both = nw.concat([other.to_frame(), _like(mine, other).alias(other.name).to_frame()])
+    return nw.concat([other.to_frame(), _like(mine, other).alias(other.name).to_frame()])[:, 0]
+
+
+def taken(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series:
+    """Take rows of the lower of two stacked series, or of the upper one where `source` is >= 0."""
     # Rows keep no index: columns of one frame are put together by position.
-    return nw.maybe_reset_index(both[:, 0][np.where(source >= 0, source, len(other) + row)])
+    return nw.maybe_reset_index(both[np.where(source >= 0, source, n_other + row)])
 
 
 def _like(series: Series, pattern: Series) -> Series:

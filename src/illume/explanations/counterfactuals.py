@@ -99,7 +99,7 @@ class CounterfactualSearch:
     Parameters
     ----------
     examples
-        Pool rows of the desired decision to start from, nearest first, (n, EXAMPLES); -1 for none.
+        From rows to pool rows of the desired decision to start from, nearest first, (n, EXAMPLES).
     effects
         From rows and example rows to how far the change of each feature should lead to what is desired,
         (n, n_features), by the surrogate.
@@ -110,7 +110,7 @@ class CounterfactualSearch:
         pool: Pool,
         task: Task,
         ask: Ask,
-        examples: IntArray,
+        examples: Callable[[IntArray], IntArray],
         effects: Callable[[IntArray, IntArray], FloatArray],
     ) -> None:
         self.pool, self.task, self.ask = pool, task, ask
@@ -131,7 +131,8 @@ class CounterfactualSearch:
         singles, strongest, gain = self._singles(rows)
         enough = np.bincount(singles.row, minlength=len(self.task.X))[rows] >= wanted
         short = np.flatnonzero(~enough)
-        more = [self._together(rows[short], strongest[short], gain[short]), self._from_examples(rows[short])]
+        more = [self._together(rows[short], strongest[short], gain[short], k) for k in range(wanted)]
+        more.append(self._from_examples(rows[short]))
         return [singles, self._fewest(Found.joined(more))]
 
     def _singles(self, rows: IntArray) -> tuple[Found, IntArray, FloatArray]:
@@ -144,7 +145,7 @@ class CounterfactualSearch:
         features, values = self.tried_features, self.tried_rows
         there = pool.features[values, features]
         i, s = np.nonzero(task.features[np.ix_(rows, features)] != there)
-        source = np.full((len(i), task.features.shape[1]), -1, dtype=np.intp)
+        source = np.full((len(i), task.features.shape[1]), -1, dtype=np.int32)  # large, hence small numbers
         source[np.arange(len(i)), features[s]] = values[s]
         P = self._ask(rows[i], source)
         score = np.full((len(rows), len(features)), -np.inf)
@@ -178,31 +179,31 @@ class CounterfactualSearch:
         first = np.searchsorted(pool.layout.owner, self.tried_features)
         return np.where(pool.layout.onehot[first], 1.0, step)
 
-    def _together(self, rows: IntArray, strongest: IntArray, gain: FloatArray) -> Found:
-        """Put the strongest single changes together, as few as will do."""
-        most = min(MOST_AT_ONCE, gain.shape[1])
-        order = np.argsort(-gain, axis=1, kind="stable")[:, :most]
-        at = np.arange(len(rows))[:, None]
-        useful = np.isfinite(gain[at, order])
-        source = np.full((len(rows), gain.shape[1]), -1, dtype=np.intp)
-        trials, who = [], []
+    def _together(self, rows: IntArray, strongest: IntArray, gain: FloatArray, skipped: int) -> Found:
+        """Put the strongest single changes together, as few as will do, the very strongest few left out."""
+        order = np.argsort(-gain, axis=1, kind="stable")[:, skipped : skipped + MOST_AT_ONCE]
+        n, most = order.shape
+        at = np.arange(n)
+        source = np.full((n, gain.shape[1]), -1, dtype=np.int32)
+        trials = []
         for s in range(most):
-            source[at[:, 0], order[:, s]] = np.where(useful[:, s], strongest[at[:, 0], order[:, s]], -1)
-            if s:
-                trials.append(source.copy())
-                who.append(rows)
-        if not trials or not len(rows):
+            useful = np.isfinite(gain[at, order[:, s]])
+            source[at, order[:, s]] = np.where(useful, strongest[at, order[:, s]], -1)
+            trials.append(source.copy())
+        if most < 2 or not n:
             return Found.none(gain.shape[1])
-        row, sources = np.concatenate(who), np.concatenate(trials)
+        row, sources = np.tile(rows, most - 1), np.concatenate(trials[1:])
         works = self.task.reached(self._ask(row, sources), row)
-        _, first = np.unique(row[works], return_index=True)
+        _, first = np.unique(row[works], return_index=True)  # trials of few changes come first
         return Found(row[works][first], sources[works][first])
 
     def _from_examples(self, rows: IntArray) -> Found:
         """Start from whole examples and halve the number of changed features while the decision stays."""
         n_features = self.task.features.shape[1]
-        row = np.repeat(rows, self.examples.shape[1])
-        example = self.examples[rows].ravel()
+        if not len(rows):
+            return Found.none(n_features)
+        examples = self.examples(rows)
+        row, example = np.repeat(rows, examples.shape[1]), examples.ravel()
         row, example = row[example >= 0], example[example >= 0]
         if not len(row):
             return Found.none(n_features)
