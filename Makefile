@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint test-slow bench-core clean
+.PHONY: demo test lint test-slow bench-core bench-rules clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -27,10 +27,23 @@ bench-core: $(READY)
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
 
+# Figures of rules and counterfactuals; the peers they are compared with get an environment of their own.
+bench-rules: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks.rule_speed
+	.venv-peers/bin/python -m benchmarks.neighbours
+	.venv-peers/bin/python -m benchmarks.refinement
+	.venv-peers/bin/python -m benchmarks.rule_precision
+	.venv-peers/bin/python -m benchmarks.counterfactual_quality
+
+.venv-peers/.ready: pyproject.toml constraints.txt
+	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[bench,peers]"
+	touch $@
+
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf .venv demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-peers demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

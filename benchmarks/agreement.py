@@ -11,10 +11,8 @@ import time
 
 import numpy as np
 import torch
-from lightgbm import LGBMClassifier
-from sklearn.model_selection import train_test_split
 
-from benchmarks.datasets import load
+from benchmarks.datasets import problem
 from benchmarks.records import record
 from illume import Explainer
 from illume.metrics.fidelity import fidelity
@@ -24,9 +22,7 @@ WANTED = {"breast": 0.96, "german": 0.86, "compas": 0.93, "spam": 0.96, "adult":
 
 def run(name: str, seed: int, table: str) -> float:
     """Measure one data set with one seed, record it, and return the agreement."""
-    X, y = load(name)
-    X_fit, X_test, y_fit, _ = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
-    model = LGBMClassifier(n_estimators=100, random_state=seed, n_jobs=2, verbose=-1).fit(X_fit, y_fit)
+    X_fit, X_test, _, model = problem(name, seed)
     start = time.perf_counter()
     explainer = Explainer(model, random_state=seed, verbose=False).fit(X_fit)
     seconds = time.perf_counter() - start

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from lightgbm import LGBMClassifier
-from sklearn.model_selection import train_test_split
 
-from benchmarks.datasets import load
+from benchmarks.datasets import problem
 from benchmarks.records import record
 from illume import Explainer
 
@@ -95,11 +95,12 @@ def dice(model: Any, train: pd.DataFrame, labels: pd.Series, rows: pd.DataFrame,
         query = queries.iloc[[i]]
         start = time.perf_counter()
         try:
-            answer = explainer.generate_counterfactuals(
-                query, total_CFs=n, desired_class="opposite", random_seed=0, verbose=False
-            )
+            with redirect_stderr(StringIO()):  # a progress bar for every row
+                answer = explainer.generate_counterfactuals(
+                    query, total_CFs=n, desired_class="opposite", random_seed=0, verbose=False
+                )
             examples = answer.cf_examples_list[0].final_cfs_df
-        except Exception:
+        except Exception:  # DiCE raises many kinds of error when it finds nothing
             examples = None
         seconds += time.perf_counter() - start
         if examples is None or not len(examples):
@@ -120,9 +121,7 @@ def dice(model: Any, train: pd.DataFrame, labels: pd.Series, rows: pd.DataFrame,
 
 def run(name: str, seed: int, n_rows: int) -> None:
     """Compare on one data set."""
-    X, y = load(name)
-    train, test, labels, _ = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
-    model = LGBMClassifier(random_state=0, verbose=-1).fit(train, labels)
+    train, test, labels, model = problem(name, seed)
     explainer = Explainer(model, random_state=seed, verbose=False).fit(train).fit_rules()
     explainer.counterfactuals(test.head(20))
     many = ours(explainer, test.head(OURS), 1)

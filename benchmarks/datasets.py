@@ -1,4 +1,4 @@
-"""Data sets from the folder that the environment variable ILLUME_DATA names."""
+"""Data sets from the folder that the environment variable ILLUME_DATA names, and black boxes on them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
+from lightgbm import LGBMClassifier
+from sklearn.model_selection import train_test_split
 
 VARIABLE = "ILLUME_DATA"
 
@@ -28,3 +31,23 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
     # LightGBM refuses some characters in names; the position keeps names apart
     frame.columns = [f"{re.sub(r'[^0-9A-Za-z]+', '_', c)}_{i}" for i, c in enumerate(frame.columns)]
     return frame, labels
+
+
+class Problem(NamedTuple):
+    """Rows to fit with, rows that nobody has seen, the labels of the first, and a black box fitted on them."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    labels: pd.Series
+    model: LGBMClassifier
+
+
+def problem(name: str, seed: int) -> Problem:
+    """Split a data set 80/20 and fit the black box, 100 trees, on the larger part."""
+    X, y = load(name)
+    counts = y.value_counts()
+    kept = y.isin(counts[counts >= 2].index)  # a class of one row cannot be in both parts
+    X, y = X[kept], y[kept]
+    train, test, labels, _ = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
+    model = LGBMClassifier(n_estimators=100, random_state=seed, n_jobs=2, verbose=-1).fit(train, labels)
+    return Problem(train, test, labels, model)

@@ -12,10 +12,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from lightgbm import LGBMClassifier
-from sklearn.model_selection import train_test_split
 
-from benchmarks.datasets import load
+from benchmarks.datasets import problem
 from benchmarks.records import record
 from illume import Explainer
 
@@ -107,9 +105,7 @@ def ours(explainer: Explainer, test: pd.DataFrame, n: int) -> dict[str, float]:
 
 def run(name: str, seed: int, n_anchors: int) -> None:
     """Compare on one data set."""
-    X, y = load(name)
-    train, test, labels, _ = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
-    model = LGBMClassifier(random_state=0, verbose=-1).fit(train, labels)
+    train, test, _, model = problem(name, seed)
     explainer = Explainer(model, random_state=seed, verbose=False).fit(train).fit_rules()
     many, few = ours(explainer, test, min(OURS, len(test))), ours(explainer, test, min(n_anchors, len(test)))
     peer = anchors(model, train, test, min(n_anchors, len(test))) if n_anchors else {}

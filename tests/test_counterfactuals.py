@@ -8,7 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from illume import Explainer, SchemaError
+from illume import Explainer, Feature, Kind, Schema, SchemaError
+from illume.explanations.counterfactuals import Task
 from illume.explanations.diversity import diverse
 from tests.common import FAST, linear_black_box, loans
 
@@ -209,6 +210,36 @@ def test_a_class_that_no_training_row_has_cannot_be_reached():
     assert all("no training row is decided '2'" in reason for reason in found.reasons)
     assert found[0].rule is None
     assert "no counterfactual" in repr(found[0])
+
+
+def test_a_column_that_is_no_feature_stays_as_it_is(loan_frame):
+    schema = Schema((Feature("income", Kind.NUMERIC), Feature("education", Kind.CATEGORICAL)))
+    model = lambda frame: np.where(frame["income"].fillna(30) + frame["age"] * 0 > 30, 0.9, 0.1)  # noqa: E731
+    rows = loans(10, seed=3)
+    found = explainer_of(model, schema=schema).fit(loan_frame).counterfactuals(rows, n=1)
+    assert found.feature_names == ("income", "education")
+    assert list(found.examples.columns) == list(rows.columns)
+    np.testing.assert_array_equal(found.examples["age"], rows["age"].iloc[found.row])
+
+
+def test_an_example_that_the_model_no_longer_confirms_is_not_returned(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    explainer = explainer_of(linear_black_box([1, 0])).fit(X).fit_rules()
+    reached = Task.reached
+    calls = []
+
+    def moody(self, P, row):
+        calls.append(len(row))
+        answer = reached(self, P, row)
+        return (
+            answer & (row % 2 == 0) if len(row) == 50 else answer
+        )  # the check is the call with an example a row
+
+    monkeypatch.setattr(Task, "reached", moody)
+    found = explainer.counterfactuals(X[:50], n=1)
+    assert 50 in calls
+    assert found.row.tolist() == list(range(0, 50, 2))
+    assert len(found.examples) == 25
 
 
 def test_missing_values_are_never_what_a_row_is_changed_to(loan_explainer):

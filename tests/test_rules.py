@@ -68,6 +68,25 @@ def test_a_row_satisfies_its_own_rule_in_every_form(made):
             assert condition.covers(as_frame(own))[0], condition
 
 
+def test_every_point_of_the_sound_boxes_satisfies_the_rows_oblique_rule(fitted):
+    explainer, rows = fitted
+    rules, rng = explainer.rules(rows), np.random.default_rng(0)
+    features, encoding = explainer.schema_.features, explainer.encoding_
+    for _ in range(30):
+        columns = {}
+        for j, feature in enumerate(features):
+            first, stop = rules.box.first[j : j + 2]
+            if feature.numeric:
+                low = np.maximum(rules.box.low[:, j], feature.low)
+                high = np.minimum(rules.box.high[:, j], feature.high)
+                columns[feature.name] = low + rng.random(len(rows)) * (np.maximum(high, low) - low)
+            else:
+                chance = rng.random((len(rows), stop - first)) * rules.box.allowed[:, first:stop]
+                columns[feature.name] = np.array(feature.categories, dtype=object)[chance.argmax(1)]
+        points = encoding.transform(as_frame(pd.DataFrame(columns))).X
+        assert rules.oblique.satisfied(points).all()
+
+
 def test_rules_are_for_the_black_boxs_decision_and_every_row_is_faithful(made):
     explainer, rows, rules = made
     assert [rule.decision for rule in rules] == explainer.model.predict(rows).tolist()
@@ -182,6 +201,30 @@ def test_a_missing_number_satisfies_the_rule_of_its_row():
     for polish in (True, False):
         for i, rule in enumerate(explainer.rules(gaps, polish=polish)):
             assert rule.covers(gaps.iloc[[i]])[0]
+
+
+def test_a_category_never_seen_gets_a_rule_without_a_condition_on_it(loan_model, loan_frame):
+    explainer = explainer_of(loan_model, unknown="ignore").fit(loan_frame)
+    rows = loans(10, seed=4).assign(education="doctorate")
+    for polish in (True, False):
+        for i, rule in enumerate(explainer.rules(rows, polish=polish)):
+            assert "education" not in [condition.name for condition in rule.conditions]
+            assert rule.covers(rows.iloc[[i]])[0]
+
+
+def test_oblique_conditions_read_in_the_users_units(loan_explainer):
+    rows = loans(10, seed=4)
+    rules = loan_explainer.rules(rows, polish=False)
+    raw = loan_explainer.encoding_.transform(as_frame(rows)).X
+    raw = raw * loan_explainer.encoding_.scale + loan_explainer.encoding_.mean  # 0 and 1 for categories
+    shown = 0
+    for rule, x in zip(rules, raw, strict=True):
+        for condition in rule.oblique:
+            shown += 1
+            assert condition.low < condition.weights @ x <= condition.high
+            assert "·[" in str(condition)
+            assert set(condition.to_dict()["weights"]) <= set(condition.inputs)
+    assert shown
 
 
 def test_never_below_the_tree_on_the_inputs(loan_model, loan_frame):

@@ -1,4 +1,4 @@
-"""illume: additive attributions for any tabular black box, each with a figure of how far to trust it.
+"""illume: attributions, rules and counterfactuals for any tabular black box, each with a figure of trust.
 
 >>> import illume
 >>> illume.Explainer.__name__
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
     from illume.errors import BlackBoxError, IllumeError, MissingExtraError, SchemaError
     from illume.explainer import Explainer
     from illume.results.attribution import Attribution
-from illume.results.attributions import Attributions
+    from illume.results.attributions import Attributions
+    from illume.results.counterfactual import Counterfactual
+    from illume.results.counterfactuals import Counterfactuals
+    from illume.results.rule import Rule
+    from illume.results.rule_set import RuleSet
+    from illume.results.rules import Rules
 
 __version__ = "0.1.0"
 
@@ -29,6 +34,8 @@ _HOMES = {
     "Attribution": "illume.results.attribution",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
+    "Counterfactual": "illume.results.counterfactual",
+    "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
     "Feature": "illume.data.schema",
     "IdentityEncoder": "illume.encoders.identity",
@@ -38,6 +45,9 @@ _HOMES = {
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
     "Objective": "illume.encoders.objective",
+    "Rule": "illume.results.rule",
+    "RuleSet": "illume.results.rule_set",
+    "Rules": "illume.results.rules",
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.training",
@@ -47,6 +57,8 @@ __all__ = [
     "Attribution",
     "Attributions",
     "BlackBoxError",
+    "Counterfactual",
+    "Counterfactuals",
     "Explainer",
     "Feature",
     "IdentityEncoder",
@@ -56,6 +68,9 @@ __all__ = [
     "MetaEncoder",
     "MissingExtraError",
     "Objective",
+    "Rule",
+    "RuleSet",
+    "Rules",
     "Schema",
     "SchemaError",
     "Training",

@@ -37,6 +37,10 @@ def main(folder: str = "demo") -> None:
     disagreed = np.flatnonzero(~attributions.agreed).tolist()
     for i in [0, 1, *(disagreed or [2])[:1]]:
         print(f"Test row {i}: {attributions[i]}\n")
+    rules = explainer.rules(X_test)
+    print(f"{explainer.rule_quality_}\n\n{rules}\n\nTest row 0: {rules[0]!r}\n\n{explainer.rule_set()}\n")
+    found = explainer.counterfactuals(X_test, n=2)
+    print(f"{found}\n\nTest row 0: {found[0]}\n")
     written = write_pictures(explainer, attributions, Path(folder))
     names = ", ".join(path.name for path in written)
     print(f"Pictures in {folder}/: {names}")
