@@ -34,7 +34,7 @@ def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
 
 
 class Problem(NamedTuple):
-    """Rows to fit with, rows that nobody has seen, the labels of the first, and a black box fitted on them."""
+    """Rows to fit with, rows that nobody has seen, labels of the first, a black box fitted on them."""
 
     train: pd.DataFrame
     test: pd.DataFrame

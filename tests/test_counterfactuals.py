@@ -123,6 +123,15 @@ def test_examples_of_one_row_change_different_features_where_they_can():
     assert (found.n_changes == 1).all()
 
 
+def test_a_changed_number_is_the_closest_that_does():
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    explainer = explainer_of(linear_black_box([1, 0])).fit(X)
+    found = explainer.counterfactuals(np.array([[-2.0, 0.0], [1.5, 0.0]]), n=1)
+    pool = np.sort(explainer.pool_frame_.native[:, 0])
+    nearest = [pool[pool > 0].min(), pool[pool <= 0].max()]
+    np.testing.assert_array_equal(found.examples[:, 0], nearest)
+
+
 def test_distances_are_in_standard_deviations_and_zero_to_a_training_row(loan_explainer, loan_frame):
     rows = loans(30, seed=4)
     found = loan_explainer.counterfactuals(rows, n=1)
@@ -145,6 +154,7 @@ def test_the_rule_covers_the_first_example_and_not_the_row(fitted):
         assert one.rule.covers(one.batch.examples)[0], one
         assert not one.rule.covers(rows.iloc[[i]])[0], one
         assert one.conditions
+        assert one.status in ("agreed", "refined")
         assert one.rule.decision != one.decision
 
 

@@ -142,6 +142,17 @@ def test_sql_selects_exactly_the_covered_rows(made, problem):
             assert found == np.flatnonzero(rule.covers(frame)).tolist()
 
 
+def test_pieces_of_a_stream_are_the_whole(loan_explainer):
+    rows = loans(25, seed=7)
+    whole = [rule.text for rule in loan_explainer.rules(rows, precision=0.8)]
+    pieces = loan_explainer.stream(rows, 10, kind="rules", precision=0.8)
+    assert [rule.text for piece in pieces for rule in piece] == whole
+    found = [len(piece) for piece in loan_explainer.stream(rows, 10, kind="counterfactuals", n=1)]
+    assert found == [10, 10, 5]
+    with pytest.raises(ValueError, match="kind must be one of"):
+        next(loan_explainer.stream(rows, kind="shap"))
+
+
 def test_no_more_conditions_than_asked_for(fitted):
     explainer, rows = fitted
     for polish in (True, False):

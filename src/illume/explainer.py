@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -189,10 +189,22 @@ class Explainer(BaseEstimator):
         frame = self._checked(X)
         return attribution_assembly(self).attributions(frame, self.black_box_)
 
-    def stream(self, X: Any, chunk_rows: int = 65_536) -> Iterator[Attributions]:
-        """Yield the attributions piece by piece, so that memory is bounded by the piece."""
+    def stream(
+        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
+    ) -> Iterator[Any]:
+        """Yield explanations piece by piece, so that memory is bounded by the piece.
+
+        `kind` is `attributions`, `rules` or `counterfactuals`; options are those of the method of that name.
+        """
+        kinds: dict[str, Callable[..., Any]] = {
+            "attributions": self,
+            "rules": self.rules,
+            "counterfactuals": self.counterfactuals,
+        }
+        if kind not in kinds:
+            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
         for _, piece in chunks(self._checked(X), chunk_rows):
-            yield attribution_assembly(self).attributions(piece, self.black_box_)
+            yield kinds[kind](piece.native, **options)
 
     def rules(
         self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None

@@ -11,32 +11,32 @@ from illume.data.encoding import Encoded
 from illume.explanations.boxes import Boxes
 from illume.explanations.counterfactuals import Task
 from illume.explanations.layout import Layout
+from illume.results.refinement import Refinement
 from illume.results.rules import Rules
 
 
 def counterfactual_rules(
     assembly: RuleAssembly, task: Task, rows: IntArray, anchors: FloatArray
-) -> tuple[Rules, BoolArray, BoolArray]:
+) -> tuple[Rules, BoolArray, BoolArray, Refinement]:
     """Return a rule per row that covers its anchor, a row decided as desired, and not the row itself.
 
     The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the
     anchor and polished like any rule, for the anchor's decision. Rows that have no anchor get an empty
-    rule; beside the rules stands which rows have one, and which features' conditions the row violates.
+    rule; beside the rules stands which rows have one, which features' conditions the row violates, and
+    how the rows' own maps came to agree with the black box.
     """
     tree, layout = assembly.model.rules, assembly.model.rules.layout
     n, m = task.X.shape
     boxes, X = Boxes.everything(n, m), task.X.copy()
     wanted = task.decisions.copy()
     X[rows], wanted[rows] = anchors, _decisions(task, rows, tree.decide(tree.encoder.transform(anchors)))
-    start = Boxes.everything(len(rows), m)
-    for part in row_chunks(len(rows), tree.at_once):
-        mine = rows[part]
-        W, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
-        _, Z_there, _ = tree.latents(anchors[part], wanted[mine])
-        start[part] = tree.towards(task.X[mine], W, Z, tree.tree.apply(Z_there)).containing(
-            anchors[part], layout
-        )
-    polished, _ = assembly.finished(start, anchors, wanted[rows], RuleOptions())
+    start, refinement = Boxes.everything(n, m), Refinement.empty(n)
+    for part in row_chunks(n, tree.at_once):
+        W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
+        _, Z_there, _ = tree.latents(X[part], wanted[part])
+        towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
+        start[part] = towards.containing(X[part], layout)
+    polished, _ = assembly.finished(start[rows], anchors, wanted[rows], RuleOptions())
     _exclude(polished, task.X[rows], anchors, layout)
     boxes[rows] = polished
     encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
@@ -44,7 +44,8 @@ def counterfactual_rules(
     rules = assembly.of_boxes(boxes, raw, encoded, wanted=wanted, P=task.P)
     has_rule = np.zeros(n, dtype=bool)
     has_rule[rows] = True
-    return rules, has_rule, _violated(boxes, task.X, layout, len(assembly.encoding.schema))
+    violated = _violated(boxes, task.X, layout, len(assembly.encoding.schema))
+    return rules, has_rule, violated, assembly.among_fitted(refinement)
 
 
 def _decisions(task: Task, rows: IntArray, by_tree: IntArray) -> IntArray:

@@ -67,7 +67,7 @@ class CounterfactualAssembly:
         nearest = np.full(len(X), -1, dtype=np.intp)
         nearest[missing] = self._examples(task, missing)[:, 0]
         anchors = self._anchors(task, found, composed, nearest)
-        rules, has_rule, new = counterfactual_rules(self.rules, task, *anchors)
+        rules, has_rule, new, refinement = counterfactual_rules(self.rules, task, *anchors)
         return Counterfactuals(
             row=found.row,
             changed=changed,
@@ -83,6 +83,7 @@ class CounterfactualAssembly:
             rules=rules,
             has_rule=has_rule,
             new=new,
+            refinement=refinement,
             n_asked=n_asked,
             frame=made,
             feature_names=encoding.schema.names,
@@ -146,7 +147,7 @@ class CounterfactualAssembly:
             distance = self.pool.distance(
                 self.pool.compose(some.X[found.row], found.source), some.X[found.row]
             )
-            found = found.take(diverse(found.row, found.source >= 0, distance, n))
+            found = search.closest(found.take(diverse(found.row, found.source >= 0, distance, n)))
             parts.append(Found(rows[found.row], found.source))
             n_asked += search.n_asked
         return Found.joined(parts), n_asked, fewest

@@ -131,7 +131,7 @@ class RuleAssembly:
         short = np.flatnonzero(reached < wish.precision) if limit is None else np.empty(0, dtype=np.intp)
         if len(short):  # the tree's own rule may still be the better one
             own = lower_bound(*reversed(bins.sample.counts(raw[short], wanted[short])))
-            back = short[own > reached[short]]
+            back = short[(own > reached[short]) | (reached[short] <= 0)]
             boxes[back], polished[back] = raw[back], False
         return boxes, polished
 
@@ -143,7 +143,7 @@ class RuleAssembly:
         refinement = Refinement.empty(n)
         oblique = ObliqueRules(
             latent=np.full((n, depth), -1, dtype=np.intp),
-            weights=np.zeros((n, depth, m)),
+            weights=np.zeros((n, depth, m), dtype=np.float32),
             low=np.full((n, depth), -np.inf),
             high=np.full((n, depth), np.inf),
             mean=self.encoding.mean,

@@ -110,14 +110,15 @@ class Oblique:
         bound = leaf.bound
         kept = np.argsort(~bound, axis=1, kind="stable")[:, :depth]
         Z, low, high = (np.take_along_axis(array, kept, axis=1) for array in (Z, leaf.low, leaf.high))
-        weights = W[np.arange(len(W))[:, None], kept]
+        # In single precision, for there are many; what it rounds off is made up for by the bounds.
+        weights = W[np.arange(len(W))[:, None], kept].astype(np.float32)
         return cls(np.where(np.take_along_axis(bound, kept, axis=1), kept, -1), weights, Z, low, high)
 
     def slots(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
         """Yield the weights (n, m) of each condition, and its room below and above the row, (n, 1) each."""
         for d in range(self.latent.shape[1]):
             z = self.Z[:, [d]]
-            yield self.weights[:, d], self.low[:, [d]] - z, self.high[:, [d]] - z
+            yield self.weights[:, d].astype(np.float64), self.low[:, [d]] - z, self.high[:, [d]] - z
 
 
 def axis_parallel(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:

@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.closest import closest
 from illume.explanations.pool import Pool
 
 ASKED_AT_ONCE = 262_144
@@ -246,6 +247,19 @@ class CounterfactualSearch:
             active = active[which[gone]]
             active = active[(source[active] >= 0).sum(1) > 1]
         return Found(found.row, source)
+
+    def closest(self, found: Found) -> Found:
+        """Bring changed numbers back towards the row's own, as far as the decision stays."""
+
+        def holds(which: IntArray, source: IntArray) -> BoolArray:
+            row = found.row[which]
+            return self.task.reached(self._ask(row, source), row)
+
+        own = self.task.features[found.row]
+        source = closest(self.pool, self.task.permitted, own, found.source, holds)
+        return self._fewest(
+            Found(found.row, source)
+        )  # with other values, a change may not be needed any more
 
     def _ask(self, row: IntArray, source: IntArray) -> FloatArray:
         self.n_asked += len(row)

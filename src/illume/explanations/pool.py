@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.layout import Layout
 
-VALUES = 8
+VALUES = 12
 CATEGORIES = 16
 HALF = 0.5**0.5  # a changed category moves two inputs by 1; scaled by this, its distance is 1
 
@@ -68,8 +68,11 @@ class Pool:
             if self.layout.onehot[np.searchsorted(self.layout.owner, j)]:
                 chosen = first[np.argsort(-count, kind="stable")[:CATEGORIES]]
             elif len(values) > VALUES:
-                spread = np.round(np.linspace(0, len(order) - 1, VALUES)).astype(np.intp)
-                chosen = first[np.unique(np.searchsorted(values, self.features[order[spread], j]))]
+                # Half of them as rows lie, half as values do, for most rows may share one value.
+                common = np.round(np.linspace(0, len(order) - 1, VALUES // 2)).astype(np.intp)
+                places = np.searchsorted(values, self.features[order[common], j])
+                rare = np.round(np.linspace(0, len(values) - 1, VALUES // 2)).astype(np.intp)
+                chosen = first[np.union1d(places, rare)]
             else:
                 chosen = first
             rows.append(order[chosen])

@@ -100,6 +100,11 @@ class Counterfactual:
         return tuple(condition for condition in self.rule.conditions if condition.name in names)
 
     @property
+    def status(self) -> str:
+        """`agreed`, `refined` or `not faithful`: whether the tree decides the row like the black box."""
+        return str(self.batch.refinement.status[0])
+
+    @property
     def reason(self) -> str:
         """Why there is no example; empty where there is one."""
         return str(self.batch.reasons[0])
@@ -112,6 +117,7 @@ class Counterfactual:
             "examples": [example.to_dict() for example in self.examples],
             "rule": None if self.rule is None else self.rule.to_dict(),
             "changed_conditions": [condition.to_dict() for condition in self.conditions],
+            "status": self.status,
             "reason": self.reason,
         }
 

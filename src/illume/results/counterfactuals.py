@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
 from illume.results.counterfactual import Change, Counterfactual, Example
+from illume.results.refinement import Refinement
 from illume.results.rules import Rules
 from illume.results.take import positions
 
@@ -47,6 +48,9 @@ class Counterfactuals:
     rules, has_rule, new
         The counterfactual rule of each row, which rows have one, and which features' conditions the row
         itself does not satisfy, (n, n_features).
+    refinement
+        Whether the tree agreed with the black box on the row at once, was refined, or is not faithful: the
+        rule is pulled back through the row's map after refinement.
     n_asked
         How many changed rows were put to the black box.
     frame
@@ -67,6 +71,7 @@ class Counterfactuals:
     rules: Rules
     has_rule: BoolArray
     new: BoolArray
+    refinement: Refinement
     n_asked: int
     frame: Frame
     feature_names: tuple[str, ...]
@@ -111,7 +116,7 @@ class Counterfactuals:
         first = np.cumsum(count) - count
         examples = np.repeat(start - first, count) + np.arange(count.sum())
         per_example = "changed after example_probabilities distance plausibility"
-        per_row = "before decisions probabilities reasons rules has_rule new"
+        per_row = "before decisions probabilities reasons rules has_rule new refinement"
         batch = replace(
             self,
             row=np.repeat(np.arange(len(kept)), count),
