@@ -155,7 +155,7 @@ def test_the_rule_covers_the_first_example_and_not_the_row(fitted):
         assert not one.rule.covers(rows.iloc[[i]])[0], one
         assert one.conditions
         assert one.status in ("agreed", "refined")
-        assert one.rule.decision != one.decision
+        assert one.rule.decision == one.examples[0].decision != one.decision
 
 
 def test_a_row_alone_gets_what_it_gets_in_the_batch(fitted):
@@ -250,6 +250,112 @@ def test_an_example_that_the_model_no_longer_confirms_is_not_returned(monkeypatc
     assert 50 in calls
     assert found.row.tolist() == list(range(0, 50, 2))
     assert len(found.examples) == 25
+
+
+UNLIKE = {
+    "a float column that was whole": lambda rows: rows.assign(age=rows["age"] + 0.9),
+    "other categories": lambda rows: rows.assign(education=pd.Categorical(["doctorate"] * len(rows))),
+    "text that was a category": lambda rows: rows.assign(education=rows["education"].astype(object)),
+}
+
+
+@pytest.mark.parametrize("change", UNLIKE.values(), ids=UNLIKE)
+@pytest.mark.parametrize(
+    "convert", [lambda rows: rows, pl.from_pandas, pa.Table.from_pandas], ids=["pandas", "polars", "arrow"]
+)
+def test_what_does_not_change_stays_the_very_same_whatever_its_type(loan_frame, change, convert):
+    def model(frame):
+        frame = frame if isinstance(frame, pd.DataFrame) else frame.to_pandas()
+        score = (
+            frame["income"].fillna(30)
+            - 0.3 * frame["age"]
+            + 10 * (frame["education"].astype(object) == "high")
+        )
+        return (1 / (1 + np.exp(20 - score))).to_numpy()
+
+    fitted = convert(loan_frame.assign(education=loan_frame["education"].astype("category")))
+    explainer = explainer_of(model, unknown="ignore").fit(fitted)
+    rows = change(loans(30, seed=12))
+    found = explainer.counterfactuals(convert(rows), n=2)
+    examples = found.examples if isinstance(found.examples, pd.DataFrame) else found.examples.to_pandas()
+    for j, name in enumerate(rows.columns):
+        same = ~found.changed[:, j]
+        before, after = rows[name].iloc[found.row][same].tolist(), examples[name][same].tolist()
+        assert all(a == b or (pd.isna(a) and pd.isna(b)) for a, b in zip(before, after, strict=True))
+    assert len(found.row)
+
+
+def test_arrays_of_another_type_lose_nothing():
+    X = np.random.default_rng(0).normal(size=(300, 2)) * 5
+    explainer = explainer_of(linear_black_box([1, 0])).fit(X)
+    whole = np.array([[-3, 1], [4, 2]])
+    found = explainer.counterfactuals(whole, n=1)
+    assert np.isin(found.examples[:, 0], explainer.pool_frame_.native[:, 0]).all()
+    assert found.examples[:, 1].tolist() == [1, 2]
+
+
+def test_rows_of_another_library_than_the_fitted_ones_are_served():
+    X = np.random.default_rng(0).normal(size=(300, 2))
+    model = lambda rows: 1 / (1 + np.exp(-np.asarray(rows)[:, 0]))  # noqa: E731
+    frames = {
+        "pandas": pd.DataFrame(X, columns=["x0", "x1"]),
+        "polars": pl.DataFrame(X, ["x0", "x1"]),
+        "numpy": X,
+    }
+    for fitted in frames.values():
+        explainer = explainer_of(model).fit(fitted)
+        texts = {str(explainer.counterfactuals(rows[:5], n=1)[0].examples) for rows in frames.values()}
+        assert len(texts) == 1
+
+
+def test_no_two_examples_of_a_row_are_the_same(fitted):
+    explainer, rows = fitted
+    for one in explainer.counterfactuals(rows, n=5):
+        assert len({str(example) for example in one.examples}) == len(one.examples)
+
+
+def test_what_may_not_change_is_not_demanded_by_a_rule(loan_explainer):
+    found = loan_explainer.counterfactuals(loans(50, seed=4), n=1, features_to_vary=["owner"])
+    assert not found.has_rule[~found.found].any()
+
+
+def test_nothing_permitted_gives_a_reason_and_no_error(loan_explainer):
+    found = loan_explainer.counterfactuals(
+        loans(5), features_to_vary=["age"], permitted_range={"age": [900, 999]}
+    )
+    assert not found.found.any()
+    assert all("none of the changes tried, to age" in reason for reason in found.reasons)
+
+
+def test_a_category_never_seen_counts_as_one_when_it_changes(loan_model, loan_frame):
+    explainer = explainer_of(loan_model, unknown="ignore").fit(loan_frame)
+    rows = loans(40, seed=4).assign(education="doctorate")
+    found = explainer.counterfactuals(rows, n=3)
+    only = np.flatnonzero((found.changed == [False, False, False, True]).all(1))
+    assert len(only)
+    np.testing.assert_array_equal(found.distance[only], 1.0)
+
+
+def test_missing_categories_are_never_what_a_row_is_changed_to():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": rng.choice(["a", "b", None], 300), "x": rng.normal(size=300)})
+    model = lambda rows: np.where(rows["c"].isna() | (rows["x"] > 1), 0.9, 0.1)  # noqa: E731
+    found = explainer_of(model).fit(frame).counterfactuals(frame.head(50), n=3)
+    assert not found.examples["c"][found.changed[:, 0]].isna().any()
+
+
+def test_a_position_is_no_class_where_classes_are_numbers(three_class_explainer):
+    model = lambda rows: np.column_stack([rows[:, 0] > 0, rows[:, 0] <= 0]).astype(float)  # noqa: E731
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    numbered = explainer_of(model, class_names=[1, 2]).fit(X)
+    with pytest.raises(ValueError, match="desired_class 0 is not known"):
+        numbered.counterfactuals(X[:2], desired_class=0)
+    assert set(numbered.counterfactuals(X[:9], n=1, desired_class=2).rules.decisions) == {1}
+    assert len(
+        three_class_explainer.counterfactuals(
+            pd.DataFrame(X[:2, [0, 1, 0, 1]], columns=list("abcd")), desired_class=0
+        )
+    )
 
 
 def test_missing_values_are_never_what_a_row_is_changed_to(loan_explainer):

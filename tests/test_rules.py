@@ -196,7 +196,7 @@ def test_results_go_into_frames_dictionaries_and_text(loan_explainer):
     assert json.loads(json.dumps(rules.to_dict()))[3]["text"] == rules[3].text
     assert "mean precision" in repr(rules)
     assert rules[0].text in repr(rules)
-    assert "&lt;" not in rules[0]._repr_html_() or "<" in rules[0].text
+    assert "<b>" in rules[0]._repr_html_()
     with pytest.raises(ValueError, match="layout must be 'wide' or 'long'"):
         rules.to_frame("deep")
     assert len(rules[2:5]) == 3
@@ -236,6 +236,54 @@ def test_oblique_conditions_read_in_the_users_units(loan_explainer):
             assert "·[" in str(condition)
             assert set(condition.to_dict()["weights"]) <= set(condition.inputs)
     assert shown
+
+
+def test_columns_of_categories_alone_get_rules_and_counterfactuals():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"c": rng.choice(["a", "b", "c"], 200), "yes": rng.random(200) < 0.5})
+    model = lambda rows: np.where((rows["c"] == "a") ^ rows["yes"], 0.9, 0.1)  # noqa: E731
+    explainer = explainer_of(model).fit(frame)
+    rules = explainer.rules(frame.head(20))
+    assert all(rule.covers(frame.iloc[[i]])[0] for i, rule in enumerate(rules))
+    assert (rules.precision == 1).all()
+    assert explainer.counterfactuals(frame.head(20), n=1).found.all()
+
+
+def test_a_fraction_in_a_column_of_whole_numbers_stays_in_its_rule():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 10, size=(300, 3)).astype(float)
+    explainer = explainer_of(linear_black_box([1, -1, 0.2])).fit(X)
+    rows = X[:60] + rng.random((60, 3)) * 0.9
+    for polish in (True, False):
+        rules = explainer.rules(rows, polish=polish)
+        assert all(rule.covers(rows[[i]])[0] for i, rule in enumerate(rules))
+
+
+def test_the_text_of_a_bound_is_the_bound():
+    X = np.random.default_rng(0).normal(size=(300, 1)) * 30 + 100_050
+    explainer = explainer_of(lambda rows: np.where(rows[:, 0] > 100_050, 0.9, 0.1)).fit(X)
+    for rule in explainer.rules(X[:20]):
+        for condition in rule.conditions:
+            shown = float(str(condition).split()[-1])
+            bound = condition.low if np.isfinite(condition.low) else condition.high
+            assert shown == pytest.approx(bound, abs=0.01)
+
+
+def test_rows_of_extreme_size_are_explained_with_the_others(loan_explainer):
+    rows = loans(5, seed=3).astype({"income": float})
+    rows.loc[2, "income"] = 1e60
+    rules = loan_explainer.rules(rows)
+    assert all(rule.covers(rows.iloc[[i]])[0] for i, rule in enumerate(rules))
+    assert len(loan_explainer.counterfactuals(rows, n=1)) == 5
+
+
+def test_a_rare_class_gets_rules_and_counterfactuals():
+    X = np.random.default_rng(0).normal(size=(6000, 2))
+    rare = lambda rows: np.where(rows[:, 0] > 2.9, 0.9, 0.1)  # noqa: E731
+    explainer = explainer_of(rare, encoder="identity").fit(X)
+    assert explainer.counterfactuals(X[:10], n=1).found.all()
+    found = explainer.rules(X[X[:, 0] > 2.9][:3])
+    assert all("always" not in rule.text for rule in found)
 
 
 def test_never_below_the_tree_on_the_inputs(loan_model, loan_frame):
@@ -347,7 +395,8 @@ def test_rules_of_arrays_and_of_a_model_without_report_in_a_class():
     [
         ({"precision": 1.0}, "precision must be at least 0.5 and below 1"),
         ({"precision": 0.2}, "found 0.2"),
-        ({"max_conditions": 0}, "max_conditions must be at least 1"),
+        ({"max_conditions": 0}, "max_conditions must be a positive integer, found 0"),
+        ({"max_conditions": 2.5}, "found 2.5"),
     ],
 )
 def test_bad_options_are_refused(loan_explainer, options, words):

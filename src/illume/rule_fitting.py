@@ -24,6 +24,7 @@ from illume.fitting import Answered, Material, Pair, fit_pair, with_surrogate
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
 REPORT_ROWS = 4_096
+LEAST_OF_A_CLASS = 16  # so few do not move what is measured, and a rare class still gets rules
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
@@ -166,15 +167,15 @@ def _polishing_sample(material: Material, layout: Layout) -> Sample:
     """Take training rows and queried rows, half and half as far as there are."""
     queries, training = material.queries, material.training
     n_queries = min(len(queries), max(POLISHING_ROWS // 2, POLISHING_ROWS - len(training)))
-    parts = [_some(training, POLISHING_ROWS - n_queries)]
+    parts = [_some(training, POLISHING_ROWS - n_queries, LEAST_OF_A_CLASS)]
     if n_queries:
         parts.append(_some(queries, n_queries))
     X = np.concatenate([part.X for part in parts])
     return Sample.of(layout, X, np.concatenate([part.P.argmax(1) for part in parts]))
 
 
-def _some(rows: Answered, n: int) -> Answered:
-    kept = spread(rows.P.argmax(1), n)
+def _some(rows: Answered, n: int, least: int = 0) -> Answered:
+    kept = spread(rows.P.argmax(1), n, least)
     return Answered(rows.X[kept], rows.P[kept])
 
 

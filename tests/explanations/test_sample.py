@@ -63,6 +63,12 @@ def test_spread_takes_every_decision_in_its_share():
     assert (decisions[kept] == 1).sum() == 10
 
 
+def test_a_rare_decision_keeps_some_rows():
+    decisions = np.array([0] * 100_000 + [1] * 40)
+    assert (decisions[spread(decisions, 2048, least=16)] == 1).sum() == 16
+    assert (decisions[spread(decisions, 2048, least=100)] == 1).sum() == 40
+
+
 def test_bins_hold_every_row_once_per_feature_and_cut_between_values():
     sample = a_sample()
     bins = Bins.of(sample)
@@ -77,6 +83,5 @@ def test_round_numbers_lie_strictly_between():
     high = low + rng.exponential(size=200) * 10.0 ** rng.integers(-9, 6, 200)
     found = roundest(low, high)
     assert ((low < found) & (found < high)).all()
-    np.testing.assert_array_equal(
-        roundest(np.array([0.3, -1.0, 0.0]), np.array([0.4, 1.0, 1e-300])) >= 0, True
-    )
+    ends = np.array([0.3, -1.0, 1.2]), np.array([0.4, 1.0, 3.9])
+    np.testing.assert_allclose(roundest(*ends), [0.35, 0.0, 2.0], rtol=1e-12)

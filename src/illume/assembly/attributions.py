@@ -25,6 +25,8 @@ from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 
+MAP_NUMBERS = 4_000_000  # in the maps of rows that are refined at once
+
 
 @dataclass(frozen=True, eq=False)
 class AttributionAssembly:
@@ -96,7 +98,8 @@ class AttributionAssembly:
         surrogate = self.pair.surrogate
         refine = Refiner(self._encode, self._decide, LinearRegions(surrogate), self.neighbours)
         others = np.flatnonzero(~agreed)
-        for part in row_chunks(len(others)):
+        at_once = max(16, MAP_NUMBERS // max(self.pair.n_latents * self.encoding.n_inputs, 1))
+        for part in row_chunks(len(others), at_once):
             rows = others[part]
             W, _ = self._encode(X[rows])
             refined = refine(X[rows], W, Z[rows], wanted[rows])

@@ -26,12 +26,12 @@ def in_own_units(
         for i in np.flatnonzero(~encoding.onehot):
             j, feature = int(encoding.owner[i]), features[encoding.owner[i]]
             mean, scale = encoding.mean[i], encoding.scale[i]
-            below, above = mean + scale * boxes.low[:, i], mean + scale * boxes.high[:, i]
+            below, above = (_clean(mean + scale * side[:, i]) for side in (boxes.low, boxes.high))
             x = (own[:, j] - mean) / scale
-            below = np.where(x >= boxes.low[:, i], np.fmin(below, own[:, j]), below)
-            above = np.where(x <= boxes.high[:, i], np.fmax(above, own[:, j]), above)
             if feature.whole and not exact:
                 below, above = np.ceil(below), np.floor(above)
+            below = np.where(x >= boxes.low[:, i], np.fmin(below, own[:, j]), below)
+            above = np.where(x <= boxes.high[:, i], np.fmax(above, own[:, j]), above)
             if not exact:
                 below = np.where(below <= feature.low, -np.inf, below)
                 above = np.where(above >= feature.high, np.inf, above)
@@ -47,3 +47,19 @@ def in_own_units(
         allowed=boxes.allowed[:, encoding.onehot],
         first=np.append(0, np.cumsum(widths)),
     )
+
+
+def _clean(bound: FloatArray) -> FloatArray:
+    """Take out what scaling to and fro left at the sixteenth digit.
+
+    >>> _clean(np.array([116.30000000000001, np.inf, 0.0]))
+    array([116.3,   inf,   0. ])
+    """
+    known = np.isfinite(bound) & (bound != 0)
+    number = np.where(known, bound, 1.0)
+    digits = np.clip(12 - np.floor(np.log10(np.abs(number))), -290, 290)
+    with np.errstate(over="ignore"):  # by a positive power either way, for these are exact
+        up, down = 10.0 ** np.maximum(digits, 0), 10.0 ** np.maximum(-digits, 0)
+        rounded = np.round(number * up / down) / up * down
+    near = known & (np.abs(rounded - number) <= 1e-13 * np.abs(number))
+    return np.where(near, rounded, bound)

@@ -43,7 +43,8 @@ class Wanted:
             return -1
         if str(wish) in class_names:
             return class_names.index(str(wish))
-        if isinstance(wish, Integral) and 0 <= int(wish) < len(class_names):
+        named = not any(name.lstrip("-").replace(".", "", 1).isdigit() for name in class_names)
+        if named and isinstance(wish, Integral) and 0 <= int(wish) < len(class_names):
             return int(wish)
         raise ValueError(
             f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
@@ -88,7 +89,7 @@ def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
     if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
         raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
     values = set(wish)
-    for value in values - set(feature.categories):
+    for value in set() if feature.open else values - set(feature.categories):
         known = ", ".join(feature.labels[:8])
         raise SchemaError(
             f"permitted_range of {feature.name!r} holds {value!r}, not among its values: {known}"

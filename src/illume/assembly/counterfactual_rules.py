@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from illume._chunks import row_chunks
@@ -16,9 +18,9 @@ from illume.results.rules import Rules
 
 
 def counterfactual_rules(
-    assembly: RuleAssembly, task: Task, rows: IntArray, anchors: FloatArray
+    assembly: RuleAssembly, task: Task, rows: IntArray, anchors: FloatArray, decisions: IntArray
 ) -> tuple[Rules, BoolArray, BoolArray, Refinement]:
-    """Return a rule per row that covers its anchor, a row decided as desired, and not the row itself.
+    """Return a rule per row that covers its anchor, a row of another decision, and not the row itself.
 
     The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the
     anchor and polished like any rule, for the anchor's decision. Rows that have no anchor get an empty
@@ -29,32 +31,24 @@ def counterfactual_rules(
     n, m = task.X.shape
     boxes, X = Boxes.everything(n, m), task.X.copy()
     wanted = task.decisions.copy()
-    X[rows], wanted[rows] = anchors, _decisions(task, rows, tree.decide(tree.encoder.transform(anchors)))
+    X[rows], wanted[rows] = anchors, decisions
     start, refinement = Boxes.everything(n, m), Refinement.empty(n)
     for part in row_chunks(n, tree.at_once):
         W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
         _, Z_there, _ = tree.latents(X[part], wanted[part])
         towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
         start[part] = towards.containing(X[part], layout)
-    polished, _ = assembly.finished(start[rows], anchors, wanted[rows], RuleOptions())
-    _exclude(polished, task.X[rows], anchors, layout)
-    boxes[rows] = polished
+    finished, was_polished = assembly.finished(start[rows], anchors, decisions, RuleOptions())
+    _exclude(finished, task.X[rows], anchors, layout)
+    boxes[rows] = finished
     encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
     raw = assembly.raw(X, wanted)
     rules = assembly.of_boxes(boxes, raw, encoded, wanted=wanted, P=task.P)
-    has_rule = np.zeros(n, dtype=bool)
-    has_rule[rows] = True
+    has_rule, polished = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+    has_rule[rows], polished[rows] = True, was_polished
+    rules = replace(rules, polished=polished)
     violated = _violated(boxes, task.X, layout, len(assembly.encoding.schema))
     return rules, has_rule, violated, assembly.among_fitted(refinement)
-
-
-def _decisions(task: Task, rows: IntArray, by_tree: IntArray) -> IntArray:
-    """Return the decision that each rule is for: the desired one, or the tree's where any other will do."""
-    desired = task.desired[rows]
-    own = task.decisions[rows]
-    runner_up = np.where(np.arange(task.P.shape[1]) == own[:, None], -1.0, task.P[rows]).argmax(1)
-    other = np.where(by_tree != own, by_tree, runner_up)
-    return np.where(desired >= 0, desired, other)
 
 
 def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:

@@ -24,6 +24,8 @@ from illume.fitting import Pair
 from illume.results.counterfactuals import Counterfactuals
 
 AT_ONCE = 4096
+EXAMPLES_AT_ONCE = 1024
+SPARE = 2  # so many more are brought close, for some may then be the same
 FAR = 1e9
 
 
@@ -66,7 +68,8 @@ class CounterfactualAssembly:
         missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
         nearest = np.full(len(X), -1, dtype=np.intp)
         nearest[missing] = self._examples(task, missing)[:, 0]
-        anchors = self._anchors(task, found, composed, nearest)
+        free = isinstance(wanted.features_to_vary, str) and not (wanted.permitted_range or wanted.max_changes)
+        anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
         rules, has_rule, new, refinement = counterfactual_rules(self.rules, task, *anchors)
         return Counterfactuals(
             row=found.row,
@@ -74,7 +77,7 @@ class CounterfactualAssembly:
             before=values_of(encoding, frame),
             after=values_of(encoding, made),
             example_probabilities=answers,
-            distance=self.pool.distance(composed, X[found.row]),
+            distance=self.pool.distance(X[found.row], found.source),
             plausibility=self._nearest(composed),
             typical_distance=self._typical(),
             decisions=decisions,
@@ -101,7 +104,7 @@ class CounterfactualAssembly:
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(self.pool))
         chosen = np.full((len(rows), count), -1, dtype=np.intp)
-        for part in row_chunks(len(rows), tree.at_once):
+        for part in row_chunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE)):
             mine = rows[part]
             _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
             far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
@@ -144,10 +147,7 @@ class CounterfactualAssembly:
             found = search.run(n)
             np.minimum.at(fewest, rows[found.row], found.n_changes)
             found = found.take(found.n_changes <= task.max_changes)
-            distance = self.pool.distance(
-                self.pool.compose(some.X[found.row], found.source), some.X[found.row]
-            )
-            found = search.closest(found.take(diverse(found.row, found.source >= 0, distance, n)))
+            found = self._picked(search.closest(self._picked(found, some.X, n + SPARE)), some.X, n)
             parts.append(Found(rows[found.row], found.source))
             n_asked += search.n_asked
         return Found.joined(parts), n_asked, fewest
@@ -192,20 +192,30 @@ class CounterfactualAssembly:
             return found.take(holds), made.take(holds), answers[holds]
         return found, made, answers
 
+    def _picked(self, found: Found, X: FloatArray, n: int) -> Found:
+        """Return n of the counterfactuals of each row, no two the same."""
+        values = np.where(
+            found.source >= 0, self.pool.features[found.source, np.arange(found.source.shape[1])], np.inf
+        )
+        _, first = np.unique(np.column_stack([found.row, values]), axis=0, return_index=True)
+        found = found.take(np.sort(first))
+        distance = self.pool.distance(X[found.row], found.source)
+        return found.take(diverse(found.row, found.source >= 0, distance, n))
+
     def _anchors(
-        self, task: Task, found: Found, composed: FloatArray, nearest: IntArray
-    ) -> tuple[IntArray, FloatArray]:
-        """Return the rows that get a rule, and for each a row that the rule is to cover.
+        self, found: Found, composed: FloatArray, decided: IntArray, nearest: IntArray
+    ) -> tuple[IntArray, FloatArray, IntArray]:
+        """Return the rows that get a rule, and for each a row that the rule is to cover, with its decision.
 
         That is the first example, or where there is none the nearest training row of the desired decision.
         """
         rows, first = np.unique(found.row, return_index=True)
-        anchor = np.full((len(task.X), task.X.shape[1]), np.nan)
-        anchor[rows] = composed[first]
         bare = np.flatnonzero(nearest >= 0)
-        anchor[bare] = self.pool.X[nearest[bare]]
-        kept = np.union1d(rows, bare)
-        return kept, anchor[kept]
+        kept = np.concatenate([rows, bare])
+        order = np.argsort(kept)
+        anchors = np.concatenate([composed[first], self.pool.X[nearest[bare]]])
+        decisions = np.concatenate([decided[first], self.pool.decisions[nearest[bare]]])
+        return kept[order], anchors[order], decisions[order]
 
     def _nearest(self, X: FloatArray, leave_out_self: bool = False) -> FloatArray:
         """Return the distance of rows to the nearest reference row."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from illume._typing import IntArray
 from illume.assembly.attributions import AttributionAssembly
 from illume.assembly.counterfactuals import CounterfactualAssembly
@@ -18,8 +20,9 @@ REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactua
 
 
 def pool_rows(training: Answered) -> IntArray:
-    """Return which training rows counterfactuals take values from, evenly from every decision."""
-    return spread(training.P.argmax(1), POOL_ROWS)
+    """Return which training rows counterfactuals take values from; rare decisions have some, too."""
+    decisions = training.P.argmax(1)
+    return spread(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
 
 
 def attribution_assembly(explainer: Any) -> AttributionAssembly:
@@ -51,9 +54,12 @@ def counterfactual_assembly(explainer: Any) -> CounterfactualAssembly:
     training: Answered = explainer.material_.training
     encoded = explainer.encoding_.transform(explainer.pool_frame_.select(explainer.schema_.names))
     decisions = training.P.argmax(1)
-    pool = Pool.of(
-        Layout.of(explainer.encoding_), encoded.X, decisions[pool_rows(training)], ~encoded.imputed
-    )
+    present = ~encoded.imputed
+    for j, feature in enumerate(explainer.schema_.features):
+        if None in feature.categories:  # to go missing is no change to propose
+            values = explainer.pool_frame_.labels(feature.name)
+            present[:, j] &= np.array([value is not None for value in values], dtype=bool)
+    pool = Pool.of(Layout.of(explainer.encoding_), encoded.X, decisions[pool_rows(training)], present)
     return CounterfactualAssembly(
         rule_assembly(explainer),
         explainer.pair_,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from illume.assembly.bounds import in_own_units
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.explanations.boxes import Boxes
-from illume.explanations.polishing import MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
+from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
 from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
 from illume.results.refinement import Refinement
@@ -35,8 +36,9 @@ class RuleOptions:
         """Refuse what cannot be had."""
         if not 0.5 <= self.precision < 1:
             raise ValueError(f"precision must be at least 0.5 and below 1, found {self.precision!r}")
-        if self.max_conditions is not None and self.max_conditions < 1:
-            raise ValueError(f"max_conditions must be at least 1, found {self.max_conditions!r}")
+        limit = self.max_conditions
+        if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
+            raise ValueError(f"max_conditions must be a positive integer, found {limit!r}")
 
 
 class RawParts(NamedTuple):
@@ -118,7 +120,8 @@ class RuleAssembly:
         self, raw: Boxes, X: FloatArray, wanted: IntArray, options: RuleOptions
     ) -> tuple[Boxes, BoolArray]:
         """Return boxes as the options want them, and which of them were polished."""
-        bins, limit = self.model.bins, options.max_conditions
+        bins = self.model.bins
+        limit = None if options.max_conditions is None else min(options.max_conditions, LIMIT)
         if not options.polish:
             if limit is None:
                 return raw, np.zeros(len(raw), dtype=bool)

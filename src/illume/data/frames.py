@@ -11,7 +11,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
-from illume.data.mixing import stacked, taken
+from illume.data.mixing import common_type, stacked, taken
 from illume.data.values import Storage, is_missing, numbers_of_values, storage_of_values
 from illume.errors import MissingExtraError, SchemaError
 
@@ -171,9 +171,11 @@ class NarwhalsFrame:
         return replace(self, view=view.with_columns(replaced))
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return what makes rows of this frame with values of another's; columns get the other's types."""
-        pairs = [(self._column(name), other._column(name)) for name in self.names]  # type: ignore[attr-defined]
-        both = [stacked(*pair) for pair in pairs]
+        """Return what makes rows of this frame with values of another's, in the other's types if it can."""
+        if isinstance(other, NumpyFrame):
+            other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
+        assert isinstance(other, NarwhalsFrame)
+        both = [stacked(self._column(name), other._column(name)) for name in self.names]
 
         def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
             columns = {
@@ -227,6 +229,9 @@ class NumpyFrame:
     def _column(self, name: str) -> np.ndarray[Any, Any]:
         return self.array[:, self.names.index(name)]
 
+    def columns(self) -> dict[str, list[Any]]:
+        return {name: self._column(name).tolist() for name in self.names}
+
     def storage(self, name: str) -> Storage:
         match self.array.dtype.kind:
             case "f" | "i" | "u":
@@ -267,11 +272,15 @@ class NumpyFrame:
         return replace(self, array=array)
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return what makes rows of this array with values of another's."""
+        """Return what makes rows of this array with values of another's, in a type that holds both."""
         values = other.native
+        if not isinstance(other, NumpyFrame):
+            values = other.select(self.names).native
+            values = nw.from_native(values).to_numpy()
+        dtype = common_type(self.array, values)
 
         def mixed(mine: IntArray, source: IntArray) -> NumpyFrame:
-            array = self.array[mine]
+            array = self.array[mine].astype(dtype)
             row, column = np.nonzero(source >= 0)
             array[row, column] = values[source[row, column], column]
             return replace(self, array=array)

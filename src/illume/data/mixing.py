@@ -1,4 +1,4 @@
-"""Columns put together from two frames, value by value."""
+"""Columns put together from two frames, value by value, without changing any value."""
 
 from __future__ import annotations
 
@@ -13,9 +13,19 @@ Series = nw.Series[Any]
 
 
 def stacked(mine: Series, other: Series) -> Series:
-    """Put one series under another, in the other's type wherever it can be had."""
+    """Put one series under another, in the other's type where that changes no value."""
     mine, other = (nw.maybe_reset_index(series) for series in (mine, other))
-    return nw.concat([other.to_frame(), _like(mine, other).alias(other.name).to_frame()])[:, 0]
+    if mine.implementation is not other.implementation:
+        other = nw.new_series(mine.name, other.to_list(), backend=mine.implementation)
+    upper, lower = _alike(other, mine)
+    try:
+        return _under(upper, lower)
+    except Exception:  # types of one name may still differ, as Arrow's dictionaries do
+        return _under(other.cast(nw.String), mine.cast(nw.String))
+
+
+def _under(upper: Series, lower: Series) -> Series:
+    return nw.concat([upper.to_frame(), lower.alias(upper.name).to_frame()])[:, 0]
 
 
 def taken(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series:
@@ -24,14 +34,67 @@ def taken(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series
     return nw.maybe_reset_index(both[np.where(source >= 0, source, n_other + row)])
 
 
-def _like(series: Series, pattern: Series) -> Series:
-    """Return a series in another's type; as it is, where it cannot be converted."""
-    native, wanted = series.to_native(), pattern.to_native()
-    if series.implementation.is_pandas_like():  # categories belong to the type
-        if native.dtype == wanted.dtype:
-            return series
-        try:
-            return nw.from_native(native.astype(wanted.dtype), series_only=True)
-        except (TypeError, ValueError):
-            return series
-    return series if series.dtype == pattern.dtype else series.cast(pattern.dtype)
+def common_type(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.dtype[Any]:
+    """Return a type that holds the values of two arrays as they are.
+
+    >>> common_type(np.array([1]), np.array([0.5])), common_type(np.array(["a"]), np.array([0.5]))
+    (dtype('float64'), dtype('O'))
+    """
+    kinds = {array.dtype.kind for array in (one, other)}
+    texts = kinds & set("US")
+    return np.dtype(object) if texts and len(kinds) > 1 else np.result_type(one.dtype, other.dtype)
+
+
+def _alike(one: Series, other: Series) -> tuple[Series, Series]:
+    """Return two series of one library in one type: the first's, the second's, or one that holds both."""
+    if one.implementation.is_pandas_like():
+        return _alike_pandas(one, other)
+    if one.dtype == other.dtype:
+        return one, other
+    for first, second, swap in ((one, other, False), (other, one, True)):
+        cast = _cast(second, first.dtype)
+        if cast is not None:
+            return (cast, first) if swap else (first, cast)
+    wide = nw.Float64 if one.dtype.is_numeric() and other.dtype.is_numeric() else nw.String
+    return one.cast(wide), other.cast(wide)
+
+
+def _cast(series: Series, dtype: Any) -> Series | None:
+    """Return a series in another type, or None where that would change or lose a value."""
+    try:
+        cast = series.cast(dtype)
+        same = (cast.cast(series.dtype) == series).fill_null(value=False)
+        both_missing = cast.is_null() & series.is_null()
+    except Exception:  # every library has errors of its own for what cannot be converted
+        return None
+    return cast if bool((same | both_missing).all()) else None
+
+
+def _alike_pandas(one: Series, other: Series) -> tuple[Series, Series]:
+    """Do the same for pandas, where the categories belong to the type."""
+    a, b = one.to_native(), other.to_native()
+    if a.dtype == b.dtype:
+        return one, other
+    if hasattr(a, "cat") and hasattr(b, "cat"):
+        more = [value for value in b.cat.categories if value not in a.cat.categories]
+        wide = a.cat.add_categories(more)
+        return _wrapped(wide), _wrapped(b.astype(wide.dtype))
+    for first, second, swap in ((a, b, False), (b, a, True)):
+        cast = _cast_pandas(second, first.dtype)
+        if cast is not None:
+            pair = (cast, first) if swap else (first, cast)
+            return _wrapped(pair[0]), _wrapped(pair[1])
+    return _wrapped(a.astype(object)), _wrapped(b.astype(object))
+
+
+def _cast_pandas(series: Any, dtype: Any) -> Any:
+    try:
+        cast = series.astype(dtype)
+        same = (cast.astype(series.dtype) == series) | (cast.isna() & series.isna())
+    except (TypeError, ValueError):
+        return None
+    return cast if bool(same.fillna(False).all()) else None
+
+
+def _wrapped(native: Any) -> Series:
+    return nw.from_native(native, series_only=True)

@@ -87,14 +87,6 @@ class Bins:
         """How many bins are categories, T_c."""
         return len(self.has)
 
-    def total(self, counts: FloatArray) -> FloatArray:
-        """Return the rows behind counts per bin (u, T), which is the same for every feature, (u, 1)."""
-        layout = self.sample.layout
-        if len(self.first):
-            return counts[:, : self.stop(0)].sum(1, keepdims=True)
-        inputs = layout.categorical[0]
-        return counts[:, : inputs.stop - inputs.start].sum(1, keepdims=True)
-
     def among_categories(self, inputs: slice) -> slice:
         """Return where the inputs of a categorical feature stand among all categories."""
         before = int(np.count_nonzero(~self.sample.layout.onehot[: inputs.start]))
@@ -153,15 +145,15 @@ def roundest(low: FloatArray, high: FloatArray) -> FloatArray:
     >>> roundest(np.array([3.0, 9.87, 0.1234]), np.array([4.0, 10.2, 0.1239]))
     array([ 3.5   , 10.    ,  0.1235])
     """
-    found = low + (high - low) / 2
+    found, margin = low + (high - low) / 2, (high - low) / 100
     todo = np.isfinite(found) & (low < high)
     top = np.maximum(np.abs(low), np.abs(high))
     power = np.ceil(np.log10(np.where(top > 0, top, 1.0)))
     for digits in range(17):
-        for fraction in (1.0, 0.5):
+        for fraction, after in ((1.0, 1), (1.0, 2), (0.5, 1), (0.5, 2)):
             step = fraction * 10.0 ** (power - digits)
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                candidate = (np.floor(low / step) + 1) * step
-            fits = todo & (low < candidate) & (candidate < high)
+                candidate = (np.floor(low / step) + after) * step
+            fits = todo & (low + margin < candidate) & (candidate < high - margin)
             found, todo = np.where(fits, candidate, found), todo & ~fits
     return found

@@ -24,9 +24,10 @@ def closest(pool: Pool, permitted: BoolArray, own: FloatArray, source: IntArray,
     number[pool.layout.owner[pool.layout.numbers]] = True
     changed = (source >= 0) & number
     turn = np.cumsum(changed, axis=1)
+    ladder = _Ladder(pool, permitted)
     for k in range(1, int(turn.max(initial=0)) + 1):  # the k-th changed number of every counterfactual
         which, feature = np.nonzero(changed & (turn == k))
-        _halve(_Ladder(pool, permitted), (which, feature), own, source, holds)
+        _halve(ladder, (which, feature), own, source, holds)
     return source
 
 

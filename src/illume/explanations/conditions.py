@@ -31,10 +31,10 @@ class Conditions:
         kind = np.searchsorted(starts[1:], code, side="right")
         return kind, code - starts[kind]
 
-    def kept(self, counts: FloatArray) -> FloatArray:
-        """Turn counts of rows per bin (u, T) into how many of them each condition keeps, (u, K)."""
+    def kept(self, counts: FloatArray, rows: IntArray) -> FloatArray:
+        """Turn counts of rows per bin (u, T), and in all (u,), into how many each condition keeps, (u, K)."""
         numeric, categories = counts[:, : self.bins.n_numeric], counts[:, self.bins.n_numeric :]
-        total = self.bins.total(counts)
+        total = rows[:, None].astype(np.float32)
         upto = np.cumsum(numeric, axis=1) - total * self.bins.feature.astype(np.float32)
         return np.hstack([upto, total - upto, total - categories, categories])
 

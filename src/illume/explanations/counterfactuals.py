@@ -144,9 +144,13 @@ class CounterfactualSearch:
         """
         pool, task = self.pool, self.task
         features, values = self.tried_features, self.tried_rows
+        n_features = task.features.shape[1]
+        if not len(features):
+            nothing = np.full((len(rows), n_features), -1, dtype=np.intp)
+            return Found.none(n_features), nothing, np.full(nothing.shape, -np.inf)
         there = pool.features[values, features]
         i, s = np.nonzero(task.features[np.ix_(rows, features)] != there)
-        source = np.full((len(i), task.features.shape[1]), -1, dtype=np.int32)  # large, hence small numbers
+        source = np.full((len(i), n_features), -1, dtype=np.int32)  # large, hence small numbers
         source[np.arange(len(i)), features[s]] = values[s]
         P = self._ask(rows[i], source)
         score = np.full((len(rows), len(features)), -np.inf)
@@ -159,7 +163,7 @@ class CounterfactualSearch:
         own = task.score(task.P[rows], rows)
         gain = np.where(strongest >= 0, score[at, strongest], -np.inf) - own[:, None]
         r, j = np.nonzero((nearest >= 0) & np.isfinite(size[at, nearest]))
-        single = np.full((len(r), task.features.shape[1]), -1, dtype=np.intp)
+        single = np.full((len(r), n_features), -1, dtype=np.intp)
         single[np.arange(len(r)), j] = values[nearest[r, j]]
         taken = np.where(strongest >= 0, values[strongest], -1)
         return Found(rows[r], single), taken, gain

@@ -15,6 +15,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.sample import by_class
 
 MAX_CONDITIONS = 8
+LIMIT = 64  # more conditions than anybody reads
 OWN_STEPS = 3  # so many conditions are first sought among the box's own
 STANDARD_ERRORS = 1.0  # by which the precision on the sample must lie above the wanted one
 AT_ONCE = 8192
@@ -138,7 +139,7 @@ class _Polishing:
     def _gain(self, inside: BoolArray, precision: FloatArray) -> FloatArray:
         """Return each condition's gain: rows of the class kept, times the log of the precision's growth."""
         right, wrong = (
-            self.conditions.kept(inside[:, part].astype(np.float32) @ table)
+            self.conditions.kept(inside[:, part].astype(np.float32) @ table, inside[:, part].sum(1))
             for part, table in zip(self.parts, self.tables, strict=True)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -167,7 +168,8 @@ class _Polishing:
         dropped = lower_bound(*self._counts(free).T) >= goal
         moved = np.where(dropped, NONE, code)
         kind, at = self.conditions.kind(code)
-        feature = np.where(kind < 2, self.conditions.bins.feature[np.where(kind < 2, at, 0)], NONE)
+        feature = np.full(len(code), NONE, dtype=np.intp)
+        feature[kind < 2] = self.conditions.bins.feature[at[kind < 2]]
         for f in np.unique(feature[~dropped & (kind < 2)]):
             some = np.flatnonzero(~dropped & (feature == f))
             moved[some] = self._moved(int(f), code[some], free[some], goal[some])

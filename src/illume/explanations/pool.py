@@ -11,7 +11,6 @@ from illume.explanations.layout import Layout
 
 VALUES = 12
 CATEGORIES = 16
-HALF = 0.5**0.5  # a changed category moves two inputs by 1; scaled by this, its distance is 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +49,14 @@ class Pool:
         made[row, column] = self.X[taken[row, column], column]
         return made
 
-    def distance(self, X: FloatArray, other: FloatArray) -> FloatArray:
-        """Return the Euclidean distance of rows, in standard deviations; a changed category counts 1."""
-        unit = np.where(self.layout.onehot, HALF, 1.0)
-        return np.sqrt(np.square((X - other) * unit).sum(1))
+    def distance(self, X: FloatArray, source: IntArray) -> FloatArray:
+        """Return how far rows X go when they take values of the pool: Euclidean, in standard deviations.
+
+        A changed category counts 1.
+        """
+        moved = np.square(self.compose(X, source) - X)[:, self.layout.numbers].sum(1)
+        categories = [self.layout.owner[inputs.start] for inputs in self.layout.categorical]
+        return np.sqrt(moved + (source[:, categories] >= 0).sum(1))
 
     def values_to_try(self, permitted: BoolArray) -> tuple[IntArray, IntArray]:
         """Return features and pool rows whose values are worth trying: a spread of numbers, all categories.

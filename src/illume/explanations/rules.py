@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray, IntArray
+from illume._typing import FloatArray, IntArray
 from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
@@ -133,12 +133,3 @@ class TreeRules:
         """Drop bounds that cannot bind within the range that was seen."""
         low = np.where(boxes.low <= self.layout.low, -np.inf, boxes.low)
         return replace(boxes, low=low, high=np.where(boxes.high >= self.layout.high, np.inf, boxes.high))
-
-
-def n_conditions(boxes: Boxes, layout: Layout) -> IntArray:
-    """Return on how many features each box has a condition."""
-    numbers: BoolArray = np.isfinite(boxes.low) | np.isfinite(boxes.high)
-    count = numbers.sum(1)
-    for inputs in layout.categorical:
-        count += ~boxes.allowed[:, inputs].all(1)
-    return count

@@ -93,16 +93,24 @@ class Sample:
         return result
 
 
-def spread(decisions: IntArray, n: int) -> IntArray:
-    """Return at most n positions, evenly from every decision, ascending.
+def spread(decisions: IntArray, n: int, least: int = 0) -> IntArray:
+    """Return about n positions, from every decision in its share and at least so many, ascending.
 
     >>> spread(np.array([0, 0, 0, 0, 1, 1]), 3)
     array([0, 2, 4])
+    >>> spread(np.array([0] * 1000 + [1]), 2, least=1)
+    array([   0,  500, 1000])
     """
     if len(decisions) <= n:
         return np.arange(len(decisions))
     order = np.argsort(decisions, kind="stable")
-    return np.sort(order[np.arange(n) * len(order) // n])
+    kept = [order[np.arange(n) * len(order) // n]]
+    for c in np.unique(decisions) if least else ():
+        mine = np.flatnonzero(decisions == c)
+        few = min(least, len(mine))
+        if np.count_nonzero(decisions[kept[0]] == c) < few:
+            kept.append(mine[np.arange(few) * len(mine) // few])
+    return np.unique(np.concatenate(kept))
 
 
 def by_class(wanted: IntArray) -> Iterator[tuple[int, IntArray]]:

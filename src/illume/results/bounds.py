@@ -52,11 +52,10 @@ class Bounds:
             said[:, j] = ~self.allowed[:, self.first[j] : self.first[j + 1]].all(1)
         return said
 
-    def conditions(self, row: int, order: IntArray | None = None) -> tuple[Interval | Membership, ...]:
-        """Return one rule's conditions, by feature or in some order of features."""
-        said = self.conditioned[row]
-        features = np.arange(len(said)) if order is None else order
-        return tuple(self.condition(row, int(j)) for j in features if said[j])
+    def conditions(self, row: int) -> tuple[Interval | Membership, ...]:
+        """Return one rule's conditions, by feature."""
+        said = self[row : row + 1].conditioned[0]
+        return tuple(self.condition(row, int(j)) for j in np.flatnonzero(said))
 
     def condition(self, row: int, j: int) -> Interval | Membership:
         """Return what one rule demands of one feature."""

@@ -12,7 +12,7 @@ import numpy as np
 from illume._typing import BoolArray
 from illume.data.frames import Frame
 from illume.data.schema import MISSING, Other
-from illume.results.numbers import plain, short
+from illume.results.numbers import bound, plain
 
 
 class Condition(Protocol):
@@ -60,13 +60,13 @@ class Interval:
 
     def __str__(self) -> str:
         if self.low == self.high:
-            text = f"{self.name} = {short(self.low)}"
+            text = f"{self.name} = {bound(self.low)}"
         elif math.isinf(self.low):
-            text = f"{self.name} ≤ {short(self.high)}"
+            text = f"{self.name} ≤ {bound(self.high)}"
         elif math.isinf(self.high):
-            text = f"{self.name} ≥ {short(self.low)}"
+            text = f"{self.name} ≥ {bound(self.low)}"
         else:
-            text = f"{short(self.low)} ≤ {self.name} ≤ {short(self.high)}"
+            text = f"{bound(self.low)} ≤ {self.name} ≤ {bound(self.high)}"
         return f"{text} (or missing)" if self.missing else text
 
     def covers(self, frame: Frame) -> BoolArray:

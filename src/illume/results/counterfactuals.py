@@ -47,7 +47,8 @@ class Counterfactuals:
         Why a row has no example, (n,); empty where it has.
     rules, has_rule, new
         The counterfactual rule of each row, which rows have one, and which features' conditions the row
-        itself does not satisfy, (n, n_features).
+        itself does not satisfy, (n, n_features). The rule covers the first example; its oblique form, its
+        sound box and its status are the example's own.
     refinement
         Whether the tree agreed with the black box on the row at once, was refined, or is not faithful: the
         rule is pulled back through the row's map after refinement.

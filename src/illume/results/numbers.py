@@ -24,6 +24,21 @@ def short(raw: Any) -> str:
     return str(raw)
 
 
+def bound(number: float) -> str:
+    """Return a bound as text that is the bound: short where that is exact, else with enough digits.
+
+    >>> bound(100049.55000000002), bound(3.0), bound(31.4), bound(1 / 3), bound(1e6 / 7)
+    ('100049.55', '3', '31.4', '0.333333', '142857.14')
+    """
+    if abs(number) < 1e15 and number == int(number):
+        return f"{int(number)}"
+    for digits in range(3, 11):
+        text = f"{number:.{digits}g}"
+        if abs(float(text) - number) <= 1e-12 * abs(number):
+            return text if "e+" not in text else f"{float(text):f}".rstrip("0").rstrip(".")
+    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.2f}"
+
+
 def plain(value: Any) -> Any:
     """Return what JSON knows: a missing value is None, a NumPy number a Python one."""
     if is_missing(value):
