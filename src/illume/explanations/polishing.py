@@ -17,6 +17,7 @@ from illume.explanations.sample import by_class
 MAX_CONDITIONS = 8
 LIMIT = 64  # more conditions than anybody reads
 OWN_STEPS = 3  # so many conditions are first sought among the box's own
+GAIN = 1e-4  # that one of the box's own conditions must have
 STANDARD_ERRORS = 1.0  # by which the precision on the sample must lie above the wanted one
 AT_ONCE = 8192
 NONE = -1
@@ -122,7 +123,7 @@ class _Polishing:
         if not len(rows):
             return False
         groups, member = np.unique(self.group[rows], return_inverse=True)
-        gain = self._gain(self.violations[groups] == 0, right[groups] / covered[groups])
+        gain = self._gain(self.violations[groups] == 0, self.counts[groups])
         best = self._best(gain, rows, member, step)
         rows, member, best = rows[best != NONE], member[best != NONE], best[best != NONE]
         pairs, new = np.unique(member * gain.shape[1] + best, return_inverse=True)
@@ -136,24 +137,30 @@ class _Polishing:
         self.violations = np.vstack([self.violations, violations])
         return bool(len(rows))
 
-    def _gain(self, inside: BoolArray, precision: FloatArray) -> FloatArray:
-        """Return each condition's gain: rows of the class kept, times the log of the precision's growth."""
+    def _gain(self, inside: BoolArray, counts: FloatArray) -> FloatArray:
+        """Return each condition's gain: rows of the class kept, times the log of the precision's growth.
+
+        It may be negative; what excludes nothing, or every row of the class, gains minus infinity.
+        """
         right, wrong = (
             self.conditions.kept(inside[:, part].astype(np.float32) @ table, inside[:, part].sum(1))
             for part, table in zip(self.parts, self.tables, strict=True)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            gain = right * np.log(right / ((right + wrong) * precision[:, None].astype(np.float32)))
-        gain[~(gain > 1e-4)] = 0.0  # NaN too
+            precision = (counts[:, :1] / counts[:, 1:]).astype(np.float32)
+            gain = right * np.log(right / ((right + wrong) * precision))
+        gain[(right == 0) | (right + wrong == counts[:, 1:]) | np.isnan(gain)] = -np.inf
         return gain
 
     def _best(self, gain: FloatArray, rows: IntArray, member: IntArray, step: int) -> IntArray:
         """Return the condition that gains most for each row, or none."""
         best = np.full(len(rows), NONE, dtype=np.intp)
         if self.wish.only_own or step < OWN_STEPS:
-            _choose(best, gain, self.preferred[rows], member)
+            _choose(best, gain, self.preferred[rows], member, least=GAIN)
         if not self.wish.only_own:
-            _choose(best, gain, self.possible[rows], member)
+            # Where nothing gains by itself, two conditions may do so together: the least harmful is taken,
+            # and dropped again later if it led nowhere.
+            _choose(best, gain, self.possible[rows], member, least=-np.inf)
         return best
 
     def _relax(self, slot: int) -> None:
@@ -197,12 +204,12 @@ class _Polishing:
         return np.where(good.any(1), code + far - at[:, 0], code)
 
 
-def _choose(best: IntArray, gain: FloatArray, allowed: BoolArray, member: IntArray) -> None:
-    """Fill in the allowed condition of largest gain where none was chosen yet."""
+def _choose(best: IntArray, gain: FloatArray, allowed: BoolArray, member: IntArray, least: float) -> None:
+    """Fill in the allowed condition of largest gain, above the least, where none was chosen yet."""
     open_ = np.flatnonzero(best == NONE)
     if not len(open_):
         return
-    mine = np.where(allowed[open_], gain[member[open_]], 0.0)
+    mine = np.where(allowed[open_], gain[member[open_]], -np.inf)
     code = mine.argmax(1)
-    useful = mine[np.arange(len(open_)), code] > 0
+    useful = mine[np.arange(len(open_)), code] > least
     best[open_[useful]] = code[useful]
