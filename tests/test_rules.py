@@ -245,8 +245,9 @@ class ExactEncoder(BaseEstimator):
     def transform(self, X):
         return X @ self.W_.T
 
-    def pull_back(self, X, coef):
-        return PulledBack(np.broadcast_to(coef @ self.W_, (len(X), len(coef), X.shape[1])), X @ self.W_.T)
+    def pull_back(self, X, coef, at=None):
+        there = X if at is None else at
+        return PulledBack(np.broadcast_to(coef @ self.W_, (len(X), len(coef), X.shape[1])), there @ self.W_.T)
 
 
 class ExactStump(BaseEstimator):

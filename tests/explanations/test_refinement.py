@@ -23,6 +23,10 @@ def surrogate_and_regions(kind, Z, P):
     return surrogate, TreeRegions(surrogate, decisions)
 
 
+def carry(X, at):
+    return (encode(X)[0] @ at[:, :, None])[:, :, 0]
+
+
 def encode(X):
     """Give every row a map of its own, here one that turns with its first input."""
     base = np.random.default_rng(5).normal(size=(2, K, M))
@@ -46,7 +50,7 @@ def refiner(request, kind):
     Z = encode(X)[1]
     surrogate, regions = surrogate_and_regions(kind, Z, P)
     decide = lambda Z: surrogate.probabilities(Z).argmax(1)  # noqa: E731
-    return Refiner(encode, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
+    return Refiner(carry, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
 
 
 def disagreeing(refiner, n=120):
@@ -59,10 +63,12 @@ def disagreeing(refiner, n=120):
 
 def test_after_refinement_every_row_is_decided_as_wanted(refiner):
     X, W, Z, wanted = disagreeing(refiner)
-    refined = refiner(X, W, Z, wanted)
+    refined = refiner(X, Z, wanted)
     assert (refined.neighbour >= 0).all()
+    assert refined.agrees.all()
     assert (refiner.decide(refined.Z) == wanted).all()
-    again = (refined.W @ X[:, :, None])[:, :, 0] + refined.offset
+    W_refined = refined.mixed(W, encode(refiner.neighbours.X[refined.neighbour])[0])
+    again = (W_refined @ X[:, :, None])[:, :, 0] + refined.offset
     np.testing.assert_allclose(again, refined.Z, atol=1e-10)
 
 
@@ -79,21 +85,23 @@ def test_the_steps_are_the_smallest_of_the_whole_grid(refiner):
 
 
 def test_a_row_refined_alone_is_the_row_in_the_batch(refiner):
-    X, W, Z, wanted = disagreeing(refiner, 30)
-    together = refiner(X, W, Z, wanted)
+    X, _, Z, wanted = disagreeing(refiner, 30)
+    together = refiner(X, Z, wanted)
     for i in range(0, 30, 7):
-        alone = refiner(X[[i]], W[[i]], Z[[i]], wanted[[i]])
+        alone = refiner(X[[i]], Z[[i]], wanted[[i]])
         assert alone.neighbour[0] == together.neighbour[i]
         np.testing.assert_allclose(alone.Z[0], together.Z[i], rtol=1e-12, atol=1e-12)
 
 
 def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
-    X, W, Z, wanted = disagreeing(refiner, 5)
+    X, _, Z, wanted = disagreeing(refiner, 5)
     valid = refiner.neighbours.valid
-    nobody = Neighbours(refiner.neighbours.X, tuple(v[:0] for v in valid), (None,) * len(valid))
-    lost = Refiner(refiner.encode, refiner.decide, refiner.regions, nobody)(X, W, Z, wanted)
+    nobody = Neighbours(
+        refiner.neighbours.X, refiner.neighbours.Z, tuple(v[:0] for v in valid), (None,) * len(valid)
+    )
+    lost = Refiner(carry, refiner.decide, refiner.regions, nobody)(X, Z, wanted)
     np.testing.assert_array_equal(lost.Z, Z)
-    found = lost.refinement(refiner.decide(lost.Z) == wanted)
+    found = lost.refinement
     assert list(found.status) == ["not faithful"] * 5
     assert "no training row could help" in found.note()
 

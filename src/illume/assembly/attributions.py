@@ -16,7 +16,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
 from illume.explanations.attributions import contributions
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.refinement import Refiner
+from illume.explanations.refinement import Refined, Refiner, carrier
 from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
@@ -24,8 +24,6 @@ from illume.results.attributions import Attributions
 from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
-
-MAP_NUMBERS = 4_000_000  # in the maps of rows that are refined at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,29 +93,33 @@ class AttributionAssembly:
         wanted = result.probabilities[piece].argmax(1)
         agreed = result.surrogate_probabilities[piece].argmax(1) == wanted
         result.refinement.agreed[piece] = agreed
-        surrogate = self.pair.surrogate
-        refine = Refiner(self._encode, self._decide, LinearRegions(surrogate), self.neighbours)
+        refine = Refiner(
+            carrier(self.pair.encoder, self.pair.n_latents),
+            self._decide,
+            LinearRegions(self.pair.surrogate),
+            self.neighbours,
+        )
         others = np.flatnonzero(~agreed)
-        at_once = max(16, MAP_NUMBERS // max(self.pair.n_latents * self.encoding.n_inputs, 1))
-        for part in row_chunks(len(others), at_once):
+        for part in row_chunks(len(others)):
             rows = others[part]
-            W, _ = self._encode(X[rows])
-            refined = refine(X[rows], W, Z[rows], wanted[rows])
-            slopes = np.moveaxis(surrogate.coef_ @ refined.W, 1, 2)
-            values = np.moveaxis(self.encoding.gather(np.moveaxis(slopes, 2, 1) * X[rows][:, None]), 1, 2)
-            offset = refined.offset @ surrogate.coef_.T
-            flat = result.values.ndim == 2
-            at = piece.start + rows
-            result.slopes[at] = slopes[..., 0] if flat else slopes
-            result.values[at] = values[..., 0] if flat else values
-            result.offset[at] = offset[..., 0] if flat else offset
-            found = refined.refinement(self._decide(refined.Z) == wanted[rows])
-            near = found.neighbour
-            result.refinement[at] = replace(found, neighbour=np.where(near >= 0, self.training[near], -1))
+            refined = refine(X[rows], Z[rows], wanted[rows])
+            self._write(result, piece.start + rows, X[rows], refined)
 
-    def _encode(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        latent = self.pair.encoder.encode(X)
-        return latent.W, latent.Z
+    def _write(self, result: Attributions, at: IntArray, X: FloatArray, refined: Refined) -> None:
+        """Fill in the slopes, contributions and offsets of refined rows."""
+        coef, flat = self.pair.surrogate.coef_, result.values.ndim == 2
+        mine = self.pair.encoder.pull_back(X, coef).slopes
+        near = np.where(refined.neighbour >= 0, refined.neighbour, 0)  # of no consequence where there is none
+        theirs = self.pair.encoder.pull_back(self.neighbours.X[near], coef).slopes
+        slopes = refined.mixed(mine, theirs)
+        values = self.encoding.gather(contributions(slopes, X))
+        offset = refined.offset @ coef.T
+        result.slopes[at] = slopes[:, 0] if flat else np.swapaxes(slopes, 1, 2)
+        result.values[at] = values[:, 0] if flat else np.swapaxes(values, 1, 2)
+        result.offset[at] = offset[:, 0] if flat else offset
+        found = refined.refinement
+        fitted = np.where(found.neighbour >= 0, self.training[found.neighbour], -1)
+        result.refinement[at] = replace(found, neighbour=fitted)
 
     def _decide(self, Z: FloatArray) -> IntArray:
         return self.pair.surrogate.probabilities(Z).argmax(1)

@@ -42,10 +42,11 @@ class Encoder(Protocol):
         """Return the latents (n, k) alone, in bounded memory."""
         ...
 
-    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+    def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
         r"""Return the slopes :math:`\psi_{icj} = \sum_r \beta_{cr} W_{irj}` of weights (c, k), and Z.
 
-        The same as multiplying with the maps of `encode`, but without keeping them.
+        The same as multiplying with the maps of `encode`, but without keeping them. With other rows `at`
+        (n, m), Z are the latents of these under the maps of X.
         """
         ...
 

@@ -34,9 +34,9 @@ class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n, m = Z.shape
         return Latent(np.broadcast_to(np.eye(m), (n, m, m)), Z)
 
-    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+    def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
         """Return the weights themselves as slopes of every row."""
-        return PulledBack(np.broadcast_to(coef, (len(X), *coef.shape)), X)
+        return PulledBack(np.broadcast_to(coef, (len(X), *coef.shape)), X if at is None else at)
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the rows themselves."""

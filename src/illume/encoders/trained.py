@@ -156,14 +156,15 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return Z
 
     @torch.inference_mode()
-    def pull_back(self, X: FloatArray, coef: FloatArray) -> PulledBack:
+    def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
         """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k)."""
         X = np.require(X, np.float64, "W")  # torch wants memory that may be written to
         check_is_fitted(self, "maps_")
         V, length = self._directions(X)
         weights = torch.from_numpy(coef)
         slopes = torch.bmm(weights / length[:, None, :], V)
-        Z = torch.bmm(V, torch.from_numpy(X)[:, :, None]).squeeze(-1) / length
+        there = torch.from_numpy(X if at is None else np.require(at, np.float64, "W"))
+        Z = torch.bmm(V, there[:, :, None]).squeeze(-1) / length
         return PulledBack(slopes.numpy(), Z.numpy())
 
     @torch.inference_mode()

@@ -79,8 +79,8 @@ class Neighbours:
 
     Parameters
     ----------
-    X
-        The encoded training rows, (N, m).
+    X, Z
+        The encoded training rows, (N, m), and their latents, (N, k).
     valid
         Positions of the valid rows, per decision.
     searches
@@ -88,6 +88,7 @@ class Neighbours:
     """
 
     X: FloatArray
+    Z: FloatArray
     valid: tuple[IntArray, ...]
     searches: tuple[Search | None, ...]
 
@@ -101,7 +102,7 @@ class Neighbours:
         decisions = P.argmax(1)
         agreed = decisions == surrogate
         valid = tuple(np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
-        return cls(X, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
+        return cls(X, Z, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
 
     def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
         """Return the nearest valid training row of the wanted decision, -1 where there is none."""

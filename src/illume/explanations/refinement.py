@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -51,26 +51,32 @@ class Refined:
 
     Parameters
     ----------
-    W, Z
-        Maps (n, k, m) and latents (n, k) after refinement.
+    Z
+        Latents after refinement, (n, k).
     offset
-        What was added to `W @ x` beside the change of the map, (n, k).
+        What is added to `W @ x` beside the change of the map W, (n, k).
     steps
-        How far each row went.
-    neighbour
-        Positions among the training rows; -1 for rows left as they were, for want of a neighbour.
+        How far each row goes.
+    neighbour, agrees
+        Positions among the training rows, -1 for none; whether the surrogate decides as wanted now.
     """
 
-    W: FloatArray
     Z: FloatArray
     offset: FloatArray
     steps: Steps
     neighbour: IntArray
+    agrees: BoolArray
 
-    def refinement(self, agrees: BoolArray) -> Refinement:
-        """Say how each row fared; one that still does not agree has no neighbour to speak of."""
-        none = np.zeros(len(agrees), dtype=bool)
-        return Refinement(*self.steps, np.where(agrees, self.neighbour, -1), none)
+    @property
+    def refinement(self) -> Refinement:
+        """How each row fared; one that still does not agree has no neighbour to speak of."""
+        none = np.zeros(len(self.agrees), dtype=bool)
+        return Refinement(*self.steps, np.where(self.agrees, self.neighbour, -1), none)
+
+    def mixed(self, mine: FloatArray, theirs: FloatArray) -> FloatArray:
+        """Go from what is the rows' own, (n, …), towards their neighbours', as far as the maps go."""
+        step = self.steps.gamma_w.reshape(-1, *[1] * (mine.ndim - 1))
+        return mine + step * (theirs - mine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,34 +89,33 @@ class Refiner:
 
     Parameters
     ----------
-    encode
-        From rows to their maps and latents.
+    carry
+        From rows and other rows to the latents of the others under the maps of the first.
     decide
         From latents to the surrogate's decisions.
     """
 
-    encode: Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+    carry: Callable[[FloatArray, FloatArray], FloatArray]
     decide: Callable[[FloatArray], IntArray]
     regions: Regions
     neighbours: Neighbours
 
-    def __call__(self, X: FloatArray, W: FloatArray, Z: FloatArray, wanted: IntArray) -> Refined:
-        """Refine rows X with maps W and latents Z until the surrogate decides as wanted."""
+    def __call__(self, X: FloatArray, Z: FloatArray, wanted: IntArray) -> Refined:
+        """Refine rows X with latents Z until the surrogate decides as wanted."""
         neighbour = self.neighbours.nearest(Z, wanted)
         some = np.flatnonzero(neighbour >= 0)
-        X_near = self.neighbours.X[neighbour[some]]
-        W_near, Z_near = self.encode(X_near)
-        a = _times(W_near, X[some]) - Z[some]  # the change that the neighbour's map makes
-        b = Z_near - (Z[some] + a)  # and then its inputs
+        near = neighbour[some]
+        a = (
+            self.carry(self.neighbours.X[near], X[some]) - Z[some]
+        )  # the change that the neighbour's map makes
+        b = self.neighbours.Z[near] - (Z[some] + a)  # and then its inputs
+        line = Line(Z[some], a, b, self.neighbours.Z[near])
+        moved = self.steps(line, wanted[some])
         steps = Steps(np.zeros(len(X)), np.zeros(len(X)))
-        line = Line(Z[some], a, b, Z_near)
-        steps.gamma_w[some], steps.gamma_x[some] = self.steps(line, wanted[some])
-        moved = Steps(steps.gamma_w[some], steps.gamma_x[some])
-        refined = Refined(W.copy(), Z.copy(), np.zeros_like(Z), steps, neighbour)
-        refined.W[some] += moved.gamma_w[:, None, None] * (W_near - W[some])
-        refined.Z[some] = line.at(moved)
-        refined.offset[some] = moved.gamma_x[:, None] * b
-        return refined
+        steps.gamma_w[some], steps.gamma_x[some] = moved
+        latents, offset = Z.copy(), np.zeros_like(Z)
+        latents[some], offset[some] = line.at(moved), moved.gamma_x[:, None] * b
+        return Refined(latents, offset, steps, neighbour, self.decide(latents) == wanted)
 
     def steps(self, line: Line, wanted: IntArray) -> Steps:
         """Return the smallest steps of the grid that lead to the wanted decisions."""
@@ -152,5 +157,14 @@ class Refiner:
         return Steps(w[first], x[first])
 
 
-def _times(W: FloatArray, X: FloatArray) -> FloatArray:
-    return (W @ X[:, :, None])[:, :, 0]
+def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return what applies the maps of rows to other rows, in bounded memory."""
+    nothing = np.empty((0, n_latents))
+
+    def carry(X: FloatArray, at: FloatArray) -> FloatArray:
+        Z = np.empty((len(X), n_latents))
+        for rows in row_chunks(len(X)):
+            Z[rows] = encoder.pull_back(X[rows], nothing, at[rows]).Z
+        return Z
+
+    return carry

@@ -11,7 +11,7 @@ from illume._typing import FloatArray, IntArray
 from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.refinement import Refiner
+from illume.explanations.refinement import Refiner, carrier
 from illume.explanations.regions import TreeRegions
 from illume.results.refinement import Refinement
 
@@ -100,13 +100,15 @@ class TreeRules:
         refinement.agreed[:] = self.decide(Z) == wanted
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
-            refine = Refiner(
-                self.encode, self.decide, TreeRegions(self.tree, self.decisions), self.neighbours
-            )
-            refined = refine(X[rows], W[rows], Z[rows], wanted[rows])
+            carry = carrier(self.encoder, Z.shape[1])
+            regions = TreeRegions(self.tree, self.decisions)
+            refined = Refiner(carry, self.decide, regions, self.neighbours)(X[rows], Z[rows], wanted[rows])
+            moved = np.flatnonzero(refined.neighbour >= 0)
             W, Z = np.array(W), Z.copy()
-            W[rows], Z[rows] = refined.W, refined.Z
-            refinement[rows] = refined.refinement(self.decide(refined.Z) == wanted[rows])
+            W_near = W[rows]
+            W_near[moved] = self.encode(self.neighbours.X[refined.neighbour[moved]])[0]
+            W[rows], Z[rows] = refined.mixed(W[rows], W_near), refined.Z
+            refinement[rows] = refined.refinement
         return W, Z, refinement
 
     def __call__(self, X: FloatArray, wanted: IntArray) -> RawRules:
