@@ -93,19 +93,21 @@ def test_rules_are_for_the_black_boxs_decision_and_every_row_is_faithful(made):
     assert rules.faithful.all()
 
 
-def test_precision_and_coverage_are_what_the_rule_does_on_report_rows(made, problem):
-    explainer, _, rules = made
+def test_precision_and_coverage_are_what_the_rule_does_on_other_report_rows(made, problem):
+    explainer, rows, rules = made
     model, frame, _ = problem
     report = frame.iloc[explainer.split_.report]
-    decided = model.predict(report)
-    for rule in rules[:20]:
-        covered = rule.covers(report)
+    for i, rule in enumerate(rules[:20]):
+        itself = (report == rows.iloc[i]).all(axis=1)
+        others = report[~(itself & (itself.cumsum() == 1))]  # at most one row is the row itself
+        covered = rule.covers(others)
         assert rule.n_covered == covered.sum()
-        assert rule.coverage == pytest.approx(covered.mean())
+        assert rule.coverage == pytest.approx(covered.sum() / len(report))
         if covered.any():
-            assert rule.precision == pytest.approx((decided[covered] == rule.decision).mean())
+            assert rule.precision == pytest.approx((model.predict(others)[covered] == rule.decision).mean())
             low, high = rule.precision_interval
             assert low <= rule.precision <= high
+            assert ("below the wanted" in rule.measured) == (rule.precision < rules.wanted)
         else:
             assert np.isnan(rule.precision)
             assert "covers none" in repr(rule)

@@ -235,6 +235,7 @@ class Explainer(BaseEstimator):
         features_to_vary: str | Sequence[str] = "all",
         permitted_range: Mapping[str, Sequence[Any]] | None = None,
         max_changes: int | None = None,
+        min_probability: float = 0.0,
     ) -> Counterfactuals:
         """Return for each row changed rows that the model decides otherwise, checked on the model itself.
 
@@ -243,15 +244,17 @@ class Explainer(BaseEstimator):
         n
             How many examples each row should get, with different features changed.
         desired_class
-            `opposite`, any other than the row's own, or the name of a class.
+            `opposite`, any other than the row's own, or a class.
         features_to_vary
             `all`, or the names of the features that may change.
         permitted_range
-            For some features, `[low, high]` or a list of categories that a changed value must be in.
+            For some features, `[low, high]` or a list of categories that a value must be in if it changes.
         max_changes
             An example changes so many features at most.
+        min_probability
+            How sure the model must be of its new decision; without, examples lie close to the boundary.
         """
-        wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes)
+        wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes, min_probability)
         frame = self._checked(X)
         wanted.desired(self.class_names_)
         wanted.permitted(self.schema_, self.pool_frame_)

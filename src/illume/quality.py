@@ -56,7 +56,7 @@ def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> R
     encoded = Encoded(X, np.zeros((len(X), len(assembly.encoding.schema)), dtype=bool))
     P = np.eye(len(assembly.class_names))[sample.decisions[some]]
     rules = assembly.of_rows(encoded, P, RuleOptions())
-    others, right = rules.n_covered - 1, rules.n_correct - 1  # a row lies in its own rule, and proves nothing
+    others, right = rules.n_covered, rules.n_correct  # other than the row itself, which proves nothing
     known = others > 0
     agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
     leaves = tree.tree.children_left_ < 0

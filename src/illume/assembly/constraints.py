@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -13,6 +14,7 @@ from illume._typing import BoolArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Schema, unknown_name
 from illume.errors import SchemaError
+from illume.results.numbers import short
 
 OPPOSITE = "opposite"
 
@@ -26,6 +28,7 @@ class Wanted:
     features_to_vary: str | Sequence[str] = "all"
     permitted_range: Mapping[str, Sequence[Any]] | None = None
     max_changes: int | None = None
+    min_probability: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that mean nothing."""
@@ -35,6 +38,8 @@ class Wanted:
             isinstance(self.max_changes, Integral) and int(self.max_changes) >= 1
         ):
             raise ValueError(f"max_changes must be a positive integer, found {self.max_changes!r}")
+        if not 0 <= self.min_probability < 1:
+            raise ValueError(f"min_probability must be from 0 to below 1, found {self.min_probability!r}")
 
     def desired(self, class_names: tuple[str, ...]) -> int:
         """Return the position of the desired class, -1 for any other than the row's own."""
@@ -43,9 +48,6 @@ class Wanted:
             return -1
         if str(wish) in class_names:
             return class_names.index(str(wish))
-        named = not any(name.lstrip("-").replace(".", "", 1).isdigit() for name in class_names)
-        if named and isinstance(wish, Integral) and 0 <= int(wish) < len(class_names):
-            return int(wish)
         raise ValueError(
             f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
         )
@@ -73,6 +75,8 @@ class Wanted:
             if name not in schema.names:
                 raise SchemaError(f"permitted_range names {unknown_name(name, schema.names)}")
             j = schema.names.index(name)
+            if not allowed[:, j].any():
+                raise SchemaError(f"permitted_range names {name!r}, which is not among features_to_vary")
             allowed[:, j] &= _within(schema.features[j], wish, pool)
         return allowed
 
@@ -80,17 +84,27 @@ class Wanted:
 def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
     if feature.numeric:
         pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
-        if len(pair) != 2 or not all(isinstance(end, Real) for end in pair) or not pair[0] <= pair[1]:
+        ends = [e if o is None else o for o, e in zip(pair, (-math.inf, math.inf), strict=False)]
+        if len(pair) != 2 or not all(isinstance(end, Real) for end in ends) or not ends[0] <= ends[1]:
             raise SchemaError(
-                f"permitted_range of {feature.name!r} must be [low, high] with low <= high, found {wish!r}"
+                f"permitted_range of {feature.name!r} must be [low, high] with low <= high, None for an open "
+                f"end, found {wish!r}"
             )
         numbers = pool.numbers(feature.name)
-        return (numbers >= float(pair[0])) & (numbers <= float(pair[1]))
+        inside = (numbers >= float(ends[0])) & (numbers <= float(ends[1]))
+        if not inside.any():
+            raise SchemaError(
+                f"no training row has {feature.name!r} within {wish!r}, and values are taken from these; "
+                f"they go from {short(np.nanmin(numbers))} to {short(np.nanmax(numbers))}"
+            )
+        return inside
     if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
         raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
     values = set(wish)
     for value in set() if feature.open else values - set(feature.categories):
-        known = ", ".join(feature.labels[:8])
+        known = ", ".join(map(repr, feature.categories[:12])) + (
+            ", …" if len(feature.categories) > 12 else ""
+        )
         raise SchemaError(
             f"permitted_range of {feature.name!r} holds {value!r}, not among its values: {known}"
         )

@@ -43,7 +43,9 @@ def counterfactual_rules(
     boxes[rows] = finished
     encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
     raw = assembly.raw(X, wanted)
-    rules = assembly.of_boxes(boxes, raw, encoded, wanted=wanted, P=task.P)
+    P = task.P.copy()
+    P[rows] = np.eye(P.shape[1])[decisions]
+    rules = assembly.of_boxes(boxes, raw, encoded, wanted=wanted, P=P)
     has_rule, polished = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     has_rule[rows], polished[rows] = True, was_polished
     rules = replace(rules, polished=polished)

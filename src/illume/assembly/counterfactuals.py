@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -60,7 +61,8 @@ class CounterfactualAssembly:
         X, decisions = encoded.X, P.argmax(1)
         features = by_feature(self.pool.layout, X, len(encoding.schema))
         most = wanted.max_changes or len(encoding.schema)
-        task = Task(X, features, decisions, P, np.full(len(X), desired), permitted, most)
+        desires = np.full(len(X), desired)
+        task = Task(X, features, decisions, P, desires, permitted, most, wanted.min_probability)
         found, n_asked, fewest = self._search(task, frame, black_box, wanted.n)
         found, made, answers = self._checked(task, found, frame, black_box)
         changed = found.source >= 0
@@ -71,6 +73,8 @@ class CounterfactualAssembly:
         free = isinstance(wanted.features_to_vary, str) and not (wanted.permitted_range or wanted.max_changes)
         anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
         rules, has_rule, new, refinement = counterfactual_rules(self.rules, task, *anchors)
+        rows, first = np.unique(found.row, return_index=True)
+        rules.probabilities[rows] = answers[first]  # the rule is about the first example
         return Counterfactuals(
             row=found.row,
             changed=changed,
@@ -78,7 +82,7 @@ class CounterfactualAssembly:
             after=values_of(encoding, made),
             example_probabilities=answers,
             distance=self.pool.distance(X[found.row], found.source),
-            plausibility=self._nearest(composed),
+            plausibility=self._nearest(composed, X[found.row]),
             typical_distance=self._typical(),
             decisions=decisions,
             probabilities=P,
@@ -139,6 +143,7 @@ class CounterfactualAssembly:
                 task.desired[rows],
                 task.permitted,
                 task.max_changes,
+                task.min_probability,
             )
             make = self._maker(frame.take(rows))
             examples = partial(self._examples, some)
@@ -217,23 +222,25 @@ class CounterfactualAssembly:
         decisions = np.concatenate([decided[first], self.pool.decisions[nearest[bare]]])
         return kept[order], anchors[order], decisions[order]
 
-    def _nearest(self, X: FloatArray, leave_out_self: bool = False) -> FloatArray:
-        """Return the distance of rows to the nearest reference row."""
+    def _nearest(self, X: FloatArray, own: FloatArray) -> FloatArray:
+        """Return the distance of rows to the nearest reference row, other than the rows they were made of."""
         scale = np.where(self.pool.layout.onehot, 0.5**0.5, 1.0)
         reference = self.reference * scale
         square = np.square(reference).sum(1)
         nearest = np.empty(len(X))
         for rows in row_chunks(len(X), 512):
-            part = X[rows] * scale
-            far = np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-            if leave_out_self:
-                far[far.argmin(1)[:, None] == np.arange(far.shape[1])] = np.inf
+            far, itself = (
+                np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
+                for part in (X[rows] * scale, own[rows] * scale)
+            )
+            far[itself < 1e-9] = np.inf
             nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
         return nearest
 
     def _typical(self) -> float:
         some = self.reference[: min(500, len(self.reference))]
-        return float(np.median(self._nearest(some, leave_out_self=len(self.reference) > 1)))
+        near = self._nearest(some, some)
+        return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
 
     def _reasons(
         self, task: Task, found: Found, fewest: IntArray, nearest: IntArray, wanted: Wanted
@@ -249,7 +256,8 @@ class CounterfactualAssembly:
         reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
         long = missing & (fewest > task.max_changes) & (fewest < np.iinfo(np.intp).max)
         reasons[long] = [
-            f"it takes {k} changes, more than max_changes={task.max_changes}" for k in fewest[long]
+            f"the fewest changes found are {k}, more than max_changes={task.max_changes}"
+            for k in fewest[long]
         ]
         reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
         return reasons

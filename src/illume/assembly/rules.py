@@ -85,7 +85,8 @@ class RuleAssembly:
         raw = self.raw(X, wanted)
         boxes, polished = self.finished(raw.boxes, X, wanted, options)
         rules = self.of_boxes(boxes, raw, encoded, wanted=wanted, P=P, numbers=numbers)
-        return replace(rules, polished=polished, origin=origin or Origin())
+        wanted = options.precision if options.polish else 0.0
+        return replace(rules, polished=polished, wanted=wanted, origin=origin or Origin())
 
     def of_boxes(
         self,
@@ -98,7 +99,7 @@ class RuleAssembly:
         numbers: FloatArray | None = None,
     ) -> Rules:
         """Measure boxes on report rows and return them as rules in the features' own units."""
-        covered, correct = self.model.report.counts(boxes, wanted)
+        covered, correct = self.model.report.counts(boxes, wanted, but=encoded.X)
         return Rules(
             bounds=self.bounds(boxes, encoded, numbers),
             box=self.bounds(raw.sound, encoded, numbers, exact=True),
@@ -108,6 +109,7 @@ class RuleAssembly:
             n_covered=covered.astype(np.intp),
             n_correct=correct.astype(np.intp),
             n_rows=len(self.model.report),
+            wanted=RuleOptions.precision,
             polished=np.ones(len(boxes), dtype=bool),
             refinement=raw.refinement,
             source=self.model.source,

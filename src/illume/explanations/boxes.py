@@ -40,6 +40,11 @@ class LeafBoxes:
         """Which latents each node says something about, (n_nodes, k)."""
         return np.isfinite(self.low) | np.isfinite(self.high)
 
+    def containing(self, Z: FloatArray) -> LeafBoxes:
+        """Return the boxes of rows, widened by what the tree's single precision rounds off their latents."""
+        room = ROUNDING * (1 + np.abs(Z))
+        return LeafBoxes(np.minimum(self.low, Z - room), np.maximum(self.high, Z + room))
+
     def __getitem__(self, leaves: IntArray) -> LeafBoxes:
         return LeafBoxes(self.low[leaves], self.high[leaves])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from illume.explanations.pool import Pool
 ASKED_AT_ONCE = 262_144
 MOST_AT_ONCE = 8  # single changes put together, strongest first
 EXAMPLES = 4
+PAIRED = 6  # any two of so many single changes are tried together
 
 # From rows (n,), and where each of their values comes from (n, n_features), to the black box's answers
 Ask = Callable[[IntArray, IntArray], FloatArray]
@@ -36,6 +38,8 @@ class Task:
         Which values of the pool may be taken, (p, n_features).
     max_changes
         How many features may change.
+    min_probability
+        How sure the black box must be of the new decision.
     """
 
     X: FloatArray
@@ -45,11 +49,13 @@ class Task:
     desired: IntArray
     permitted: BoolArray
     max_changes: int
+    min_probability: float = 0.0
 
     def reached(self, P: FloatArray, row: IntArray) -> BoolArray:
         """Return whether answers to changed rows are as desired."""
         found, desired = P.argmax(1), self.desired[row]
-        return np.where(desired >= 0, found == desired, found != self.decisions[row])
+        other = np.where(desired >= 0, found == desired, found != self.decisions[row])
+        return other & (P.max(1, initial=0.0) >= self.min_probability)
 
     def score(self, P: FloatArray, row: IntArray) -> FloatArray:
         """Return the log-odds of what is desired."""
@@ -133,7 +139,7 @@ class CounterfactualSearch:
         enough = np.bincount(singles.row, minlength=len(self.task.X))[rows] >= wanted
         short = np.flatnonzero(~enough)
         more = [self._together(rows[short], strongest[short], gain[short], k) for k in range(wanted)]
-        more.append(self._from_examples(rows[short]))
+        more += [self._pairs(rows[short], strongest[short], gain[short]), self._from_examples(rows[short])]
         return [singles, self._fewest(Found.joined(more))]
 
     def _singles(self, rows: IntArray) -> tuple[Found, IntArray, FloatArray]:
@@ -201,6 +207,22 @@ class CounterfactualSearch:
         works = self.task.reached(self._ask(row, sources), row)
         _, first = np.unique(row[works], return_index=True)  # trials of few changes come first
         return Found(row[works][first], sources[works][first])
+
+    def _pairs(self, rows: IntArray, strongest: IntArray, gain: FloatArray) -> Found:
+        """Try any two of the strongest single changes together."""
+        order = np.argsort(-gain, axis=1, kind="stable")[:, :PAIRED]
+        pairs = list(combinations(range(order.shape[1]), 2))
+        if not pairs or not len(rows):
+            return Found.none(gain.shape[1])
+        at = np.arange(len(rows))
+        source = np.full((len(pairs), len(rows), gain.shape[1]), -1, dtype=np.int32)
+        for trial, pair in zip(source, pairs, strict=True):
+            for k in pair:
+                useful = np.isfinite(gain[at, order[:, k]])
+                trial[at, order[:, k]] = np.where(useful, strongest[at, order[:, k]], -1)
+        row, sources = np.tile(rows, len(pairs)), source.reshape(-1, gain.shape[1])
+        works = self.task.reached(self._ask(row, sources), row)
+        return Found(row[works], sources[works])
 
     def _from_examples(self, rows: IntArray) -> Found:
         """Start from whole examples and halve the number of changed features while the decision stays."""

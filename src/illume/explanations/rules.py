@@ -114,7 +114,7 @@ class TreeRules:
     def __call__(self, X: FloatArray, wanted: IntArray) -> RawRules:
         """Return the rules of rows X, each for the decision wanted of it."""
         W, Z, refinement = self.latents(X, wanted)
-        oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)], self.depth)
+        oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].containing(Z), self.depth)
         boxes = axis_parallel(oblique, X, self.layout).containing(X, self.layout)
         return RawRules(oblique, self.within_seen(boxes), sound(oblique, X, self.layout), refinement)
 

@@ -81,8 +81,11 @@ class Sample:
                 inside &= np.hstack([allowed, none])[:, code]
         return inside
 
-    def counts(self, boxes: Boxes, wanted: IntArray) -> Counts:
-        """Count covered rows and covered rows of the wanted decision, box by box."""
+    def counts(self, boxes: Boxes, wanted: IntArray, but: FloatArray | None = None) -> Counts:
+        """Count covered rows and covered rows of the wanted decision, box by box.
+
+        Each box was made for a row of `but` (n, m): where that row is in the sample, it does not count.
+        """
         result = Counts(np.empty(len(boxes)), np.empty(len(boxes)))
         n_classes = 1 + max(self.decisions.max(initial=0), wanted.max(initial=0))
         label = np.eye(n_classes, dtype=np.float32)[self.decisions]
@@ -90,7 +93,33 @@ class Sample:
             by_class = self.members(boxes[rows]).astype(np.float32) @ label
             result.covered[rows] = by_class.sum(1)
             result.correct[rows] = by_class[np.arange(len(by_class)), wanted[rows]]
+        if but is not None and len(self):
+            itself = self._positions(but)
+            known = np.flatnonzero(itself >= 0)
+            known = known[self._member(boxes, known, itself[known])]
+            result.covered[known] -= 1
+            result.correct[known] -= self.decisions[itself[known]] == wanted[known]
         return result
+
+    def _positions(self, X: FloatArray) -> IntArray:
+        """Return where rows stand in the sample, -1 for those that do not."""
+        mine, theirs = _hashed(self.X), _hashed(X)
+        order = np.argsort(mine, kind="stable")
+        at = order[np.minimum(np.searchsorted(mine[order], theirs), max(len(mine) - 1, 0))]
+        return np.where((self.X[at] == X).all(1), at, -1)
+
+    def _member(self, boxes: Boxes, box: IntArray, row: IntArray) -> BoolArray:
+        """Return whether single rows of the sample are in single boxes."""
+        X, layout = self.X[row], self.layout
+        inside = (boxes.low[box] <= X) & (boxes.high[box] >= X)
+        return np.asarray(np.where(layout.onehot, ~layout.own(X) | boxes.allowed[box], inside).all(1))
+
+
+def _hashed(X: FloatArray) -> IntArray:
+    """Return a number per row that equal rows share."""
+    bits = np.ascontiguousarray(X + 0.0, dtype=np.float64).view(np.uint64)  # + 0.0, for there are two zeros
+    odd = np.random.default_rng(0).integers(1, 2**63, size=X.shape[1], dtype=np.uint64) | np.uint64(1)
+    return ((bits ^ (bits >> np.uint64(29))) * odd).sum(1, dtype=np.uint64)
 
 
 def spread(decisions: IntArray, n: int, least: int = 0) -> IntArray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from illume.results.conditions import Interval, Membership
-from illume.results.numbers import plain, short
+from illume.results.numbers import bound, plain, short
 from illume.results.rule import Rule
 
 if TYPE_CHECKING:
@@ -23,7 +24,11 @@ class Change:
     after: Any
 
     def __str__(self) -> str:
-        return f"{self.feature}: {short(self.before)} → {short(self.after)}"
+        before, after = (
+            bound(v) if isinstance(v, float) and not math.isnan(v) else short(v)
+            for v in (self.before, self.after)
+        )
+        return f"{self.feature}: {before} → {after}"
 
 
 @dataclass(frozen=True)
@@ -133,10 +138,9 @@ class Counterfactual:
             lines[0] = f"{self.decision!r} with probability {self.probability:.3f}"
             lines.append(f"  no counterfactual: {self.reason}")
         if self.rule is not None and self.conditions:
-            lines.append(f"rule: {' and '.join(map(str, self.conditions))} → {self.rule.decision}")
-            others = [str(c) for c in self.rule.conditions if c not in self.conditions]
-            lines += [f"  where also {' and '.join(others)}"] if others else []
+            lines.append(f"rule for rows like the first example: {self.rule.text}")
             lines.append(f"  {self.rule.measured}")
+            lines.append(f"  this row does not satisfy {' and '.join(map(str, self.conditions))}")
         return lines
 
     def __repr__(self) -> str:

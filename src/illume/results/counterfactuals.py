@@ -146,7 +146,8 @@ class Counterfactuals:
         """Return a frame of the same library as the rows (pandas for NumPy).
 
         `wide` has a line per example and a column for every feature that changes somewhere, empty where
-        it does not change; `long` has a line per example and change, with the value before and after.
+        it does not change; `long` has a line per example and change, with the value before and after. Rows
+        are named by their index; a row without an example is in neither, see `reasons`.
         """
         from illume.results import counterfactual_tables
 
@@ -168,8 +169,12 @@ class Counterfactuals:
                 f"distance to the nearest training row: {np.median(self.plausibility):.2f} in the median "
                 f"(training rows themselves: {self.typical_distance:.2f})"
             )
-        lines += [f"  row {self.row[e]}: {self.example(e)}" for e in range(min(len(self.row), SHOWN))]
+        label = range(n) if self.origin.index is None else self.origin.index
+        shown = range(min(len(self.row), SHOWN))
+        lines += [f"  row {label[self.row[e]]}: {self.example(e)}" for e in shown]
         missing = np.flatnonzero(~self.found)
         if len(missing):
-            lines.append(f"  row {missing[0]}: no counterfactual, {self.reasons[missing[0]]}")
+            lines.append(
+                f"{len(missing)} rows have none; row {label[missing[0]]}: {self.reasons[missing[0]]}"
+            )
         return "\n".join(lines)

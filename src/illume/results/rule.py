@@ -138,8 +138,9 @@ class Rule:
         if not self.n_covered:
             return f"covers none of {self.batch.n_rows} held-out rows, so its precision is not known"
         low, high = self.precision_interval
+        short = f", below the wanted {self.batch.wanted:g}" if self.precision < self.batch.wanted else ""
         return (
-            f"precision {self.precision:.2f} ({low:.2f} to {high:.2f})  coverage {self.coverage:.2f}  "
+            f"precision {self.precision:.2f} ({low:.2f} to {high:.2f}{short})  coverage {self.coverage:.2f}  "
             f"(on {self.n_covered} of {self.batch.n_rows} held-out rows)"
         )
 

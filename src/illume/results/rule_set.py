@@ -82,13 +82,15 @@ class RuleSet:
         width = max([len(name) for name in self.class_names] + [8])
         what = "latents" if self.source == "local" else "inputs"
         lines = [
-            f"{len(self)} leaves of the {self.source} tree, on {what}; precision on "
-            f"{int(self.n_rows.sum())} held-out rows",
-            f"  {'support':>7}  precision  {'decision':<{width}}  a typical rule",
+            f"{len(self)} leaves of the {self.source} tree, on {what}, with their precision and that of a "
+            f"typical rule, on {int(self.n_rows.sum())} held-out rows",
+            f"  {'support':>7}  precision  rows  {'decision':<{width}}  rule's precision  a typical rule",
         ]
         for i in range(min(len(self), SHOWN)):
             precision = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
             name = self.class_names[int(self.decisions[i])]
             premise = self.rules[i].text.rsplit(" → ", 1)[0]
-            lines.append(f"  {self.support[i]:>7.3f}  {precision:>9}  {name:<{width}}  {premise}")
+            mine = f"{self.rules.precision[i]:.3f}" if self.rules.n_covered[i] else "–"
+            about = f"{self.support[i]:>7.3f}  {precision:>9}  {self.n_rows[i]:>4}  {name:<{width}}"
+            lines.append(f"  {about}  {mine:>16}  {premise}")
         return "\n".join(lines + ([f"  … and {len(self) - SHOWN} more"] if len(self) > SHOWN else []))

@@ -40,6 +40,8 @@ class Rules:
         How many report rows each rule covers, and how many of these the black box decides alike.
     n_rows
         How many report rows there are.
+    wanted
+        The precision that rules were polished to; 0 where they were not.
     polished
         Which rules have bounds chosen for precision; the others' are the tree's own.
     refinement
@@ -58,6 +60,7 @@ class Rules:
     n_covered: IntArray
     n_correct: IntArray
     n_rows: int
+    wanted: float
     polished: BoolArray
     refinement: Refinement
     source: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ def candidates(surrogate: Any) -> list[Surrogate]:
             DecisionTreeSurrogate(
                 DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=0)
             )
-            for depth in (3, 5, 8, None)
-            for leaf in (5, 20)
+            for depth, leaf in (*product((3, 5, 8, None), (5, 20)), (None, 1))
         ]
     if hasattr(surrogate, "probabilities"):
         return [clone(surrogate, safe=False)]
@@ -53,7 +53,10 @@ def best_surrogate(
     training: tuple[FloatArray, FloatArray],
     validation: tuple[FloatArray, FloatArray],
 ) -> Surrogate:
-    """Fit all on training rows (Z, P); keep the one of best fidelity on validation rows."""
+    """Fit all on training rows (Z, P); keep the one of best fidelity on validation rows.
+
+    One that never decides for some class comes after all that do: rows of that class could not be explained.
+    """
     Z, P = training
     if len(Z) > MAX_ROWS:
         _, first_of_class = np.unique(P.argmax(1), return_index=True)
@@ -64,9 +67,11 @@ def best_surrogate(
         return fitted[0]
     Z_val, P_val = validation
 
-    def rank(surrogate: Surrogate) -> tuple[float, float]:
+    def rank(surrogate: Surrogate) -> tuple[int, float, float]:
+        mine, decisions = surrogate.probabilities(Z).argmax(1), P.argmax(1)
+        n_valid = len(np.unique(decisions[mine == decisions]))  # classes that refinement can lead to
         found = fidelity(P_val, surrogate.probabilities(Z_val))
-        return found.agreement, found.r2
+        return n_valid, found.agreement, found.r2
 
     return max(fitted, key=rank)
 
