@@ -155,3 +155,14 @@ def test_a_model_that_compares_classes_two_by_two_is_refused():
 def test_what_is_no_surrogate_is_refused(surrogate):
     with pytest.raises(ValueError, match="choose 'logistic' or 'tree'"):
         candidates(surrogate)
+
+
+def test_a_class_of_few_rows_gets_a_leaf_and_else_no_leaf_is_of_one_row():
+    Z = np.random.default_rng(0).normal(size=(400, 2))
+    common = np.eye(3)[(Z[:, 0] > 0).astype(int)]
+    rare = common.copy()
+    rare[:2] = [0.0, 0.0, 1.0]
+    for P, n_classes in ((common, 2), (rare, 3)):
+        best = best_surrogate(candidates("tree"), (Z, P), (Z[200:], P[200:]))
+        assert len(np.unique(best.probabilities(Z).argmax(1))) == n_classes
+        assert best.spare == (n_classes == 3)

@@ -28,12 +28,13 @@ def candidates(surrogate: Any) -> list[Surrogate]:
     if surrogate == "logistic":
         return [LogisticSurrogate(C) for C in (0.01, 0.1, 1.0, 10.0)]
     if surrogate == "tree":
-        return [
-            DecisionTreeSurrogate(
-                DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=0)
-            )
-            for depth, leaf in (*product((3, 5, 8, None), (5, 20)), (None, 1))
+        trees = [
+            DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=0)
+            for depth, leaf in product((3, 5, 8, None), (5, 20))
         ]
+        # Leaves of one row say little, but a class of few rows may get no other.
+        every_row = DecisionTreeSurrogate(DecisionTreeClassifier(random_state=0), spare=True)
+        return [*map(DecisionTreeSurrogate, trees), every_row]
     if hasattr(surrogate, "probabilities"):
         return [clone(surrogate, safe=False)]
     if isinstance(surrogate, str) or not hasattr(surrogate, "fit"):
@@ -67,11 +68,11 @@ def best_surrogate(
         return fitted[0]
     Z_val, P_val = validation
 
-    def rank(surrogate: Surrogate) -> tuple[int, float, float]:
+    def rank(surrogate: Surrogate) -> tuple[int, bool, float, float]:
         mine, decisions = surrogate.probabilities(Z).argmax(1), P.argmax(1)
         n_valid = len(np.unique(decisions[mine == decisions]))  # classes that refinement can lead to
         found = fidelity(P_val, surrogate.probabilities(Z_val))
-        return n_valid, found.agreement, found.r2
+        return n_valid, not getattr(surrogate, "spare", False), found.agreement, found.r2
 
     return max(fitted, key=rank)
 

@@ -14,11 +14,18 @@ from illume._typing import FloatArray, IntArray
 class DecisionTreeSurrogate(BaseEstimator):
     """A scikit-learn decision tree on the black box's decisions.
 
-    `estimator` may be any scikit-learn tree classifier (with `tree_` and `classes_`).
+    Parameters
+    ----------
+    estimator
+        Any scikit-learn tree classifier (with `tree_` and `classes_`).
+    spare
+        Whether it is only for want of another: among several trees, one that is spare is taken where no
+        other decides for as many classes.
     """
 
-    def __init__(self, estimator: Any = None) -> None:
+    def __init__(self, estimator: Any = None, spare: bool = False) -> None:
         self.estimator = estimator
+        self.spare = spare
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Grow a clone of the estimator on the black box's decisions."""
