@@ -21,7 +21,6 @@ def run(name: str, seed: int) -> None:
     decided = model.predict_proba(test).argmax(1)
     scores = attributions.scores
     explained = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(1)
-    total = attributions.base_values + attributions.values.sum(1) + attributions.offset
     inside = np.array([rule.covers(test.iloc[[i]])[0] for i, rule in enumerate(rules)])
     encoded = explainer.encoding_.transform(explainer._checked(test)).X
     refined = attributions.refinement.refined
@@ -40,7 +39,6 @@ def run(name: str, seed: int) -> None:
         mean_gamma_x=float(attributions.refinement.gamma_x[refined].mean()) if refined.any() else 0.0,
         own_rule_holds=float(inside.mean()),
         own_oblique_rule_holds=float(rules.oblique.satisfied(encoded).mean()),
-        worst_sum=float(np.abs(total - scores).max()),
         rule_source=rules.source,
     )
 

@@ -62,6 +62,25 @@ def test_base_and_values_add_up_to_the_surrogates_log_odds(fitted):
     assert not attributions.offset[agreed].any()
 
 
+def test_refined_rows_add_up_to_the_log_odds_of_the_refined_latents(fitted):
+    explainer, rows = fitted
+    attributions = explainer(rows)
+    assert attributions.faithful.all()
+    refinement = attributions.refinement[attributions.refinement.refined]
+    x = explainer.encoding_.transform(as_frame(rows)).X[attributions.refinement.refined]
+    near = np.searchsorted(explainer.split_.training, refinement.neighbour)
+    x_near = explainer.material_.training.X[near]
+    encoder, surrogate = explainer.pair_.encoder, explainer.pair_.surrogate
+    W_near = encoder.encode(x_near).W
+    w, g = refinement.gamma_w[:, None], refinement.gamma_x[:, None]
+    under = lambda rows: (W_near @ rows[:, :, None])[:, :, 0]  # noqa: E731
+    z = (1 - w) * encoder.transform(x) + w * under(x) + g * under(x_near - x)
+    logits = scores(surrogate, z)
+    found = attributions.scores[attributions.refinement.refined]
+    np.testing.assert_allclose(found, logits[:, 0] if found.ndim == 1 else logits, rtol=1e-5, atol=1e-9)
+    assert (refinement.gamma_w + refinement.gamma_x > 0).all()
+
+
 def test_a_row_alone_is_the_row_in_a_batch_and_in_shuffled_pieces(fitted):
     explainer, rows = fitted
     whole = explainer(rows)
