@@ -100,26 +100,29 @@ class AttributionAssembly:
             self.neighbours,
         )
         others = np.flatnonzero(~agreed)
+        if not len(others):
+            return
+        # Once a piece, for the same reason as above; then maps are needed, a chunk of rows at a time.
+        refined = refine(X[others], Z[others], wanted[others])
+        at = piece.start + others
+        offset = refined.offset @ self.pair.surrogate.coef_.T
+        result.offset[at] = offset[:, 0] if result.values.ndim == 2 else offset
+        found = refined.refinement
+        fitted = np.where(found.neighbour >= 0, self.training[found.neighbour], -1)
+        result.refinement[at] = replace(found, neighbour=fitted)
         for part in row_chunks(len(others)):
-            rows = others[part]
-            refined = refine(X[rows], Z[rows], wanted[rows])
-            self._write(result, piece.start + rows, X[rows], refined)
+            self._write(result, at[part], X[others[part]], refined[part])
 
     def _write(self, result: Attributions, at: IntArray, X: FloatArray, refined: Refined) -> None:
-        """Fill in the slopes, contributions and offsets of refined rows."""
+        """Fill in the slopes and contributions of refined rows."""
         coef, flat = self.pair.surrogate.coef_, result.values.ndim == 2
         mine = self.pair.encoder.pull_back(X, coef).slopes
         near = np.where(refined.neighbour >= 0, refined.neighbour, 0)  # of no consequence where there is none
         theirs = self.pair.encoder.pull_back(self.neighbours.X[near], coef).slopes
         slopes = refined.mixed(mine, theirs)
         values = self.encoding.gather(contributions(slopes, X))
-        offset = refined.offset @ coef.T
         result.slopes[at] = slopes[:, 0] if flat else np.swapaxes(slopes, 1, 2)
         result.values[at] = values[:, 0] if flat else np.swapaxes(values, 1, 2)
-        result.offset[at] = offset[:, 0] if flat else offset
-        found = refined.refinement
-        fitted = np.where(found.neighbour >= 0, self.training[found.neighbour], -1)
-        result.refinement[at] = replace(found, neighbour=fitted)
 
     def _decide(self, Z: FloatArray) -> IntArray:
         return self.pair.surrogate.probabilities(Z).argmax(1)

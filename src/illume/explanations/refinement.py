@@ -67,6 +67,10 @@ class Refined:
     neighbour: IntArray
     agrees: BoolArray
 
+    def __getitem__(self, rows: slice) -> Refined:
+        steps = Steps(self.steps.gamma_w[rows], self.steps.gamma_x[rows])
+        return Refined(self.Z[rows], self.offset[rows], steps, self.neighbour[rows], self.agrees[rows])
+
     @property
     def refinement(self) -> Refinement:
         """How each row fared; one that still does not agree has no neighbour to speak of."""
