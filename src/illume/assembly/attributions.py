@@ -107,9 +107,7 @@ class AttributionAssembly:
         at = piece.start + others
         offset = refined.offset @ self.pair.surrogate.coef_.T
         result.offset[at] = offset[:, 0] if result.values.ndim == 2 else offset
-        found = refined.refinement
-        fitted = np.where(found.neighbour >= 0, self.training[found.neighbour], -1)
-        result.refinement[at] = replace(found, neighbour=fitted)
+        result.refinement[at] = refined.refinement.among(self.training)
         for part in row_chunks(len(others)):
             self._write(result, at[part], X[others[part]], refined[part])
 

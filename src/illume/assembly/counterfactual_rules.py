@@ -50,7 +50,7 @@ def counterfactual_rules(
     has_rule[rows], polished[rows] = True, was_polished
     rules = replace(rules, polished=polished)
     violated = _violated(boxes, task.X, layout, len(assembly.encoding.schema))
-    return rules, has_rule, violated, assembly.among_fitted(refinement)
+    return rules, has_rule, violated, refinement.among(assembly.training)
 
 
 def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:

@@ -135,16 +135,7 @@ class CounterfactualAssembly:
         todo = np.flatnonzero(task.desired != task.decisions)
         for part in row_chunks(len(todo), AT_ONCE):
             rows = todo[part]
-            some = Task(
-                task.X[rows],
-                task.features[rows],
-                task.decisions[rows],
-                task.P[rows],
-                task.desired[rows],
-                task.permitted,
-                task.max_changes,
-                task.min_probability,
-            )
+            some = task.take(rows)
             make = self._maker(frame.take(rows))
             examples = partial(self._examples, some)
             ask = partial(_ask, make, black_box)

@@ -163,12 +163,7 @@ class RuleAssembly:
             offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
             oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
             oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
-        return RawParts(boxes, sound, oblique, self.among_fitted(refinement))
-
-    def among_fitted(self, refinement: Refinement) -> Refinement:
-        """Return the neighbours by their position among the rows given to `fit`."""
-        near = refinement.neighbour
-        return replace(refinement, neighbour=np.where(near >= 0, self.training[near], -1))
+        return RawParts(boxes, sound, oblique, refinement.among(self.training))
 
     def bounds(
         self, boxes: Boxes, encoded: Encoded, numbers: FloatArray | None, exact: bool = False

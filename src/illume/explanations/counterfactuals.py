@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -50,6 +50,11 @@ class Task:
     permitted: BoolArray
     max_changes: int
     min_probability: float = 0.0
+
+    def take(self, rows: IntArray) -> Task:
+        """Keep some rows."""
+        per_row = ("X", "features", "decisions", "P", "desired")
+        return replace(self, **{name: getattr(self, name)[rows] for name in per_row})
 
     def reached(self, P: FloatArray, row: IntArray) -> BoolArray:
         """Return whether answers to changed rows are as desired."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,11 @@ class Refinement:
         """Per row `agreed`, `refined` or `not faithful`."""
         other = np.where(self.refined, REFINED, NOT_FAITHFUL)
         return np.where(self.agreed, AGREED, other).astype(object)
+
+    def among(self, fitted: IntArray) -> Refinement:
+        """Name neighbours by their position among all fitted rows, not only among the training rows."""
+        near = self.neighbour
+        return replace(self, neighbour=np.where(near >= 0, fitted[near], -1))
 
     def __len__(self) -> int:
         return len(self.agreed)
