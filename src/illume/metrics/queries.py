@@ -1,0 +1,227 @@
+"""Attributions put to the black box: whether it changes as they say when a row is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.metrics.asking import (
+    Ask,
+    batches,
+    exchanged,
+    features,
+    importance,
+    log_odds,
+    places,
+    probability,
+)
+from illume.metrics.similarity import cosine_score
+
+STILL = 1e-9
+"""Log-odds that move less than this over all samples do not move."""
+
+
+@dataclass(frozen=True)
+class LocalFidelity:
+    """How well slopes foretell what the black box does nearby: correlation, R² and agreement of decisions."""
+
+    correlation: float
+    r2: float
+    agreement: float
+
+
+def local_fidelity(
+    slopes: FloatArray,
+    X: FloatArray,
+    ask: Ask,
+    classes: IntArray,
+    *,
+    onehot: BoolArray | None = None,
+    radius: float = 0.5,
+    n_samples: int = 32,
+    seed: int = 0,
+) -> LocalFidelity:
+    r"""Compare slopes with the black box on rows jittered by :math:`\delta = r\, N(0, 1)`.
+
+    The slopes' own model of the log-odds of a row's class is :math:`f(x) + \psi \cdot \delta`.
+
+    Parameters
+    ----------
+    slopes
+        What the log-odds of the class gain per unit of a column, (n, m).
+    X
+        Encoded rows (n, m).
+    ask
+        Encoded rows to probabilities (n, c).
+    classes
+        The class that is explained, one per row.
+    onehot
+        Columns that are left as they are; none by default.
+    radius, n_samples, seed
+        How far, how often, and from which seed rows are jittered.
+
+    Returns
+    -------
+    LocalFidelity
+        `correlation` of predicted and true changes, the mean over rows: rows whose log-odds do not move are
+        left out, slopes that say nothing count 0. `r2` is one minus the squared error over the squared
+        true changes, over all rows together. `agreement` is the share of jittered rows that both models
+        put on the same side of p = 0.5. What cannot be measured is NaN.
+
+    Examples
+    --------
+    >>> def ask(X):
+    ...     p = 1 / (1 + np.exp(-X @ np.array([2.0, -1.0])))
+    ...     return np.column_stack([1 - p, p])
+    >>> found = local_fidelity(np.array([[2.0, -1.0]]), np.zeros((1, 2)), ask, np.array([1]))
+    >>> round(found.correlation, 6), round(found.r2, 6), found.agreement
+    (1.0, 1.0, 1.0)
+    """
+    X = np.asarray(X, dtype=float)
+    rng = np.random.default_rng(seed)
+    fixed = np.zeros(X.shape[1], dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
+    here = log_odds(probability(ask, X, classes))
+    correlations, same, error, spread = [], 0, 0.0, 0.0
+    for part in batches(len(X), n_samples, X.shape[1]):
+        rows = X[part]
+        step = rng.normal(scale=radius, size=(len(rows), n_samples, X.shape[1]))
+        step[:, :, fixed] = 0.0
+        there = log_odds(probability(ask, rows[:, None, :] + step, classes[part]))
+        true = there - here[part, None]
+        predicted = np.einsum("rsm,rm->rs", step, slopes[part])
+        correlation = cosine_score(_centred(predicted), _centred(true))
+        correlations.append(correlation[np.ptp(true, axis=1) > STILL])
+        error += float(np.square(true - predicted).sum())
+        spread += float(np.square(true).sum())
+        same += int(((here[part, None] + predicted > 0) == (there > 0)).sum())
+    return LocalFidelity(
+        correlation=_mean(np.concatenate([np.empty(0), *correlations])),
+        r2=1.0 - error / spread if spread > STILL**2 else float("nan"),
+        agreement=same / (len(X) * n_samples) if len(X) else float("nan"),
+    )
+
+
+def prediction_gap(
+    attributions: FloatArray,
+    X: FloatArray,
+    ask: Ask,
+    classes: IntArray,
+    *,
+    background: FloatArray,
+    owner: IntArray | None = None,
+    share: float = 0.25,
+    important: bool = True,
+    n_samples: int = 16,
+    seed: int = 0,
+) -> float:
+    """Return how far the class's probability moves when the features that matter get other values.
+
+    The values of the `share` of features that matter most (rounded, at least one) are taken together from
+    random background rows; the mean absolute change of the probability, the higher the better. With
+    `important=False` the features that matter least are exchanged: the lower the better.
+
+    Parameters
+    ----------
+    attributions
+        One figure per column, (n, m). A feature matters by the largest absolute value of its columns,
+        since slopes of categories may cancel; equal features are ordered by lot.
+    X, ask, classes
+        As in :func:`local_fidelity`.
+    background
+        Encoded rows (b, m) from which other values are taken.
+    owner
+        Which feature each column belongs to, (m,); every column its own by default.
+    share, important
+        How many features are exchanged, and from which end.
+    n_samples, seed
+        How many background rows are tried per row, and from which seed.
+
+    Examples
+    --------
+    >>> ask = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])  # only the first column is read
+    >>> X, other = np.array([[0.75, 0.0]]), np.array([[0.25, 1.0]])
+    >>> prediction_gap(np.array([[3.0, 1.0]]), X, ask, np.array([1]), background=other)
+    0.5
+    >>> prediction_gap(np.array([[3.0, 1.0]]), X, ask, np.array([1]), background=other, important=False)
+    0.0
+    """
+    X, background = np.asarray(X, dtype=float), np.asarray(background, dtype=float)
+    rng = np.random.default_rng(seed)
+    feature = features(owner, X.shape[1])
+    scores = importance(attributions, feature)
+    number = max(1, int(share * scores.shape[1] + 0.5))
+    chosen = places(scores if important else -scores, rng) < number
+    here = probability(ask, X, classes)
+    total = 0.0
+    for part in batches(len(X), n_samples, X.shape[1]):
+        others = background[rng.integers(len(background), size=(len(here[part]), n_samples))]
+        rows = exchanged(X[part], others, chosen[part][:, None, feature])
+        total += float(np.abs(probability(ask, rows, classes[part]) - here[part, None]).sum())
+    return total / (len(X) * n_samples) if len(X) else float("nan")
+
+
+def infidelity(
+    contributions: FloatArray,
+    X: FloatArray,
+    ask: Ask,
+    classes: IntArray,
+    *,
+    background: FloatArray,
+    owner: IntArray | None = None,
+    n_samples: int = 32,
+    seed: int = 0,
+) -> float:
+    r"""Return what contributions miss of the drop of log-odds when features are replaced; 0 is perfect.
+
+    Random sets of features, every size as likely, get the values of background rows. The predicted drop s is
+    the sum of the contributions of the replaced columns, the true drop t that of the log-odds. The score is
+    :math:`\sum (\beta_i s - t)^2 / \sum t^2` over all rows; 1 is as good as saying nothing. Each row has the
+    scale :math:`\beta_i = \max(0, \sum s t / \sum s^2)` that suits it best, so that only the proportions
+    of contributions count.
+
+    Each set is filled from two background rows, and :math:`t^2` is the product of their two drops, t in the
+    other terms their mean: contributions cannot know which row will be drawn, so what it adds by chance is
+    not held against them. The parameters are those of :func:`prediction_gap`; the black box is asked
+    `2 * n_samples` times per row. NaN where it does not move.
+
+    Examples
+    --------
+    >>> def ask(X):
+    ...     p = 1 / (1 + np.exp(-X @ np.array([2.0, -1.0])))
+    ...     return np.column_stack([1 - p, p])
+    >>> X, origin, label = np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([1])
+    >>> round(infidelity(np.array([[2.0, -1.0]]), X, ask, label, background=origin), 6)
+    0.0
+    >>> infidelity(np.array([[0.0, 0.0]]), X, ask, label, background=origin)
+    1.0
+    """
+    X, background = np.asarray(X, dtype=float), np.asarray(background, dtype=float)
+    rng = np.random.default_rng(seed)
+    feature = features(owner, X.shape[1])
+    worth = importance(contributions, feature, signed=True)
+    here = log_odds(probability(ask, X, classes))
+    missed, moved = 0.0, 0.0
+    for part in batches(len(X), 2 * n_samples, X.shape[1]):
+        shape = (len(here[part]), n_samples)
+        replaced = rng.random((*shape, worth.shape[1])) < rng.random((*shape, 1))
+        predicted = (replaced.astype(float) @ worth[part, :, None])[:, :, 0]
+        columns = np.concatenate([replaced, replaced], axis=1)[:, :, feature]
+        others = background[rng.integers(len(background), size=(shape[0], 2 * n_samples))]
+        there = log_odds(probability(ask, exchanged(X[part], others, columns), classes[part]))
+        first, second = np.split(here[part, None] - there, 2, axis=1)
+        gain = np.maximum(0.0, (predicted * (first + second) / 2).sum(axis=1))
+        size = np.square(predicted).sum(axis=1)
+        square = (first * second).sum(axis=1)
+        missed += float((square - np.square(gain) / np.where(size == 0, 1.0, size)).sum())
+        moved += float(square.sum())
+    return max(0.0, missed / moved) if moved > STILL**2 else float("nan")
+
+
+def _centred(A: FloatArray) -> FloatArray:
+    return A - A.mean(axis=1, keepdims=True)
+
+
+def _mean(a: FloatArray) -> float:
+    return float(a.mean()) if len(a) else float("nan")

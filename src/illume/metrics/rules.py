@@ -1,0 +1,89 @@
+"""What rules hold for, how often they are right there, and how long they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.metrics.similarity import Boxes
+
+CELLS = 2**24
+"""How many pairs of a rule and a row are looked at at once."""
+
+
+def covered(boxes: Boxes, X: FloatArray) -> BoolArray:
+    """Return which rules hold for which rows, (n_rules, n_rows); both bounds belong to a rule.
+
+    A missing value (NaN) meets no bound, and is covered where its column is open.
+
+    >>> box = Boxes(np.array([[0.0, -np.inf]]), np.array([[1.0, np.inf]]))
+    >>> covered(box, np.array([[1.0, 9.0], [2.0, 9.0]]))
+    array([[ True, False]])
+    """
+    parts = [inside for _, inside in _coverings(boxes, X)]
+    return np.concatenate([np.empty((0, len(X)), dtype=bool), *parts])
+
+
+def rule_coverage(boxes: Boxes, X: FloatArray) -> FloatArray:
+    """Return the share of rows that each rule holds for, (n_rules,).
+
+    >>> rule_coverage(Boxes(np.array([[0.0]]), np.array([[np.inf]])), np.array([[-1.0], [0.0], [1.0], [2.0]]))
+    array([0.75])
+    """
+    shares = [inside.mean(axis=1) for _, inside in _coverings(boxes, X)]
+    return np.concatenate([np.empty(0), *shares])
+
+
+def rule_precision(
+    boxes: Boxes, decisions_of_rules: IntArray, X: FloatArray, decisions: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return precision and coverage of each rule, (n_rules,) both, on rows with known decisions.
+
+    Precision is the share of the covered rows that get the rule's decision, NaN where none is covered.
+    All rows count: measure on rows that the rules were not made from, or their own row flatters them.
+
+    >>> boxes = Boxes(np.array([[0.0], [9.0]]), np.array([[2.0], [np.inf]]))
+    >>> rows, decided = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([1, 0, 1, 1])
+    >>> rule_precision(boxes, np.array([1, 1]), rows, decided)
+    (array([0.5, nan]), array([0.5, 0. ]))
+    """
+    decisions, decisions_of_rules = np.asarray(decisions), np.asarray(decisions_of_rules)
+    precision, coverage = np.full(len(boxes), np.nan), np.zeros(len(boxes))
+    for part, inside in _coverings(boxes, X):
+        right = inside & (decisions_of_rules[part, None] == decisions[None, :])
+        held = inside.sum(axis=1)
+        np.divide(right.sum(axis=1), held, out=precision[part], where=held > 0)
+        coverage[part] = held / max(1, len(X))
+    return precision, coverage
+
+
+def rule_length(boxes: Boxes, owner: IntArray | None = None) -> IntArray:
+    """Return how many columns each rule bounds, (n_rules,); how many features, where `owner` (m,) names them.
+
+    >>> boxes = Boxes(np.array([[0.0, -np.inf, 0.5]]), np.array([[1.0, 0.5, np.inf]]))
+    >>> rule_length(boxes), rule_length(boxes, owner=np.array([0, 1, 1]))
+    (array([3]), array([2]))
+    """
+    bounded = np.isfinite(boxes.low) | np.isfinite(boxes.high)
+    if owner is not None:
+        groups = np.unique(owner)
+        bounded = bounded @ (np.asarray(owner)[:, None] == groups)
+    return bounded.sum(axis=1)
+
+
+def _coverings(boxes: Boxes, X: FloatArray) -> Iterator[tuple[slice, BoolArray]]:
+    """Yield some rules and which rows they hold for, (r, n_rows), chunk by chunk."""
+    X = np.asarray(X, dtype=float)
+    low, high = np.asarray(boxes.low), np.asarray(boxes.high)
+    bounded = np.isfinite(low) | np.isfinite(high)
+    for part in row_chunks(len(boxes), max(1, CELLS // max(1, len(X)))):
+        inside = np.ones((part.stop - part.start, len(X)), dtype=bool)
+        for column in np.flatnonzero(bounded[part].any(axis=0)):
+            rules = np.flatnonzero(bounded[part, column])
+            values = X[None, :, column]
+            above = values >= low[part][rules, column, None]
+            inside[rules] &= above & (values <= high[part][rules, column, None])
+        yield part, inside
