@@ -1,0 +1,94 @@
+"""The paper's evaluation from the command line: `python -m benchmarks run | tables | figures | list`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.cells import PROTOCOLS, Cell
+from benchmarks.store import RESULTS, Store
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def main() -> int:
+    """Do what the command line says."""
+    options = _parser().parse_args()
+    return {"run": run, "list": listed, "tables": tables, "figures": figures}[options.command](options)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the cells of a table that are not finished."""
+    from benchmarks.runner import run as run_cells
+
+    store = Store(options.results)
+    failed = run_cells(_cells(options), store, workers=options.workers, engine=options.engine)
+    print(f"results: {store.folder}; {failed} cells failed")
+    return 1 if failed else 0
+
+
+def listed(options: argparse.Namespace) -> int:
+    """Print the cells of a table, and whether they are finished."""
+    finished = Store(options.results).finished()
+    for cell in _cells(options):
+        print("done" if cell.key in finished else "open", cell.key)
+    return 0
+
+
+def tables(options: argparse.Namespace) -> int:
+    """Render tables and the page of results."""
+    from benchmarks import page
+    from benchmarks.tables import render
+
+    for path in render(options.results, options.out / "tables"):
+        print(path)
+    page.write(options.results, options.out / "results.md")
+    return 0
+
+
+def figures(options: argparse.Namespace) -> int:
+    """Draw the figures."""
+    from benchmarks.figures import draw
+
+    for path in draw(options.results, options.out / "images" / "results"):
+        print(path)
+    return 0
+
+
+def _cells(options: argparse.Namespace) -> list[Cell]:
+    from benchmarks.plans import cells
+
+    found = cells(options.table, options.protocol, seeds=range(options.seeds), quick=options.quick)
+    if options.methods:
+        found = [cell for cell in found if cell.method in options.methods.split(",")]
+    if options.data:
+        found = [cell for cell in found if cell.data.startswith(tuple(options.data.split(",")))]
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    from benchmarks.plans import TABLES
+
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("run", "list"):
+        command = commands.add_parser(name, help={"run": run, "list": listed}[name].__doc__)
+        command.add_argument("--table", choices=TABLES, default="all")
+        command.add_argument("--protocol", choices=PROTOCOLS, default="clean")
+        command.add_argument("--quick", action="store_true", help="a few small cells of each table")
+        command.add_argument("--seeds", type=int, default=1, help="how many seeds, from 0")
+        command.add_argument("--methods", default="", help="only these, separated by commas")
+        command.add_argument("--data", default="", help="only data whose names start like this")
+        command.add_argument("--workers", type=int, default=1, help="processes, of one thread each")
+        command.add_argument("--engine", choices=("processes", "ray"), default="processes")
+        command.add_argument("--results", type=Path, default=RESULTS)
+    for name in ("tables", "figures"):
+        command = commands.add_parser(name, help={"tables": tables, "figures": figures}[name].__doc__)
+        command.add_argument("--results", type=Path, default=RESULTS)
+        command.add_argument("--out", type=Path, default=DOCS)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""From a cell to its figures."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cells import Cell
+from benchmarks.data import problem as make_problem
+from benchmarks.data.problem import Problem
+from benchmarks.methods.outcome import Outcome, explained_classes
+from illume import metrics
+from illume._typing import FloatArray
+from illume.metrics import Boxes
+
+Method = Callable[[Problem, dict[str, Any], str], Outcome]
+METHODS = {
+    "illume": "default:illume",
+    "paper": "surrogates:paper",
+    "lin": "surrogates:lin",
+    "inp": "surrogates:inp",
+    "lime": "attribution_peers:lime",
+    "shap": "attribution_peers:shap",
+    "lore": "rule_peers:lore",
+    "anchor": "rule_peers:anchor",
+    "pca": "embeddings:pca",
+    "isomap": "embeddings:isomap",
+    "lle": "embeddings:lle",
+    "umap": "embeddings:umap",
+    "s-umap": "embeddings:s_umap",
+    "none": "embeddings:none",
+}
+QUERIED_ROWS = 200  # rows on which metrics that ask the black box are measured
+BACKGROUND_ROWS = 100
+
+
+def evaluate(cell: Cell) -> dict[str, Any]:
+    """Explain, score, and return metrics and times; `ILLUME_DEVICE` says where encoders are trained."""
+    problem = make_problem(cell.data, cell.black_box, cell.seed, cell.protocol)
+    outcome = method(cell.method)(problem, cell.setting, os.environ.get("ILLUME_DEVICE", "cpu"))
+    figures = outcome.figures | black_box_figures(problem) | scores(problem, outcome)
+    times = {"fit_s": outcome.fit_s, "explain_s": outcome.explain_s, "rows": len(outcome.rows)}
+    return {
+        "metrics": {name: round(float(v), 6) for name, v in figures.items() if not math.isnan(v)},
+        "times": {name: round(value, 6) for name, value in times.items()},
+        "error": None,
+    }
+
+
+def method(name: str) -> Method:
+    """Import a method only where it runs: each needs packages of its own."""
+    module, function = METHODS[name].split(":")
+    return getattr(import_module(f"benchmarks.methods.{module}"), function)
+
+
+def black_box_figures(problem: Problem) -> dict[str, float]:
+    """Return how good the black box itself is on the true labels of the test rows."""
+    return {"black_box.f1": metrics.macro_f1(problem.y_test, problem.P_test.argmax(1))}
+
+
+def scores(problem: Problem, outcome: Outcome) -> dict[str, float]:
+    """Return every metric that the outcome has the arrays for."""
+    found: dict[str, float] = {}
+    for kind, values in (("slopes", outcome.slopes), ("contributions", outcome.contributions)):
+        if values is not None:
+            found |= _named(f"lr.{kind}", attribution_scores(problem, outcome, kind, values))
+    for kind in ("rules", "raw_rules"):
+        boxes = getattr(outcome, kind)
+        if boxes is not None:
+            found |= _named(f"dt.{kind}", rule_scores(problem, outcome, boxes))
+    truth = problem.truth
+    if outcome.counterfactual_rules is not None and truth is not None and truth.counter_low is not None:
+        there = Boxes(truth.counter_low[outcome.rows], truth.counter_high[outcome.rows])
+        own = in_own_units(problem, outcome.counterfactual_rules)
+        found["dt.counterfactual_rules.cplt"] = float(np.mean(metrics.completeness(own, there)))
+    if outcome.latents is not None:
+        found |= _named("space", space_scores(problem, outcome.latents))
+    return found
+
+
+def _named(prefix: str, figures: dict[str, float]) -> dict[str, float]:
+    return {f"{prefix}.{name}": value for name, value in figures.items()}
+
+
+def attribution_scores(
+    problem: Problem, outcome: Outcome, kind: str, values: FloatArray
+) -> dict[str, float]:
+    """Score slopes per column, or contributions per feature."""
+    rows = outcome.rows
+    X, P, onehot = problem.X_test[rows], problem.P_test[rows], problem.encoding.onehot
+    decisions = P.argmax(1)
+    found = {
+        "robustness": metrics.robustness(values, X, decisions, onehot=onehot),
+        "global_robustness": metrics.global_robustness(values, X, decisions),
+        "faithfulness": metrics.faithfulness(values, P),
+    }
+    found |= correctness(problem, outcome, kind, values)
+    return found | queried(problem, outcome, kind, values)
+
+
+def correctness(problem: Problem, outcome: Outcome, kind: str, values: FloatArray) -> dict[str, float]:
+    """Compare with the truth, where there is one: similarities below 0 count 0, as in the paper."""
+    truth, classes = problem.truth, explained_classes(problem)[outcome.rows]
+    if truth is None or truth.kind == "box":
+        return {}
+    if truth.kind == "ranking":
+        size = np.abs(values)
+        reference = np.broadcast_to(truth.reference, size.shape)
+        ranked = np.maximum(metrics.rank_score(size, reference), 0)
+        return {"cs": _positive(metrics.cosine_score(size, reference)), "ranking": float(np.mean(ranked))}
+    sign = np.where(classes == 1, 1.0, -1.0)[:, None]
+    values = sign * (values / problem.encoding.scale if kind == "slopes" else values)
+    found = {"cs": _positive(metrics.cosine_score(values, truth.gradient[outcome.rows]))}
+    if truth.published is not None:
+        found["cs_published"] = _positive(metrics.cosine_score(values, truth.published[outcome.rows]))
+    return found
+
+
+def _positive(similarity: FloatArray) -> float:
+    return float(np.mean(np.maximum(similarity, 0.0)))
+
+
+def queried(problem: Problem, outcome: Outcome, kind: str, values: FloatArray) -> dict[str, float]:
+    """Ask the black box about changed rows."""
+    some = slice(0, QUERIED_ROWS)
+    X, classes = problem.X_test[outcome.rows][some], explained_classes(problem)[outcome.rows][some]
+    ask, encoding = problem.model.predict_proba, problem.encoding
+    pick = np.random.default_rng(0).permutation(len(problem.X_train))[:BACKGROUND_ROWS]
+    around = {"background": problem.X_train[pick], "owner": encoding.owner}
+    per_column, found = values[some], {}
+    if kind == "slopes":
+        local = metrics.local_fidelity(per_column, X, ask, classes, onehot=encoding.onehot)
+        found = {
+            "local_fidelity": local.correlation,
+            "local_r2": local.r2,
+            "local_agreement": local.agreement,
+        }
+    else:
+        first = np.unique(encoding.owner, return_index=True)[1]
+        per_column = np.zeros((len(X), len(encoding.owner)))
+        per_column[:, first] = values[some]  # a feature's whole contribution stands on its first column
+        found = {"infidelity": metrics.infidelity(per_column, X, ask, classes, **around)}
+    gap = {
+        name: metrics.prediction_gap(per_column, X, ask, classes, important=important, **around)
+        for name, important in (("pgi", True), ("pgu", False))
+    }
+    return found | gap
+
+
+def in_own_units(problem: Problem, boxes: Boxes) -> Boxes:
+    """Return bounds on encoded columns in the columns' own units."""
+    mean, scale = problem.encoding.mean, problem.encoding.scale
+    return Boxes(boxes.low * scale + mean, boxes.high * scale + mean)
+
+
+def rule_scores(problem: Problem, outcome: Outcome, boxes: Boxes) -> dict[str, float]:
+    """Score rules, for the decision of the black box on their rows."""
+    rows, encoding = outcome.rows, problem.encoding
+    X, P = problem.X_test[rows], problem.P_test[rows]
+    decisions = P.argmax(1)
+    precision, coverage = metrics.rule_precision(boxes, decisions, problem.X_test, problem.P_test.argmax(1))
+    found = {
+        "robustness": metrics.robustness(boxes, X, decisions, onehot=encoding.onehot),
+        "global_robustness": metrics.global_robustness(boxes, X, decisions),
+        "faithfulness": metrics.faithfulness(boxes, P),
+        "precision": float(np.nanmean(precision)) if not np.isnan(precision).all() else math.nan,
+        "coverage": float(np.mean(coverage)),
+        "length": float(np.mean(metrics.rule_length(boxes, owner=encoding.owner))),
+    }
+    truth = problem.truth
+    if truth is not None and truth.kind == "box":
+        there = Boxes(truth.low[rows], truth.high[rows])
+        found["cplt"] = float(np.mean(metrics.completeness(in_own_units(problem, boxes), there)))
+    return found
+
+
+def space_scores(problem: Problem, latents: tuple[FloatArray, FloatArray]) -> dict[str, float]:
+    """Score a latent space of training and test rows."""
+    Z_train, Z_test = latents
+    return {
+        "feature_preservation": metrics.triplet_accuracy(problem.X_test, Z_test),
+        "decision_preservation": metrics.triplet_accuracy(problem.P_test, Z_test),
+        "knn_gain": metrics.knn_gain(
+            Z_train, Z_test, problem.X_train, problem.X_test, problem.y_train, problem.y_test
+        ),
+    }

@@ -1,0 +1,93 @@
+"""What a method leaves behind, in one form for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from benchmarks.data.problem import Problem
+from illume._typing import FloatArray, IntArray
+from illume.explanations.boxes import Boxes as InputBoxes
+from illume.metrics import Boxes
+
+
+@dataclass(eq=False)
+class Outcome:
+    """Explanations of test rows, as arrays.
+
+    Parameters
+    ----------
+    rows
+        Positions of the explained rows among the test rows.
+    slopes
+        Per encoded column, (n, m), of the explained class's log-odds or score.
+    contributions
+        Per feature, (n, n_features); a categorical feature's columns are added up.
+    rules, raw_rules, counterfactual_rules
+        Bounds on encoded columns, (n, m) each.
+    latents
+        Training and test rows in the latent space, where there is one.
+    figures
+        Whatever else was measured on the way, by name.
+    """
+
+    rows: IntArray
+    slopes: FloatArray | None = None
+    contributions: FloatArray | None = None
+    rules: Boxes | None = None
+    raw_rules: Boxes | None = None
+    counterfactual_rules: Boxes | None = None
+    latents: tuple[FloatArray, FloatArray] | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+    fit_s: float = 0.0
+    explain_s: float = 0.0
+
+
+def explained_classes(problem: Problem) -> IntArray:
+    """Return the class that is explained for each test row.
+
+    Under the clean protocol the one that the black box decides for; under the published one class 1 of
+    two, or the most frequent of more.
+    """
+    if problem.protocol == "clean":
+        return problem.P_test.argmax(1)
+    one = 1 if len(problem.classes) == 2 else int(np.bincount(problem.y_train).argmax())
+    return np.full(len(problem.P_test), one, dtype=np.intp)
+
+
+def of_class(values: FloatArray, classes: IntArray) -> FloatArray:
+    """Take each row's class from (n, outputs, m); one output is the log-odds of the second of two classes."""
+    if values.shape[1] == 1:
+        return values[:, 0] * np.where(classes == 1, 1.0, -1.0)[:, None]
+    return values[np.arange(len(values)), classes]
+
+
+def by_feature(per_column: FloatArray, owner: IntArray) -> FloatArray:
+    """Add up what belongs to one feature's columns, (n, m) to (n, n_features).
+
+    >>> by_feature(np.array([[1.0, 2.0, 3.0]]), np.array([0, 1, 1]))
+    array([[1., 5.]])
+    """
+    features, position = np.unique(owner, return_inverse=True)
+    result = np.zeros((len(per_column), len(features)))
+    for j, k in enumerate(position):
+        result[:, k] += per_column[:, j]
+    return result
+
+
+def column_bounds(boxes: InputBoxes, onehot: np.ndarray, owner: IntArray) -> Boxes:
+    """Write boxes with allowed categories as bounds on 0/1 columns, the middle being the bound.
+
+    A feature with one allowed category has a lower bound on that column alone; otherwise the
+    categories that are not allowed have upper bounds.
+    """
+    low, high = boxes.low.copy(), boxes.high.copy()
+    low[:, onehot], high[:, onehot] = -np.inf, np.inf
+    for feature in np.unique(owner[onehot]):
+        columns = np.flatnonzero(owner == feature)
+        allowed = boxes.allowed[:, columns]
+        single = (allowed.sum(1) == 1) & (len(columns) > 1)
+        low[np.ix_(single, columns)] = np.where(allowed[single], 0.5, -np.inf)
+        high[np.ix_(~single, columns)] = np.where(allowed[~single], np.inf, 0.5)
+    return Boxes(low, high)
