@@ -48,7 +48,9 @@ def test_the_input_distance_weighs_both_kinds_by_their_number_of_columns(h):
         expected += (4 - h) / 4 * distances.cosine(numeric)
     if h > 0:
         expected += h / 4 * distances.hamming(onehot)
-    torch.testing.assert_close(distances.mixed(torch.cat([numeric, onehot], 1), mask), expected)
+    torch.testing.assert_close(
+        distances.mixed(torch.cat([numeric, onehot], 1), distances.Columns.of(mask)), expected
+    )
 
 
 def test_the_distance_of_maps_is_the_mean_over_directions():

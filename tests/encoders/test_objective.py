@@ -11,7 +11,7 @@ from illume.encoders.sparsity import normalised
 from illume.encoders.training import Model
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
-DENSE = torch.zeros(4, dtype=torch.bool)
+DENSE = distances.Columns(torch.zeros(4, dtype=torch.bool), 0)
 
 
 def batch(n_classes, n=20):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import torch
 from torch import Tensor
 
@@ -32,11 +34,23 @@ def cosine(A: Tensor) -> Tensor:
     return 1.0 - direction @ direction.mT
 
 
-def hamming(onehot: Tensor) -> Tensor:
+class Columns(NamedTuple):
+    """Which inputs are one-hot columns, a boolean (m,) mask, and how many of them there are."""
+
+    onehot: Tensor
+    n_onehot: int
+
+    @classmethod
+    def of(cls, onehot: Tensor) -> Self:
+        """Count once: a GPU would have to be waited for at every step."""
+        return cls(onehot, int(onehot.sum()))
+
+
+def hamming(onehot: Tensor, n_onehot: int | None = None) -> Tensor:
     r"""All pairs of the share of one-hot columns that differ, (n, h) to (n, n).
 
     Two one-hot columns differ by 0 or 1, centred or not, so the share is
-    :math:`|a_i - a_j|^2 / h`: one matrix product.
+    :math:`|a_i - a_j|^2 / h`: one matrix product. Columns beyond `n_onehot` are zeros.
 
     >>> hamming(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
     tensor([[0., 1., 0.],
@@ -46,25 +60,27 @@ def hamming(onehot: Tensor) -> Tensor:
     square = onehot.square().sum(1)
     gram = onehot @ onehot.mT
     distance = square[:, None] + square[None, :] - 2.0 * gram
-    return distance.clamp(min=0.0) / onehot.shape[1]
+    return distance.clamp(min=0.0) / (n_onehot or onehot.shape[1])
 
 
-def mixed(X: Tensor, onehot: Tensor) -> Tensor:
+def mixed(X: Tensor, columns: Columns) -> Tensor:
     r"""Input distance: :math:`(m-h)/m\, d_{cos} + h/m\, d_{hamming}`, (n, m) to (n, n).
 
-    `onehot` is a boolean (m,) mask. With columns of one kind only, that kind's distance stands alone.
+    With columns of one kind only, that kind's distance stands alone. The other kind's columns are set
+    to 0, not left out: the distances are the same, and no shape depends on the data.
 
     >>> X = torch.tensor([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
-    >>> mixed(X, torch.tensor([False, True, True]))[0, 1]  # 1/3 * 2 + 2/3 * 0
+    >>> mixed(X, Columns.of(torch.tensor([False, True, True])))[0, 1]  # 1/3 * 2 + 2/3 * 0
     tensor(0.6667)
     """
     # PAPER: the paper prints (h - m)/m for the numeric part, a slip of sign.
-    m, h = onehot.numel(), int(onehot.sum())
+    m, h = X.shape[1], columns.n_onehot
     if h == 0:
         return cosine(X)
     if h == m:
         return hamming(X)
-    return (m - h) / m * cosine(X[:, ~onehot]) + h / m * hamming(X[:, onehot])
+    numbers, categories = X * ~columns.onehot, X * columns.onehot
+    return (m - h) / m * cosine(numbers) + h / m * hamming(categories, h)
 
 
 def maps(W: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from illume.encoders import distances, losses
+from illume.encoders.distances import Columns
 from illume.encoders.sparsity import keep_largest, normalised
 from illume.encoders.stability import instability, maps_and_drift
 
@@ -162,12 +163,12 @@ def slopes(W: Tensor, coefficients: Tensor) -> Tensor:
 
 
 def loss_terms(
-    objective: Objective, model: Maps, batch: Batch, onehot: Tensor, alpha: int
+    objective: Objective, model: Maps, batch: Batch, columns: Columns, alpha: int
 ) -> dict[str, Tensor]:
     """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
     W, drift = _maps(objective, model, batch, alpha)
     Z = (W @ batch.X[:, :, None]).squeeze(-1)
-    between = _Distances(batch, onehot)
+    between = _Distances(batch, columns)
     terms = _structure_terms(objective, between, None if model.constant else W, Z)
     if drift is not None:
         terms["st"] = instability(drift, batch.X.shape[1])
@@ -205,12 +206,12 @@ def _maps(objective: Objective, model: Maps, batch: Batch, alpha: int) -> tuple[
 class _Distances:
     """What a batch's inputs and decisions say about its pairs, each worked out once, on first need."""
 
-    def __init__(self, batch: Batch, onehot: Tensor) -> None:
-        self.batch, self.onehot = batch, onehot
+    def __init__(self, batch: Batch, columns: Columns) -> None:
+        self.batch, self.columns = batch, columns
 
     @cached_property
     def inputs(self) -> Tensor:
-        return distances.mixed(self.batch.X, self.onehot)
+        return distances.mixed(self.batch.X, self.columns)
 
     @cached_property
     def log_X(self) -> Tensor:

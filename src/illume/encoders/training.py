@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from illume.encoders.distances import Columns
 from illume.encoders.objective import Batch, Objective, loss_terms, total
 from illume.encoders.sparsity import SparsitySchedule
+from illume.encoders.steps import Steps, optimiser, set_learning_rate
 from illume.results.history import Epoch, History
 
 
@@ -133,8 +135,10 @@ class Trainer:
     ) -> None:
         self.model, self.objective, self.training = model, objective, training
         self.rows, self.validation = rows
-        self.onehot, self.generator = onehot, generator
-        self.optimiser = torch.optim.Adam(model.modules.parameters(), lr=training.learning_rate)
+        self.columns, self.generator = Columns.of(onehot), generator
+        self.optimiser = optimiser(list(model.modules.parameters()), training.learning_rate)
+        self.train_step = Steps(self._trained, lambda: self.optimiser.zero_grad(set_to_none=True))
+        self.measure_step = Steps(self._measured, lambda: None)
         self.alpha = self.n_inputs = self.rows.X.shape[1]
         self.epochs: list[Epoch] = []
         self.validation_seed = int(torch.randint(2**31, (), generator=generator))
@@ -156,9 +160,9 @@ class Trainer:
                 schedule = SparsitySchedule(self.n_inputs, target, thinning)
                 self._set_learning_rate(0.0)
                 for epoch in range(thinning):
-                    self.alpha = schedule(epoch)
+                    self._set_alpha(schedule(epoch))
                     self._epoch(progress)
-                self.alpha = target
+                self._set_alpha(target)
                 ended, best = self._until_no_better(n_epochs, progress)
         except KeyboardInterrupt:
             interrupted = True
@@ -194,8 +198,13 @@ class Trainer:
     def _set_learning_rate(self, done: float) -> None:
         """Set the learning rate for a share of the epochs that is done."""
         factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.training.learning_rate * factor
+        set_learning_rate(self.optimiser, self.training.learning_rate * factor)
+
+    def _set_alpha(self, alpha: int) -> None:
+        if alpha != self.alpha:
+            self.alpha = alpha
+            self.train_step.forget()
+            self.measure_step.forget()
 
     def _epoch(self, progress: tqdm[None]) -> float:
         """Train one epoch, record it, and return the validation loss."""
@@ -215,11 +224,7 @@ class Trainer:
         losses = []
         for index in batches(order[: self.training.epoch_rows], self.training.batch_size):
             batch = self.rows.batch(index, self.generator, self.training.stability_rows)
-            loss = total(self.objective, self._terms(batch))
-            self.optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            self.optimiser.step()
-            losses.append(loss.detach())
+            losses.append(self.train_step(batch))
         return float(torch.stack(losses).mean())
 
     @torch.no_grad()
@@ -227,12 +232,25 @@ class Trainer:
         """Return each term on the validation rows, with the same random directions every time."""
         generator = torch.Generator().manual_seed(self.validation_seed)
         order = self.validation_order
-        sums: dict[str, float] = {}
+        parts = []
         for index in batches(order, self.training.batch_size):
             batch = self.validation.batch(index, generator, self.training.stability_rows)
-            for name, term in self._terms(batch).items():
-                sums[name] = sums.get(name, 0.0) + float(term) * len(index) / len(order)
-        return sums
+            parts.append(self.measure_step(batch) * (len(index) / len(order)))
+        sums = torch.stack(parts).sum(0).tolist()
+        return dict(zip(self.names, sums, strict=True))
+
+    def _trained(self, batch: Batch) -> Tensor:
+        """Go one step down the gradient; return the loss before it."""
+        loss = total(self.objective, self._terms(batch))
+        loss.backward()
+        self.optimiser.step()
+        return loss.detach()
+
+    def _measured(self, batch: Batch) -> Tensor:
+        """Return each term, stacked."""
+        terms = self._terms(batch)
+        self.names = tuple(terms)
+        return torch.stack(list(terms.values()))
 
     def _terms(self, batch: Batch) -> dict[str, Tensor]:
-        return loss_terms(self.objective, self.model, batch, self.onehot, self.alpha)
+        return loss_terms(self.objective, self.model, batch, self.columns, self.alpha)
