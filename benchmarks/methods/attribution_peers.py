@@ -49,7 +49,7 @@ def shap(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
     start = time.perf_counter()
     if problem.black_box in ("xgb", "lgb", "ctb", "forest"):
         rows = np.arange(len(problem.X_test))
-        explainer = package.TreeExplainer(problem.model.estimator)
+        explainer = package.TreeExplainer(problem.model.classifier)
         ready = time.perf_counter()
         values = _per_class(explainer.shap_values(problem.X_test), problem, classes)
     else:
@@ -73,6 +73,6 @@ def _per_class(found: Any, problem: Problem, classes: np.ndarray) -> np.ndarray:
     if values.ndim == 2:  # the log-odds of the second of two classes
         return values * np.where(classes == 1, 1.0, -1.0)[:, None]
     seen = np.full(len(problem.classes), -1)
-    seen[problem.model.seen] = np.arange(len(problem.model.seen))
+    seen[problem.model.seen_] = np.arange(len(problem.model.seen_))
     picked = values[np.arange(len(values)), :, np.maximum(seen[classes], 0)]
     return np.where((seen[classes] >= 0)[:, None], picked, 0.0)

@@ -47,9 +47,9 @@ def lore(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
     for i, x in enumerate(problem.X_test[rows]):
         _seed(problem.seed)
         found = explainer.explain(x, num_instances=setting["samples"])
-        _write(found["rule"]["premise"], low[i], high[i])
+        _write(found["rule"]["premises"], low[i], high[i])
         if found["counterfactuals"]:
-            _write(found["counterfactuals"][0]["premise"], counter[0][i], counter[1][i])
+            _write(found["counterfactuals"][0]["premises"], counter[0][i], counter[1][i])
     done = time.perf_counter()
     return Outcome(
         rows,
@@ -63,7 +63,7 @@ def lore(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
 def _write(premise: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> None:
     """Note the conditions of one rule as bounds."""
     for condition in premise:
-        j, value = int(condition["att"][1:]), float(condition["thr"])
+        j, value = int(condition["attr"][1:]), float(condition["val"])
         if condition["op"] in (">", ">=", "="):
             low[j] = max(low[j], value)
         if condition["op"] in ("<", "<=", "="):

@@ -17,7 +17,7 @@ from illume.encoders.identity import IdentityEncoder
 from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.surrogates.logistic import HeadSurrogate
-from illume.surrogates.selection import best_surrogate, candidates, require_linear
+from illume.surrogates.selection import best_surrogate, candidates, large_trees, require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.01
@@ -141,16 +141,16 @@ def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
 
 
 def with_surrogate(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
-    """Fit the surrogate on the latents of a fitted encoder."""
-    training, validation = material.training, material.validation
-    return Pair(
-        encoder,
-        best_surrogate(
-            candidates(surrogate),
-            (encoder.transform(training.X), training.P),
-            (encoder.transform(validation.X), validation.P),
-        ),
-    )
+    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queried rows, too."""
+
+    def latents(rows: Answered) -> tuple[FloatArray, FloatArray]:
+        return encoder.transform(rows.X), rows.P
+
+    grows = surrogate == "tree" and len(material.queries) > 0
+    more = (large_trees(), latents(material.learned)) if grows else None
+    choices = candidates(surrogate)
+    found = best_surrogate(choices, latents(material.training), latents(material.validation), more)
+    return Pair(encoder, found)
 
 
 def choose_pair(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,8 +89,14 @@ class Recording:
         """Record the work on a copy of a batch; nothing is done yet."""
         mine = Batch(*(part.clone() for part in (batch.X, batch.P, batch.v)))
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
-            result = work(mine)
+        collecting = gc.isenabled()
+        gc.disable()  # a graph of an earlier training that is thrown away meanwhile would spoil this one
+        try:
+            with torch.cuda.graph(graph):
+                result = work(mine)
+        finally:
+            if collecting:
+                gc.enable()
         return cls(graph, mine, result)
 
     def __call__(self, batch: Batch) -> Tensor:

@@ -167,6 +167,8 @@ class Trainer:
         except KeyboardInterrupt:
             interrupted = True
             ended, best = "interrupted, the best so far was kept", self._best_epoch()
+        finally:
+            self._forget_recordings()
         return History(tuple(self.epochs), best, ended, interrupted, diverged=ended == DIVERGED)
 
     def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> tuple[str, int]:
@@ -203,8 +205,11 @@ class Trainer:
     def _set_alpha(self, alpha: int) -> None:
         if alpha != self.alpha:
             self.alpha = alpha
-            self.train_step.forget()
-            self.measure_step.forget()
+            self._forget_recordings()
+
+    def _forget_recordings(self) -> None:
+        self.train_step.forget()
+        self.measure_step.forget()
 
     def _epoch(self, progress: tqdm[None]) -> float:
         """Train one epoch, record it, and return the validation loss."""

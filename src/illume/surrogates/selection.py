@@ -16,6 +16,7 @@ from illume.surrogates.base import LinearSurrogate, Surrogate
 from illume.surrogates.logistic import LinearAdapter, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
+Rows = tuple[FloatArray, FloatArray]  # latents and the black box's answers
 MAX_ROWS = 100_000  # more rows do not move a readable model, and would cost memory
 
 
@@ -49,21 +50,35 @@ def candidates(surrogate: Any) -> list[Surrogate]:
     return [LinearAdapter(surrogate)]
 
 
+def large_trees() -> list[Surrogate]:
+    """Return the trees to choose from beside the others where there are queried rows to grow them on.
+
+    Their leaves are few enough for refinement, which looks at all of them, to stay quick.
+    """
+    return [
+        DecisionTreeSurrogate(
+            DecisionTreeClassifier(max_leaf_nodes=leaves, min_samples_leaf=5, random_state=0)
+        )
+        for leaves in (16, 64, 128)
+    ]
+
+
 def best_surrogate(
     choices: Sequence[Surrogate],
-    training: tuple[FloatArray, FloatArray],
-    validation: tuple[FloatArray, FloatArray],
+    training: Rows,
+    validation: Rows,
+    more: tuple[Sequence[Surrogate], Rows] | None = None,
 ) -> Surrogate:
     """Fit all on training rows (Z, P); keep the one of best fidelity on validation rows.
 
     One that never decides for some class comes after all that do: rows of that class could not be explained.
+    `more` are other choices with other rows to fit them on.
     """
-    Z, P = training
-    if len(Z) > MAX_ROWS:
-        _, first_of_class = np.unique(P.argmax(1), return_index=True)
-        kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // MAX_ROWS)), first_of_class)
-        Z, P = Z[kept], P[kept]
+    Z, P = _at_most(training)
     fitted = [choice.fit(Z, P) for choice in choices]
+    if more is not None:
+        others, rows = more
+        fitted += [choice.fit(*_at_most(rows)) for choice in others]
     if len(fitted) == 1 or not len(validation[0]):
         return fitted[0]
     Z_val, P_val = validation
@@ -75,6 +90,16 @@ def best_surrogate(
         return n_valid, not getattr(surrogate, "spare", False), found.agreement, found.r2
 
     return max(fitted, key=rank)
+
+
+def _at_most(rows: Rows, n: int = MAX_ROWS) -> Rows:
+    """Leave out rows at equal distances until there are n, but no class altogether."""
+    Z, P = rows
+    if len(Z) <= n:
+        return rows
+    _, first_of_class = np.unique(P.argmax(1), return_index=True)
+    kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // n)), first_of_class)
+    return Z[kept], P[kept]
 
 
 def require_linear(surrogate: Surrogate, n_classes: int) -> None:
