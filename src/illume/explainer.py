@@ -62,7 +62,7 @@ class Explainer(BaseEstimator):
         fidelity on validation rows is within .01 of the best.
     queries
         At most so many made-up, but possible, rows are put to the black box while fitting (no more than
-        16 per training row); 0 switches this off.
+        64 per training row); 0 switches this off.
     schema, categorical
         A `Schema` made by hand, or only the names of numeric columns that are codes of categories.
     class_names

@@ -19,7 +19,7 @@ from illume.errors import BlackBoxError, SchemaError
 from illume.fitting import Answered, Material
 
 MIN_ROWS = 10
-QUERIES_PER_ROW = 16
+QUERIES_PER_ROW = 64
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,13 @@ class Objective:
         return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
 
     def unconditioned(self) -> Objective:
-        """Return the same objective without the terms that need the black box's answers."""
+        """Return the same objective without the terms that need the black box's answers.
+
+        Latents then keep at least the structure of the inputs.
+        """
         return replace(
             self,
+            lambda_x=self.lambda_x or 1.0,
             lambda_y=0.0,
             lambda_g=0.0,
             lambda_e=0.0,
@@ -107,9 +111,11 @@ class Objective:
         """Return a named objective.
 
         `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
-        `joint` adds the head to `co`; `aligned`, the default, also gives neighbours of one decision the
-        same slopes. Terms that tie explanations to decisions (`lambda_e`, `lambda_py`) are not part of
-        it: they make contributions follow the decision at the cost of following the model.
+        `joint` adds the head to `co`. `aligned`, the default, is the head, steady maps and, for
+        neighbours of one decision, the same slopes, without the paper's terms on neighbourhoods: slopes
+        then follow the model itself more closely, at half the cost of a step. Terms that tie
+        explanations to decisions (`lambda_e`, `lambda_py`) are not part of it: they make contributions
+        follow the decision at the cost of following the model.
 
         >>> Objective.preset("so").alpha
         2
@@ -123,7 +129,16 @@ PRESETS = {
     "co": Objective(),
     "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
     "joint": Objective(lambda_g=1.0, width=128),
-    "aligned": Objective(lambda_g=3.0, lambda_n=0.3, width=128),
+    "aligned": Objective(
+        lambda_x=0.0,
+        lambda_w=0.0,
+        lambda_y=0.0,
+        lambda_co=0.0,
+        lambda_st=10.0,
+        lambda_g=3.0,
+        lambda_n=0.1,
+        width=128,
+    ),
 }
 
 
