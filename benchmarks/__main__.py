@@ -41,7 +41,7 @@ def tables(options: argparse.Namespace) -> int:
     from benchmarks import page
     from benchmarks.tables import render
 
-    for path in render(options.results, options.out / "tables"):
+    for path in render(options.results, options.out / "tables", _protocols(options)):
         print(path)
     page.write(options.results, options.out / "results.md")
     return 0
@@ -51,9 +51,13 @@ def figures(options: argparse.Namespace) -> int:
     """Draw the figures."""
     from benchmarks.figures import draw
 
-    for path in draw(options.results, options.out / "images" / "results"):
+    for path in draw(options.results, options.out / "images" / "results", _protocols(options)):
         print(path)
     return 0
+
+
+def _protocols(options: argparse.Namespace) -> tuple[str, ...]:
+    return PROTOCOLS if options.protocol == "both" else (options.protocol,)
 
 
 def _cells(options: argparse.Namespace) -> list[Cell]:
@@ -85,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--results", type=Path, default=RESULTS)
     for name in ("tables", "figures"):
         command = commands.add_parser(name, help={"tables": tables, "figures": figures}[name].__doc__)
+        command.add_argument("--protocol", choices=(*PROTOCOLS, "both"), default="both")
         command.add_argument("--results", type=Path, default=RESULTS)
         command.add_argument("--out", type=Path, default=DOCS)
     return parser

@@ -87,9 +87,7 @@ def _named(prefix: str, figures: dict[str, float]) -> dict[str, float]:
     return {f"{prefix}.{name}": value for name, value in figures.items()}
 
 
-def attribution_scores(
-    problem: Problem, outcome: Outcome, kind: str, values: FloatArray
-) -> dict[str, float]:
+def attribution_scores(problem: Problem, outcome: Outcome, kind: str, values: FloatArray) -> dict[str, float]:
     """Score slopes per column, or contributions per feature."""
     rows = outcome.rows
     X, P, onehot = problem.X_test[rows], problem.P_test[rows], problem.encoding.onehot

@@ -39,17 +39,17 @@ VALIDATION_SHARE = 0.15
 
 
 def paper(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
-    """The paper's ILLUME: a map per row."""
+    """Explain with the paper's ILLUME: a map per row."""
     return _outcome(problem, _encoder(MetaEncoder, problem, setting, device), setting)
 
 
 def lin(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
-    """LIN: one trained map for all rows."""
+    """Explain with LIN: one trained map for all rows."""
     return _outcome(problem, _encoder(LinearEncoder, problem, setting, device), setting)
 
 
 def inp(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
-    """INP: surrogates on the inputs themselves."""
+    """Explain with INP: surrogates on the inputs themselves."""
     return _outcome(problem, IdentityEncoder(), setting)
 
 

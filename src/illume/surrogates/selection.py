@@ -74,11 +74,11 @@ def best_surrogate(
     One that never decides for some class comes after all that do: rows of that class could not be explained.
     `more` are other choices with other rows to fit them on.
     """
-    Z, P = _at_most(training)
+    Z, P = _thinned(training)
     fitted = [choice.fit(Z, P) for choice in choices]
     if more is not None:
         others, rows = more
-        fitted += [choice.fit(*_at_most(rows)) for choice in others]
+        fitted += [choice.fit(*_thinned(rows)) for choice in others]
     if len(fitted) == 1 or not len(validation[0]):
         return fitted[0]
     Z_val, P_val = validation
@@ -92,13 +92,13 @@ def best_surrogate(
     return max(fitted, key=rank)
 
 
-def _at_most(rows: Rows, n: int = MAX_ROWS) -> Rows:
-    """Leave out rows at equal distances until there are n, but no class altogether."""
+def _thinned(rows: Rows) -> Rows:
+    """Leave out rows at equal distances where there are too many, but no class altogether."""
     Z, P = rows
-    if len(Z) <= n:
+    if len(Z) <= MAX_ROWS:
         return rows
     _, first_of_class = np.unique(P.argmax(1), return_index=True)
-    kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // n)), first_of_class)
+    kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // MAX_ROWS)), first_of_class)
     return Z[kept], P[kept]
 
 

@@ -1,0 +1,249 @@
+"""The paper's tables, ours beside the printed figures, and the tables that it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks import paper, selection
+from benchmarks.markup import Figure, Grid, markdown, number, seconds, write_csv
+from benchmarks.notes import BRACKETS, notes
+from benchmarks.paper import Column, Panel, Table
+from benchmarks.selection import PROTOCOLS
+
+ILLUME = Column("illume", "illume")
+ATTRIBUTIONS = tuple(map(Column.parse, ("illume", "ill", "lin", "inp", "lime", "shap")))
+RULES = tuple(map(Column.parse, ("illume", "ill", "lin", "inp", "lore", "anchor")))
+# slopes are checked on jittered rows, contributions on masked ones
+ATTRIBUTION_METRICS = {
+    "slopes": ("robustness", "faithfulness", "global_robustness", "local_fidelity", "pgi", "pgu"),
+    "contributions": ("robustness", "faithfulness", "global_robustness", "infidelity", "pgi", "pgu"),
+}
+RULE_METRICS = ("precision", "coverage", "length", "robustness", "faithfulness", "cplt")
+NOT_THEIRS = {"slopes": "shap", "contributions": "lime"}  # kinds that a method does not have
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of one protocol, ready to be written."""
+
+    name: str
+    protocol: str
+    caption: str
+    grids: tuple[Grid, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def run(self) -> bool:
+        """Say whether any figure of ours is there."""
+        return any(grid.run for grid in self.grids)
+
+    def text(self, level: int = 2) -> str:
+        """Return the sheet as Markdown."""
+        parts = [f"{'#' * level} {self.caption} (protocol {self.protocol})"]
+        for grid in self.grids:
+            parts += [f"**{grid.title}**"] * (grid.title != self.caption) + [markdown(grid)]
+        brackets = [BRACKETS] if any(" [" in part for part in parts) else []
+        return "\n\n".join([*parts, *self.notes, *brackets]) + "\n"
+
+
+def render(results: Path, out: Path, protocols: Sequence[str] = PROTOCOLS) -> list[Path]:
+    """Write `<table>-<protocol>.md` and `.csv` for every table that has a cell; return their paths."""
+    out.mkdir(parents=True, exist_ok=True)
+    written = []
+    for sheet in sheets(selection.read(results), protocols):
+        if not sheet.run:
+            print(f"{sheet.name} ({sheet.protocol}): no cell was run, no table written")
+            continue
+        path = out / f"{sheet.name}-{sheet.protocol}.md"
+        path.write_text(sheet.text())
+        write_csv(sheet.grids, path.with_suffix(".csv"))
+        written += [path, path.with_suffix(".csv")]
+    return written
+
+
+def sheets(lines: pd.DataFrame, protocols: Sequence[str] = PROTOCOLS) -> list[Sheet]:
+    """Return all tables of the protocols, those without any figure too."""
+    cells = selection.cells(lines)
+    return [sheet for protocol in protocols for sheet in _protocol(lines, cells, protocol)]
+
+
+def layouts() -> dict[str, Table]:
+    """Return the paper's tables, and one of counterfactual rules, of which it prints a picture only."""
+    tables = {}
+    for name, table in paper.tables().items():
+        tables[name] = table
+        if name == "rq2-rules":
+            panel = table.panels[0]
+            columns = tuple(column for column in panel.columns if column.method != "anchor")
+            blank = np.full((len(panel.rows), 0), math.nan)
+            metric = "dt.counterfactual_rules.cplt"
+            panel = replace(panel, title="Counterfactual rule correctness", metric=metric, columns=columns)
+            panel = replace(panel, values=blank, accuracy=blank, spread=blank)
+            caption = "RQ2: correctness of counterfactual rules, SENECA-RB"
+            note = "The paper shows these figures in a picture only."
+            tables["rq2-counterfactuals"] = Table("rq2-counterfactuals", caption, (panel,), note, True)
+    return tables
+
+
+def _protocol(lines: pd.DataFrame, cells: pd.DataFrame, protocol: str) -> Iterator[Sheet]:
+    for table in layouts().values():
+        grids = tuple(_grid(cells, protocol, table, panel, kind) for panel, kind in parts(table, protocol))
+        columns = {column for panel in table.panels for column in (ILLUME, *panel.columns)}
+        behind = lines[_behind(lines, table, protocol)]
+        said = notes(behind, columns, protocol, mixed=any("*" in panel.metric for panel in table.panels))
+        yield Sheet(table.name, protocol, table.caption, grids, (*said, *filter(None, [table.note])))
+    yield _data(lines, protocol)
+    if protocol == "clean":
+        yield from _extra(lines, cells)
+
+
+def parts(table: Table, protocol: str) -> Iterator[tuple[Panel, str]]:
+    """Yield the panels of a protocol, each with the kind of attribution it shows."""
+    for panel in table.panels:
+        if table.name == "rq2-fi" and protocol == "paper":
+            # the published truth is the gradient at another point, near the boundary
+            yield (
+                replace(panel, title=f"{panel.title}, published truth", metric="lr.*.cs_published"),
+                "native",
+            )
+        apart = "*" in panel.metric and protocol == "clean"
+        for kind in ("slopes", "contributions") if apart else ("native",):
+            yield panel, kind
+
+
+def _behind(lines: pd.DataFrame, table: Table, protocol: str) -> pd.Series:
+    panel = table.panels[0]
+    boxes = {panel.black_box for panel in table.panels} - {""}
+    rows = (lines["protocol"] == protocol) & lines["data"].isin(data_names(lines, panel))
+    return rows & lines["black_box"].isin(boxes) if boxes else rows
+
+
+def data_names(frame: pd.DataFrame, panel: Panel) -> set[str]:
+    """Return which data sets of a frame a panel is about."""
+    names = set(frame["data"])
+    if "best" in panel.rows:
+        return names & set(paper.data())
+    if "4+0" in panel.rows:
+        kind = "seneca-rb" if panel.metric.startswith("dt.") else "seneca-rc"
+        return {name for name in names if selection.family(name) == kind}
+    return names & set(panel.rows)
+
+
+def _grid(cells: pd.DataFrame, protocol: str, table: Table, panel: Panel, kind: str) -> Grid:
+    mine = cells[cells["data"].isin(data_names(cells, panel))]
+    if panel.black_box:
+        mine = mine[mine["black_box"] == panel.black_box]
+    columns = [c for c in (ILLUME, *panel.columns) if c.method != NOT_THEIRS.get(kind)]
+    ours = {column.label: _figures(mine, protocol, panel, column, kind) for column in columns}
+    theirs = {column.label: _printed(panel, j) for j, column in enumerate(panel.columns) if panel.values.size}
+    summary = panel.rows == ("best", "mad")
+    cases = ("chosen", "mad") if summary and protocol == "clean" else panel.rows
+    lower = (selection.lower(panel.metric),) * len(cases)
+    title = panel.title if kind == "native" else f"{panel.title} of {kind}"
+    write = seconds if panel.metric.startswith("times.") else number
+    return Grid(title, cases, ours, theirs, lower, table.methods_down, summary, write=write)
+
+
+def _printed(panel: Panel, j: int) -> list[Figure]:
+    columns = (panel.values[:, j], panel.accuracy[:, j], panel.spread[:, j])
+    return [Figure(*map(float, figures)) for figures in zip(*columns, strict=True)]
+
+
+def _figures(cells: pd.DataFrame, protocol: str, panel: Panel, column: Column, kind: str) -> list[Figure]:
+    metric = selection.metric_name(panel.metric, column.method, kind)
+    mine = selection.among(cells, protocol, column, metric)
+    if not len(mine):
+        return [Figure()] * len(panel.rows)
+    # times are those of the most correct explanations
+    by = selection.metric_name("lr.*.cs", column.method, "native") if metric.startswith("times.") else ""
+    chosen = selection.choose(mine, protocol, metric, by)
+    if panel.rows == ("best", "mad"):
+        best = selection.per_data(chosen, protocol, metric).mean()
+        deviation = selection.mad(mine, metric)
+        return [Figure(float(best), count=len(chosen)), Figure(deviation, count=len(mine["data"].unique()))]
+    if protocol == "paper":
+        chosen = selection.best_boxes(chosen, metric)
+    accuracy = not np.isnan(panel.accuracy).all() or not panel.values.size
+    return _by_case(chosen, panel.rows, accuracy=accuracy, spread=not np.isnan(panel.spread).all())
+
+
+def _by_case(chosen: pd.DataFrame, cases: Sequence[str], *, accuracy: bool, spread: bool) -> list[Figure]:
+    """Average chosen cells over the problems of a size, or take a data set's own."""
+    names = chosen.index.get_level_values("data").map(lambda name: selection.size(name) or name)
+    found: dict[str, list[list[float]]] = {}
+    for name, *row in zip(names, chosen["value"], chosen["accuracy"], chosen["spread"], strict=True):
+        found.setdefault(name, []).append(row)
+    figures = []
+    for case in cases:
+        if case not in found:
+            figures.append(Figure())
+            continue
+        value, share, deviation = np.mean(found[case], axis=0).tolist()
+        percent = 100 * share if accuracy else math.nan
+        figures.append(Figure(value, percent, deviation if spread else math.nan, len(found[case])))
+    return figures
+
+
+def _data(lines: pd.DataFrame, protocol: str) -> Sheet:
+    boxes = ("xgb", "lgb", "ctb")
+    rows = lines[(lines["protocol"] == protocol) & lines["data"].isin(paper.data())]
+    found = rows.groupby(["data", "black_box"])["black_box.f1"].mean() if "black_box.f1" in rows else {}
+    names = tuple(paper.data())
+    columns = ("n", "m", "h", "c", "maj", "min", *boxes)
+    printed = {column: [Figure(paper.data()[name][column]) for name in names] for column in columns}
+    ours = {box: [Figure(float(found.get((name, box), math.nan))) for name in names] for box in boxes}
+    grid = Grid("Macro-F1 of the black boxes", names, ours, printed, (None,) * len(names), case_name="data")
+    said = notes(rows, set(), protocol)
+    return Sheet("data", protocol, "Data sets and black boxes", (grid,), said)
+
+
+def _extra(lines: pd.DataFrame, cells: pd.DataFrame) -> Iterator[Sheet]:
+    """Yield the clean tables that the paper lacks: means over real data sets, a line per method."""
+    for kind, metrics in ATTRIBUTION_METRICS.items():
+        names = [f"lr.{kind}.{name}" for name in metrics] + ["lr.agreement"]
+        caption = f"Quality of {kind}, real data"
+        columns = tuple(column for column in ATTRIBUTIONS if column.method != NOT_THEIRS[kind])
+        yield _overview(lines, cells, kind, caption=caption, metrics=names, columns=columns)
+    names = [f"dt.rules.{name}" for name in RULE_METRICS]
+    caption = "Quality of rules, real data (cplt: SENECA-RB)"
+    yield _overview(lines, cells, "rules", caption=caption, metrics=names, columns=RULES)
+
+
+def _overview(
+    lines: pd.DataFrame,
+    cells: pd.DataFrame,
+    name: str,
+    *,
+    caption: str,
+    metrics: list[str],
+    columns: tuple[Column, ...],
+) -> Sheet:
+    families = cells["data"].map(selection.family)
+
+    def mean(column: Column, metric: str) -> Figure:
+        kind = "seneca-rb" if metric.endswith(".cplt") else "real"
+        mine = cells[families == kind]
+        found = selection.among(mine, "clean", column, metric)
+        if not len(found):
+            return Figure()
+        chosen = selection.choose(found, "clean", metric)
+        return Figure(float(selection.per_data(chosen, "clean", metric).mean()), count=len(chosen))
+
+    ours = {column.label: [mean(column, metric) for metric in metrics] for column in columns}
+    cases = tuple(metric.rsplit(".", 1)[-1].replace("_", " ") for metric in metrics)
+    lower = tuple(None if metric.endswith(".length") else selection.lower(metric) for metric in metrics)
+    wanted = {"real", "seneca-rb"} if name == "rules" else {"real"}
+    behind = lines[(lines["protocol"] == "clean") & lines["data"].map(selection.family).isin(wanted)]
+    arrows = {
+        "slopes": "More is better, but of pgu.",
+        "contributions": "More is better, but of infidelity and pgu.",
+        "rules": "More is better, but length, which is not ranked.",
+    }[name]
+    grid = Grid(caption, cases, ours, lower=lower, methods_down=True)
+    return Sheet(name, "clean", caption, (grid,), (*notes(behind, set(columns), "clean"), arrows))
