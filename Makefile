@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint test-slow bench-core bench-rules clean
+.PHONY: demo test lint test-slow bench-core bench-rules bench-quick bench-paper results clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -34,6 +34,23 @@ bench-rules: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.refinement
 	.venv-peers/bin/python -m benchmarks.rule_precision
 	.venv-peers/bin/python -m benchmarks.counterfactual_quality
+
+# A few cells of every table of the paper's evaluation, and the tables and figures made of them, in build/quick.
+# Without ILLUME_DATA, the synthetic ones.
+bench-quick: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks run --quick --workers 2 --results build/quick/cells
+	.venv-peers/bin/python -m benchmarks figures --results build/quick/cells --out build/quick
+	.venv-peers/bin/python -m benchmarks tables --results build/quick/cells --out build/quick
+
+# The whole evaluation under both protocols: many hours on two cores; it goes on where it was stopped.
+bench-paper: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks run --protocol clean --workers 2
+	.venv-peers/bin/python -m benchmarks run --protocol paper --workers 2
+
+# Tables, figures and the page of results from what is in benchmarks/results/cells.
+results: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks figures
+	.venv-peers/bin/python -m benchmarks tables
 
 .venv-peers/.ready: pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers

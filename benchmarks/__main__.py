@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
 from benchmarks.cells import PROTOCOLS, Cell
+from benchmarks.data.real import VARIABLE
 from benchmarks.store import RESULTS, Store
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -23,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     from benchmarks.runner import run as run_cells
 
     store = Store(options.results)
-    failed = run_cells(_cells(options), store, workers=options.workers, engine=options.engine)
+    failed = run_cells(_runnable(options), store, workers=options.workers, engine=options.engine)
     print(f"results: {store.folder}; {failed} cells failed")
     return 1 if failed else 0
 
@@ -58,6 +60,20 @@ def figures(options: argparse.Namespace) -> int:
 
 def _protocols(options: argparse.Namespace) -> tuple[str, ...]:
     return PROTOCOLS if options.protocol == "both" else (options.protocol,)
+
+
+def _runnable(options: argparse.Namespace) -> list[Cell]:
+    """Return the wanted cells; say before any work starts where the data they need are not there."""
+    found = _cells(options)
+    if os.environ.get(VARIABLE):
+        return found
+    synthetic = [cell for cell in found if cell.black_box == "truth"]
+    missing = f"{len(found) - len(synthetic)} cells need data files; set {VARIABLE} to their folder"
+    if len(synthetic) < len(found) and not options.quick:
+        raise SystemExit(missing)
+    if len(synthetic) < len(found):
+        print(f"{missing}. Only the others are run.")
+    return synthetic
 
 
 def _cells(options: argparse.Namespace) -> list[Cell]:

@@ -107,10 +107,14 @@ def correctness(problem: Problem, outcome: Outcome, kind: str, values: FloatArra
     if truth is None or truth.kind == "box":
         return {}
     if truth.kind == "ranking":
-        size = np.abs(values)
+        # The reference says how much a feature counts, not in which direction; the published figures
+        # compare it with signed values all the same.
+        size = np.abs(values) if problem.protocol == "clean" else values
         reference = np.broadcast_to(truth.reference, size.shape)
-        ranked = np.maximum(metrics.rank_score(size, reference), 0)
-        return {"cs": _positive(metrics.cosine_score(size, reference)), "ranking": float(np.mean(ranked))}
+        return {
+            "cs": _positive(metrics.cosine_score(size, reference)),
+            "ranking": _positive(metrics.rank_score(size, reference)),
+        }
     sign = np.where(classes == 1, 1.0, -1.0)[:, None]
     values = sign * (values / problem.encoding.scale if kind == "slopes" else values)
     found = {"cs": _positive(metrics.cosine_score(values, truth.gradient[outcome.rows]))}

@@ -21,6 +21,11 @@ Result = dict[str, Any]
 DIED = "the worker process died (out of memory?)"
 
 
+def failure(error: str) -> Result:
+    """Return what is noted of a cell that could not be measured."""
+    return {"metrics": {}, "times": {}, "error": error}
+
+
 def run(cells: Sequence[Cell], store: Store, *, workers: int = 1, engine: str = "processes") -> int:
     """Run the cells that the store does not have; return how many failed."""
     finished = store.finished()
@@ -48,7 +53,7 @@ def evaluated(cell: Cell) -> Result:
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(last.filename)}:{last.lineno}"
-        result = {"metrics": {}, "times": {}, "error": f"{type(error).__name__}: {error} ({where})"}
+        result = failure(f"{type(error).__name__}: {error} ({where})")
     result["times"]["cell_s"] = round(time.perf_counter() - start, 3)
     return result
 
@@ -62,7 +67,9 @@ def single_threaded() -> None:
     torch.set_num_threads(1)
 
 
-def in_processes(cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Result]]:
+def in_processes(
+    cells: Sequence[Cell], workers: int, work: Callable[[Cell], Result] = evaluated
+) -> Iterator[tuple[Cell, Result]]:
     """Yield cells as they get done by a pool of processes.
 
     A worker that dies takes the whole pool with it: the cells that were running are then tried once more,
@@ -75,7 +82,7 @@ def in_processes(cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Re
             try:
                 while waiting or running:
                     while waiting and len(running) < workers:
-                        future = pool.submit(evaluated, waiting[0])
+                        future = pool.submit(work, waiting[0])
                         running[future] = waiting.pop(0)
                     done, _ = wait(running, return_when=FIRST_COMPLETED)
                     for future in done:
@@ -86,9 +93,9 @@ def in_processes(cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Re
     for cell in suspects:
         with _pool(1) as pool:
             try:
-                yield cell, pool.submit(evaluated, cell).result()
+                yield cell, pool.submit(work, cell).result()
             except BrokenProcessPool:
-                yield cell, {"metrics": {}, "times": {}, "error": DIED}
+                yield cell, failure(DIED)
 
 
 def _pool(workers: int) -> ProcessPoolExecutor:
@@ -115,7 +122,7 @@ def on_ray(cells: Sequence[Cell], workers: int) -> Iterator[tuple[Cell, Result]]
             try:
                 yield cell, ray.get(reference)
             except ray.exceptions.RayError as error:
-                yield cell, {"metrics": {}, "times": {}, "error": f"{type(error).__name__}: {DIED}"}
+                yield cell, failure(f"{type(error).__name__}: {DIED}")
 
 
 Engine = Callable[[Sequence[Cell], int], Iterator[tuple[Cell, Result]]]

@@ -17,8 +17,10 @@ from benchmarks.paper import Column, Panel, Table
 from benchmarks.selection import PROTOCOLS
 
 ILLUME = Column("illume", "illume")
+# rules as the tree itself says them, not polished for precision
+UNPOLISHED = Column("illume, unpolished", "illume")
 ATTRIBUTIONS = tuple(map(Column.parse, ("illume", "ill", "lin", "inp", "lime", "shap")))
-RULES = tuple(map(Column.parse, ("illume", "ill", "lin", "inp", "lore", "anchor")))
+RULES = (ILLUME, UNPOLISHED, *map(Column.parse, ("ill", "lin", "inp", "lore", "anchor")))
 # slopes are checked on jittered rows, contributions on masked ones
 ATTRIBUTION_METRICS = {
     "slopes": ("robustness", "faithfulness", "global_robustness", "local_fidelity", "pgi", "pgu"),
@@ -94,7 +96,7 @@ def layouts() -> dict[str, Table]:
 def _protocol(lines: pd.DataFrame, cells: pd.DataFrame, protocol: str) -> Iterator[Sheet]:
     for table in layouts().values():
         grids = tuple(_grid(cells, protocol, table, panel, kind) for panel, kind in parts(table, protocol))
-        columns = {column for panel in table.panels for column in (ILLUME, *panel.columns)}
+        columns = {column for panel in table.panels for column in (*_own(panel), *panel.columns)}
         behind = lines[_behind(lines, table, protocol)]
         said = notes(behind, columns, protocol, mixed=any("*" in panel.metric for panel in table.panels))
         yield Sheet(table.name, protocol, table.caption, grids, (*said, *filter(None, [table.note])))
@@ -139,7 +141,7 @@ def _grid(cells: pd.DataFrame, protocol: str, table: Table, panel: Panel, kind: 
     mine = cells[cells["data"].isin(data_names(cells, panel))]
     if panel.black_box:
         mine = mine[mine["black_box"] == panel.black_box]
-    columns = [c for c in (ILLUME, *panel.columns) if c.method != NOT_THEIRS.get(kind)]
+    columns = [c for c in (*_own(panel), *panel.columns) if c.method != NOT_THEIRS.get(kind)]
     ours = {column.label: _figures(mine, protocol, panel, column, kind) for column in columns}
     theirs = {column.label: _printed(panel, j) for j, column in enumerate(panel.columns) if panel.values.size}
     summary = panel.rows == ("best", "mad")
@@ -150,13 +152,23 @@ def _grid(cells: pd.DataFrame, protocol: str, table: Table, panel: Panel, kind: 
     return Grid(title, cases, ours, theirs, lower, table.methods_down, summary, write=write)
 
 
+def _own(panel: Panel) -> tuple[Column, ...]:
+    """Return the library's own columns of a panel."""
+    return (ILLUME, UNPOLISHED) if panel.metric.startswith("dt.rules.") else (ILLUME,)
+
+
+def _of(column: Column, metric: str) -> str:
+    """Return the metric that a column shows."""
+    return metric.replace("dt.rules.", "dt.raw_rules.") if column is UNPOLISHED else metric
+
+
 def _printed(panel: Panel, j: int) -> list[Figure]:
     columns = (panel.values[:, j], panel.accuracy[:, j], panel.spread[:, j])
     return [Figure(*map(float, figures)) for figures in zip(*columns, strict=True)]
 
 
 def _figures(cells: pd.DataFrame, protocol: str, panel: Panel, column: Column, kind: str) -> list[Figure]:
-    metric = selection.metric_name(panel.metric, column.method, kind)
+    metric = _of(column, selection.metric_name(panel.metric, column.method, kind))
     mine = selection.among(cells, protocol, column, metric)
     if not len(mine):
         return [Figure()] * len(panel.rows)
@@ -228,7 +240,7 @@ def _overview(
 
     def mean(column: Column, metric: str) -> Figure:
         kind = "seneca-rb" if metric.endswith(".cplt") else "real"
-        mine = cells[families == kind]
+        mine, metric = cells[families == kind], _of(column, metric)
         found = selection.among(mine, "clean", column, metric)
         if not len(found):
             return Figure()
