@@ -34,6 +34,7 @@ METHODS = {
     "umap": "embeddings:umap",
     "s-umap": "embeddings:s_umap",
     "none": "embeddings:none",
+    "gradient": "oracle:gradient",
 }
 QUERIED_ROWS = 200  # rows on which metrics that ask the black box are measured
 BACKGROUND_ROWS = 100

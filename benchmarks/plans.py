@@ -71,7 +71,7 @@ def _scaling(latents: tuple[int, ...]) -> Methods:
 PLANS: dict[str, tuple[str, Callable[[tuple[int, ...]], Methods]]] = {
     "data": ("real", lambda k: [("none", {})]),
     "rq1-space": ("real", spaces),
-    "rq2-fi": ("seneca-rc", attributions),
+    "rq2-fi": ("seneca-rc", lambda k: [("gradient", {}), *attributions(k)]),
     "rq2-rules": ("seneca-rb", rules),
     "rq2-counterfactuals": ("seneca-rb", rules),
     "rq3-fi": ("real", attributions),
@@ -114,7 +114,21 @@ def _is_quick(cell: Cell) -> bool:
 
 
 SLOW = ("lore", "anchor", "umap", "s-umap")
-COST = ("none", "inp", "pca", "shap", "lin", "lle", "isomap", "lime", "umap", "s-umap", "illume", "paper")
+COST = (
+    "none",
+    "gradient",
+    "inp",
+    "pca",
+    "shap",
+    "lin",
+    "lle",
+    "isomap",
+    "lime",
+    "umap",
+    "s-umap",
+    "illume",
+    "paper",
+)
 
 
 def _cost(cell: Cell) -> tuple[int, int]:

@@ -18,7 +18,12 @@ CELL = ["protocol", "data", "black_box", "method", "setting"]
 PLACE = ["data", "black_box"]
 OPTIONS = ("objective", "variant", "k", "samples", "train_rows")
 LOWER = ("infidelity", "pgu", "row_s", "fit_s")  # the only metrics of which less is better
-SLOPES = ("illume", "paper", "lime")  # methods whose slopes the paper scores; of others, contributions
+SLOPES = (
+    "gradient",
+    "illume",
+    "paper",
+    "lime",
+)  # methods whose slopes the paper scores; of others, contributions
 SENECA = re.compile(r"seneca-(?P<kind>r[cb])-(?P<size>\d+\+\d+)-(?P<problem>\d+)")
 
 

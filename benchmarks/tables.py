@@ -17,6 +17,8 @@ from benchmarks.paper import Column, Panel, Table
 from benchmarks.selection import PROTOCOLS
 
 ILLUME = Column("illume", "illume")
+# what a synthetic black box itself does where the row is; the truth is its gradient at the boundary
+GRADIENT = Column("gradient at the row", "gradient")
 # rules as the tree itself says them, not polished for precision
 UNPOLISHED = Column("illume, unpolished", "illume")
 ATTRIBUTIONS = tuple(map(Column.parse, ("illume", "ill", "lin", "inp", "lime", "shap")))
@@ -153,8 +155,10 @@ def _grid(cells: pd.DataFrame, protocol: str, table: Table, panel: Panel, kind: 
 
 
 def _own(panel: Panel) -> tuple[Column, ...]:
-    """Return the library's own columns of a panel."""
-    return (ILLUME, UNPOLISHED) if panel.metric.startswith("dt.rules.") else (ILLUME,)
+    """Return the columns of a panel that the paper does not have."""
+    if panel.metric.startswith("dt.rules."):
+        return ILLUME, UNPOLISHED
+    return (ILLUME, GRADIENT) if "4+0" in panel.rows and panel.metric.startswith("lr.") else (ILLUME,)
 
 
 def _of(column: Column, metric: str) -> str:
