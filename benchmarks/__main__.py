@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.cells import PROTOCOLS, Cell
@@ -77,9 +78,11 @@ def _runnable(options: argparse.Namespace) -> list[Cell]:
 
 
 def _cells(options: argparse.Namespace) -> list[Cell]:
-    from benchmarks.plans import cells
+    from benchmarks.plans import QUICK, USUAL, WHOLE, cells
 
-    found = cells(options.table, options.protocol, seeds=range(options.seeds), quick=options.quick)
+    scope = QUICK if options.quick else WHOLE if options.whole else USUAL
+    boxes = tuple(options.black_boxes.split(",")) if options.black_boxes else scope.boxes
+    found = cells(options.table, options.protocol, replace(scope, boxes=boxes, seeds=options.seeds))
     if options.methods:
         found = [cell for cell in found if cell.method in options.methods.split(",")]
     if options.data:
@@ -97,6 +100,8 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--table", choices=TABLES, default="all")
         command.add_argument("--protocol", choices=PROTOCOLS, default="clean")
         command.add_argument("--quick", action="store_true", help="a few small cells of each table")
+        command.add_argument("--whole", action="store_true", help="all settings that the paper tries")
+        command.add_argument("--black-boxes", default="", help="of xgb, lgb, ctb, forest, svm, mlp")
         command.add_argument("--seeds", type=int, default=1, help="how many seeds, from 0")
         command.add_argument("--methods", default="", help="only these, separated by commas")
         command.add_argument("--data", default="", help="only data whose names start like this")

@@ -3,131 +3,167 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from benchmarks.cells import Cell, unique
 from benchmarks.data import RANKINGS, REAL, SENECA_RB, SENECA_RC
 
-LATENTS = (2, 8, 32)
-LIME_SAMPLES = (100, 300, 1000, 5000)
-BOOSTERS = ("xgb", "lgb")
-SIZES = (64, 128, 256, 512, 1024)
-
 Setting = dict[str, Any]
 Methods = list[tuple[str, Setting]]
+Pairs = tuple[tuple[str, str], ...]  # an objective and a variant of it
+
+LIME_SAMPLES = (100, 300, 1000, 5000)
+TRAIN_ROWS = (64, 128, 256, 512)
+QUICK_ROWS = 128
+SLOW = ("lore", "anchor", "umap", "s-umap")
+CO: Pairs = (("co", ""), ("co", "uc"), ("co", "us"))
+SO2: Pairs = (("so2", ""), ("so2", "uc"), ("so2", "us"))
+PLAIN: Pairs = (("none", ""), ("none", "uc"))
 
 
-def ours(objectives: tuple[tuple[str, str], ...], latents: tuple[int, ...], *names: str) -> Methods:
-    """Return the paper's own methods for (objective, variant) pairs and latent sizes."""
+@dataclass(frozen=True)
+class Scope:
+    """How much of the paper's grid is run: black boxes, latent sizes, settings of LORE and Anchor, seeds."""
+
+    boxes: tuple[str, ...] = ("xgb", "lgb")
+    latents: tuple[int, ...] = (2, 8, 32)
+    lore: tuple[int, ...] = (300,)
+    anchor: tuple[tuple[int, int], ...] = ((100, 4),)
+    seeds: int = 1
+    quick: bool = False
+
+
+USUAL = Scope()
+QUICK = Scope(boxes=("xgb",), latents=(8,), quick=True)
+WHOLE = Scope(
+    boxes=("xgb", "lgb", "ctb"),
+    latents=(2, 4, 8, 16, 32),
+    lore=(300, 1000),
+    anchor=tuple(product((100, 300), (4, 10))),
+)
+
+
+def trained(pairs: Pairs, scope: Scope, *names: str) -> Methods:
+    """Return the paper's own methods for pairs of objective and variant, and all latent sizes."""
     return [
         (name, {"objective": objective, "k": k} | ({"variant": variant} if variant else {}))
-        for name, (objective, variant), k in product(names, objectives, latents)
+        for name, (objective, variant), k in product(names, pairs, scope.latents)
     ]
 
 
-CO = (("co", ""), ("co", "uc"), ("co", "us"))
-SO2 = (("so2", ""), ("so2", "uc"), ("so2", "us"))
-DEFAULT: Methods = [("illume", {})]
-INP: Methods = [("inp", {})]
-LIME: Methods = [("lime", {"samples": n}) for n in LIME_SAMPLES]
-SHAP: Methods = [("shap", {})]
-RULE_PEERS: Methods = [("lore", {"samples": 300}), ("anchor", {"batch": 100, "beam": 4})]
-
-
-def attributions(latents: tuple[int, ...]) -> Methods:
+def attributions(scope: Scope) -> Methods:
     """Return the methods of the tables on feature importance."""
-    trained = [*ours(CO, latents, "paper"), *ours((("none", ""),), latents, "paper")]
-    return [*DEFAULT, *INP, *SHAP, *LIME, *ours((("co", ""),), latents, "lin"), *trained]
+    lime = [("lime", {"samples": n}) for n in LIME_SAMPLES]
+    ours = [*trained(CO[:1], scope, "lin"), *trained((*CO, *PLAIN), scope, "paper")]
+    return [("illume", {}), ("inp", {}), ("shap", {}), *lime, *ours]
 
 
-def rules(latents: tuple[int, ...]) -> Methods:
+def correctness(scope: Scope) -> Methods:
+    """Return the same for the synthetic problems, where the truth is known."""
+    return [("gradient", {}), *attributions(scope)]
+
+
+def rules(scope: Scope) -> Methods:
     """Return the methods of the tables on decision rules."""
-    return [*DEFAULT, *INP, *ours((("so2", ""),), latents, "lin"), *ours(SO2, latents, "paper"), *RULE_PEERS]
+    lore = [("lore", {"samples": n}) for n in scope.lore]
+    anchor = [("anchor", {"batch": batch, "beam": beam}) for batch, beam in scope.anchor]
+    ours = [*trained(SO2[:1], scope, "lin"), *trained(SO2, scope, "paper")]
+    return [("illume", {}), ("inp", {}), *ours, *lore, *anchor]
 
 
-def spaces(latents: tuple[int, ...]) -> Methods:
+def spaces(scope: Scope) -> Methods:
     """Return the methods of the tables on the latent space; labels condition some of them."""
-    reduced = [(name, {"k": k}) for name in ("pca", "isomap", "lle", "umap", "s-umap") for k in latents]
-    trained = ours((("none", ""), ("none", "uc")), latents, "paper", "lin")
-    return [*reduced, *trained]
+    reduced = product(("pca", "isomap", "lle", "umap", "s-umap"), scope.latents)
+    return [*((name, {"k": k}) for name, k in reduced), *trained(PLAIN, scope, "paper", "lin")]
 
 
-def _grid(
-    data: tuple[str, ...], boxes: tuple[str, ...], methods: Methods, seeds: range, protocol: str
-) -> Iterator[Cell]:
-    for (method, setting), name, box, seed in product(methods, data, boxes, seeds):
-        yield Cell(name, box, method, setting, seed, protocol)
-
-
-def _scaling(latents: tuple[int, ...]) -> Methods:
-    largest = latents[-1]
+def scaling(scope: Scope) -> Methods:
+    """Return the methods of the plot over the number of training rows."""
+    largest = {"objective": "co", "k": scope.latents[-1]}
     return [
-        *(("illume", {"train_rows": n}) for n in SIZES[:-1]),
-        *(("paper", {"objective": "co", "k": largest, "train_rows": n}) for n in SIZES[:-1]),
+        *(("illume", {"train_rows": n}) for n in TRAIN_ROWS),
+        *(("paper", largest | {"train_rows": n}) for n in TRAIN_ROWS),
     ]
 
 
-PLANS: dict[str, tuple[str, Callable[[tuple[int, ...]], Methods]]] = {
-    "data": ("real", lambda k: [("none", {})]),
+def black_boxes(scope: Scope) -> Methods:
+    """Return nothing but the black boxes."""
+    return [("none", {})]
+
+
+PLANS: dict[str, tuple[str, Callable[[Scope], Methods]]] = {
+    "data": ("real", black_boxes),
     "rq1-space": ("real", spaces),
-    "rq2-fi": ("seneca-rc", lambda k: [("gradient", {}), *attributions(k)]),
+    "rq2-fi": ("seneca-rc", correctness),
     "rq2-rules": ("seneca-rb", rules),
     "rq2-counterfactuals": ("seneca-rb", rules),
     "rq3-fi": ("real", attributions),
     "rq3-rules": ("real", rules),
     "rq4-times": ("seneca-rc", attributions),
-    "rq4-scaling": ("seneca-rc", _scaling),
+    "rq4-scaling": ("seneca-rc", scaling),
     "a-ranking": ("rankings", attributions),
 }
-TABLES = (*PLANS, "all")
+# The appendix shows the same cells data set by data set.
+SAME = {
+    "a-space": "rq1-space",
+    "a-correctness": "a-ranking",
+    "a-decisions": "rq1-space",
+    "a-fi": "rq3-fi",
+    "a-rules": "rq3-rules",
+    "a-global": "rq3-fi",
+}
+BOXED = ("a-decisions", "a-fi", "a-rules", "a-global")
+TABLES = (
+    *PLANS,
+    *(name for name in SAME if name not in BOXED),
+    *(f"{name}-{box}" for name in BOXED for box in ("lgb", "xgb")),
+    "all",
+)
 
 
-def cells(table: str, protocol: str, *, seeds: range = range(1), quick: bool = False) -> list[Cell]:
-    """Return the cells behind a table, the quick ones first.
+def cells(table: str, protocol: str, scope: Scope = USUAL) -> list[Cell]:
+    """Return the cells behind a table, the cheap ones first.
 
     >>> len({cell.data for cell in cells("rq2-fi", "clean")})
     25
+    >>> {cell.black_box for cell in cells("a-rules-lgb", "paper")}
+    {'lgb'}
     """
     if table == "all":
-        found = [cell for name in PLANS for cell in cells(name, protocol, seeds=seeds, quick=quick)]
-    else:
-        kind, methods = PLANS[table]
-        data, boxes = {
-            "real": (REAL, BOOSTERS),
-            "rankings": (RANKINGS, BOOSTERS),
-            "seneca-rc": (SENECA_RC, ("truth",)),
-            "seneca-rb": (SENECA_RB, ("truth",)),
-        }[kind]
-        if quick:
-            data, boxes = _few(kind), boxes[:1]
-        found = list(_grid(data, boxes, methods((8,) if quick else LATENTS), seeds, protocol))
-    if quick:
-        found = [cell for cell in found if _is_quick(cell)]
+        found = [cell for name in PLANS for cell in cells(name, protocol, scope)]
+        return sorted(unique(found), key=_cost)
+    base, _, box = table.rpartition("-")
+    if base in BOXED:
+        table, scope = base, replace(scope, boxes=(box,))
+    kind, methods = PLANS[SAME.get(table, table)]
+    data = _few(kind) if scope.quick else DATA[kind]
+    boxes = ("truth",) if kind.startswith("seneca") else scope.boxes
+    found = [cell for cell in _grid(data, boxes, methods(scope), scope, protocol) if _wanted(cell, scope)]
     return sorted(unique(found), key=_cost)
 
 
-def _is_quick(cell: Cell) -> bool:
-    setting = cell.setting
-    others = setting.get("variant") or setting.get("train_rows", 128) != 128
-    return cell.method not in SLOW and not others
+DATA = {"real": REAL, "rankings": RANKINGS, "seneca-rc": SENECA_RC, "seneca-rb": SENECA_RB}
 
 
-SLOW = ("lore", "anchor", "umap", "s-umap")
+def _grid(
+    data: tuple[str, ...], boxes: tuple[str, ...], methods: Methods, scope: Scope, protocol: str
+) -> Iterator[Cell]:
+    for (method, setting), name, box, seed in product(methods, data, boxes, range(scope.seeds)):
+        yield Cell(name, box, method, setting, seed, protocol)
+
+
+def _wanted(cell: Cell, scope: Scope) -> bool:
+    """Leave out what a newcomer would wait too long for."""
+    rows = cell.setting.get("train_rows", QUICK_ROWS)
+    slow = cell.method in SLOW or cell.setting.get("variant") or rows != QUICK_ROWS
+    return not (scope.quick and slow)
+
+
 COST = (
-    "none",
-    "gradient",
-    "inp",
-    "pca",
-    "shap",
-    "lin",
-    "lle",
-    "isomap",
-    "lime",
-    "umap",
-    "s-umap",
-    "illume",
-    "paper",
+    *("none", "gradient", "inp", "pca", "shap", "lin", "lle"),
+    *("isomap", "lime", "umap", "s-umap", "illume", "paper"),
 )
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 from benchmarks.cells import Cell, unique
-from benchmarks.plans import PLANS, TABLES, cells
+from benchmarks.plans import PLANS, QUICK, TABLES, USUAL, WHOLE, cells
 from benchmarks.store import Store
 
 from benchmarks import runner
@@ -73,12 +73,20 @@ def test_a_cell_is_read_back_from_its_line():
 @pytest.mark.parametrize("protocol", ["clean", "paper"])
 @pytest.mark.parametrize("table", TABLES)
 def test_every_table_has_cells_each_once(table, protocol):
-    for quick in (False, True):
-        found = cells(table, protocol, quick=quick)
+    for scope in (QUICK, USUAL, WHOLE):
+        found = cells(table, protocol, scope)
         assert found == list(unique(found))
         assert {cell.protocol for cell in found} == {protocol}
         assert found
 
 
 def test_quick_cells_touch_every_table_and_are_few():
-    assert all(0 < len(cells(table, "clean", quick=True)) <= 40 for table in PLANS)
+    assert all(0 < len(cells(table, "clean", QUICK)) <= 40 for table in PLANS)
+
+
+def test_the_whole_grid_has_what_the_paper_tries():
+    found = cells("all", "paper", WHOLE)
+    assert {cell.setting["k"] for cell in found if "k" in cell.setting} == {2, 4, 8, 16, 32}
+    assert {cell.black_box for cell in found} == {"truth", "xgb", "lgb", "ctb"}
+    assert {cell.setting["samples"] for cell in found if cell.method == "lore"} == {300, 1000}
+    assert {cell.key for cell in cells("all", "paper")} < {cell.key for cell in found}
