@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.datasets import problem
+from benchmarks.methods.rule_peers import recording_anchor
 from benchmarks.records import record
 from illume import Explainer
 
@@ -59,18 +60,9 @@ class Coded:
 
 def anchors(model: Any, train: pd.DataFrame, test: pd.DataFrame, n: int) -> dict[str, float]:
     """Explain the first n test rows with Anchor; measure its rules on all of them."""
-    from anchor import anchor_tabular
-
-    class Recording(anchor_tabular.AnchorTabularExplainer):
-        """Keeps an anchor's conditions as they were found, not only as text."""
-
-        def add_names_to_exp(self, data_row: Any, hoeffding_exp: Any, mapping: Any) -> None:
-            hoeffding_exp["conditions"] = [mapping[i] for i in hoeffding_exp["feature"]]
-            super().add_names_to_exp(data_row, hoeffding_exp, mapping)
-
     coded = Coded(train)
     names = {j: [str(v) for v in train[c].cat.categories] for j, c in enumerate(train) if c in coded.text}
-    explainer = Recording(list(model.classes_), list(train), coded.array(train), names)
+    explainer = recording_anchor()(list(model.classes_), list(train), coded.array(train), names)
     np.random.seed(0)  # noqa: NPY002 -- Anchor draws from NumPy's global generator
     rows = coded.array(test)
     grid = explainer.disc.discretize(rows)

@@ -72,21 +72,12 @@ def _write(premise: list[dict[str, Any]], low: np.ndarray, high: np.ndarray) -> 
 
 def anchor(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
     """Anchor on numbers cut at their quartiles and on 0/1 columns."""
-    from anchor import anchor_tabular
-
-    class Recording(anchor_tabular.AnchorTabularExplainer):
-        """Keeps an anchor's conditions as they were found, not only as text."""
-
-        def add_names_to_exp(self, data_row: Any, hoeffding_exp: Any, mapping: Any) -> None:
-            hoeffding_exp["conditions"] = [mapping[i] for i in hoeffding_exp["feature"]]
-            super().add_names_to_exp(data_row, hoeffding_exp, mapping)
-
     onehot = problem.encoding.onehot
     categories = {int(j): ["0", "1"] for j in np.flatnonzero(onehot)}
     columns = list(problem.encoding.columns)
     rows = _rows(problem, setting)
     start = time.perf_counter()
-    explainer = Recording(list(problem.classes), columns, problem.X_train, categories)
+    explainer = recording_anchor()(list(problem.classes), columns, problem.X_train, categories)
     ready = time.perf_counter()
     low, high = _open(len(rows), len(columns))
     for i, x in enumerate(problem.X_test[rows]):
@@ -110,6 +101,20 @@ def anchor(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
                 low[i, j], high[i, j] = max(low[i, j], below), min(high[i, j], above)
     seconds = time.perf_counter() - ready
     return Outcome(rows, rules=Boxes(low, high), fit_s=ready - start, explain_s=seconds)
+
+
+def recording_anchor() -> Any:
+    """Return Anchor's explainer, made to keep an anchor's conditions as they were found, not only as text."""
+    from anchor import anchor_tabular
+
+    class Recording(anchor_tabular.AnchorTabularExplainer):
+        """Notes the conditions under a key of their own."""
+
+        def add_names_to_exp(self, data_row: Any, hoeffding_exp: Any, mapping: Any) -> None:
+            hoeffding_exp["conditions"] = [mapping[i] for i in hoeffding_exp["feature"]]
+            super().add_names_to_exp(data_row, hoeffding_exp, mapping)
+
+    return Recording
 
 
 def _edges(discretizer: Any, j: int, part: int) -> tuple[float, float]:
