@@ -65,6 +65,7 @@ class Grid:
     methods_down: bool = False
     summary: bool = False  # the second case is a spread: only the two best methods are marked in it
     case_name: str = ""
+    beside: frozenset[str] = frozenset()  # labels that stand there for comparison and are not ranked
     write: Callable[[float], str] = number
 
     @property
@@ -97,7 +98,8 @@ def marks(
 def marked(grid: Grid, side: dict[str, list[Figure]]) -> dict[str, list[str]]:
     """Return the marks of one side of a grid, ours or the paper's."""
     lower = grid.lower or (False,) * len(grid.cases)
-    cases = [marks([f[i] for f in side.values()], less, grid.write) for i, less in enumerate(lower)]
+    ranked = {name: [Figure()] * len(f) if name in grid.beside else f for name, f in side.items()}
+    cases = [marks([f[i] for f in ranked.values()], less, grid.write) for i, less in enumerate(lower)]
     if grid.summary and len(cases) == 2:
         # of the two best, the less sensitive one is in bold
         pairs = zip(side.values(), cases[0], strict=True)

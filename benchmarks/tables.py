@@ -151,14 +151,24 @@ def _grid(cells: pd.DataFrame, protocol: str, table: Table, panel: Panel, kind: 
     lower = (selection.lower(panel.metric),) * len(cases)
     title = panel.title if kind == "native" else f"{panel.title} of {kind}"
     write = seconds if panel.metric.startswith("times.") else number
-    return Grid(title, cases, ours, theirs, lower, table.methods_down, summary, write=write)
+    return Grid(
+        title,
+        cases,
+        ours,
+        theirs,
+        lower,
+        table.methods_down,
+        summary,
+        beside=frozenset({GRADIENT.label}),
+        write=write,
+    )
 
 
 def _own(panel: Panel) -> tuple[Column, ...]:
     """Return the columns of a panel that the paper does not have."""
     if panel.metric.startswith("dt.rules."):
         return ILLUME, UNPOLISHED
-    return (ILLUME, GRADIENT) if "4+0" in panel.rows and panel.metric.startswith("lr.") else (ILLUME,)
+    return (ILLUME, GRADIENT) if panel.metric.startswith("lr.*.cs") and "4+0" in panel.rows else (ILLUME,)
 
 
 def _of(column: Column, metric: str) -> str:
