@@ -26,7 +26,9 @@ def run(options: argparse.Namespace) -> int:
     from benchmarks.runner import run as run_cells
 
     store = Store(options.results)
-    failed = run_cells(_runnable(options), store, workers=options.workers, engine=options.engine)
+    failed = run_cells(
+        _runnable(options), store, workers=options.workers, engine=options.engine, again=options.again
+    )
     print(f"results: {store.folder}; {failed} cells failed")
     return 1 if failed else 0
 
@@ -105,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--seeds", type=int, default=1, help="how many seeds, from 0")
         command.add_argument("--methods", default="", help="only these, separated by commas")
         command.add_argument("--data", default="", help="only data whose names start like this")
+        command.add_argument("--again", choices=("none", "failed", "all"), default="none")
         command.add_argument("--workers", type=int, default=1, help="processes, of one thread each")
         command.add_argument("--engine", choices=("processes", "ray"), default="processes")
         command.add_argument("--results", type=Path, default=RESULTS)

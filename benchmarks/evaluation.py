@@ -38,6 +38,9 @@ METHODS = {
 }
 QUERIED_ROWS = 200  # rows on which metrics that ask the black box are measured
 BACKGROUND_ROWS = 100
+# As many as slow methods explain: robustness depends on how near neighbours are, so that methods can only be
+# compared on the same rows.
+FEW_ATTRIBUTIONS, FEW_RULES = 100, 30
 
 
 def evaluate(cell: Cell) -> dict[str, Any]:
@@ -92,12 +95,16 @@ def attribution_scores(problem: Problem, outcome: Outcome, kind: str, values: Fl
     """Score slopes per column, or contributions per feature."""
     rows = outcome.rows
     X, P, onehot = problem.X_test[rows], problem.P_test[rows], problem.encoding.onehot
-    decisions = P.argmax(1)
+    decisions, few = P.argmax(1), slice(0, FEW_ATTRIBUTIONS)
     found = {
         "robustness": metrics.robustness(values, X, decisions, onehot=onehot),
+        "robustness_first": metrics.robustness(values[few], X[few], decisions[few], onehot=onehot),
         "global_robustness": metrics.global_robustness(values, X, decisions),
         "faithfulness": metrics.faithfulness(values, P),
     }
+    of_one = getattr(outcome, f"{kind}_of_one")
+    if of_one is not None:
+        found["faithfulness_one_class"] = metrics.faithfulness(of_one, P)
     found |= correctness(problem, outcome, kind, values)
     return found | queried(problem, outcome, kind, values)
 
@@ -166,9 +173,13 @@ def rule_scores(problem: Problem, outcome: Outcome, boxes: Boxes) -> dict[str, f
     rows, encoding = outcome.rows, problem.encoding
     X, P = problem.X_test[rows], problem.P_test[rows]
     decisions = P.argmax(1)
-    precision, coverage = metrics.rule_precision(boxes, decisions, problem.X_test, problem.P_test.argmax(1))
+    everywhere = problem.P_test.argmax(1)
+    precision, coverage = metrics.rule_precision(boxes, decisions, problem.X_test, everywhere, own=rows)
+    few = slice(0, FEW_RULES)
+    first = Boxes(boxes.low[few], boxes.high[few])
     found = {
         "robustness": metrics.robustness(boxes, X, decisions, onehot=encoding.onehot),
+        "robustness_first": metrics.robustness(first, X[few], decisions[few], onehot=encoding.onehot),
         "global_robustness": metrics.global_robustness(boxes, X, decisions),
         "faithfulness": metrics.faithfulness(boxes, P),
         "precision": float(np.nanmean(precision)) if not np.isnan(precision).all() else math.nan,

@@ -44,7 +44,9 @@ def _commit() -> str:
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()
 
-    return git("rev-parse", "--short", "HEAD") + ("+changes" if git("status", "--porcelain", "src") else "")
+    return git("rev-parse", "--short", "HEAD") + (
+        "+changes" if git("status", "--porcelain", "src", "benchmarks", ":!benchmarks/results") else ""
+    )
 
 
 def _version(name: str) -> str | None:

@@ -26,12 +26,23 @@ def failure(error: str) -> Result:
     return {"metrics": {}, "times": {}, "error": error}
 
 
-def run(cells: Sequence[Cell], store: Store, *, workers: int = 1, engine: str = "processes") -> int:
-    """Run the cells that the store does not have; return how many failed."""
-    finished = store.finished()
+def run(
+    cells: Sequence[Cell],
+    store: Store,
+    *,
+    workers: int = 1,
+    engine: str = "processes",
+    again: str = "none",
+) -> int:
+    """Run the cells that the store does not have; return how many have failed, now or before.
+
+    `again` runs some that it has, too: those that `failed`, or `all`.
+    """
+    finished = set() if again == "all" else store.finished(failed_too=again == "none")
     todo = [cell for cell in cells if cell.key not in finished]
     print(f"{len(cells)} cells, {len(cells) - len(todo)} of them finished before", flush=True)
-    failed, origin = 0, provenance()
+    wanted = {cell.key for cell in cells} - {cell.key for cell in todo}
+    failed, origin = len(wanted - store.finished(failed_too=False)), provenance()
     with tqdm(total=len(todo), unit="cell", smoothing=0.0) as bar:
         for cell, result in ENGINES[engine](todo, workers):
             store.add(cell, result | origin)

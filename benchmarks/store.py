@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ class Store:
         """Append a result, and make sure that it is on disk."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{cell.family}.jsonl"
-        text = json.dumps(cell.to_dict() | result) + "\n"
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        text = json.dumps(cell.to_dict() | result | {"time": now}) + "\n"
         with path.open("a+b") as file:
             if file.tell() and not _ends_with_newline(path):
                 file.write(b"\n")  # what a crash left must not swallow this line

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data.problem import Problem
-from benchmarks.methods.outcome import Outcome, explained_classes, of_class
+from benchmarks.methods.outcome import Outcome, explained_classes, of_class, one_class
 from illume import Explainer
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 from illume.metrics import Boxes, macro_f1
 from illume.results.attributions import Attributions
 from illume.results.bounds import Bounds
@@ -30,7 +30,8 @@ def illume(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
     start = time.perf_counter()
     found = explainer(problem.test)
     outcome.explain_s = time.perf_counter() - start
-    outcome.slopes, outcome.contributions = attributions(found, problem)
+    outcome.slopes, outcome.contributions = attributions(found, problem, explained_classes(problem))
+    outcome.slopes_of_one, outcome.contributions_of_one = attributions(found, problem, one_class(problem))
     decisions, mine = found.decisions, found.surrogate_decisions
     outcome.figures = {
         "lr.agreement": float(found.agreed.mean()),
@@ -60,9 +61,8 @@ def validation_agreement(explainer: Explainer) -> float:
     return float(np.mean(explainer.pair_.probabilities(rows.X).argmax(1) == rows.P.argmax(1)))
 
 
-def attributions(found: Attributions, problem: Problem) -> tuple[FloatArray, FloatArray]:
-    """Return slopes per encoded column and contributions per feature, of each row's explained class."""
-    classes = explained_classes(problem)
+def attributions(found: Attributions, problem: Problem, classes: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return slopes per encoded column and contributions per feature, of a class for each row."""
     slopes, values = found.slopes_per_unit, found.values
     slopes, values = (a[:, None] if a.ndim == 2 else np.swapaxes(a, 1, 2) for a in (slopes, values))
     position = {name: j for j, name in enumerate(found.input_names)}

@@ -24,6 +24,9 @@ class Outcome:
         Per encoded column, (n, m), of the explained class's log-odds or score.
     contributions
         Per feature, (n, n_features); a categorical feature's columns are added up.
+    slopes_of_one, contributions_of_one
+        The same for one class, the same for all rows: where explanations of rows are compared across
+        decisions, those of the decided class differ in sign by that alone.
     rules, raw_rules, counterfactual_rules
         Bounds on encoded columns, (n, m) each.
     latents
@@ -35,6 +38,8 @@ class Outcome:
     rows: IntArray
     slopes: FloatArray | None = None
     contributions: FloatArray | None = None
+    slopes_of_one: FloatArray | None = None
+    contributions_of_one: FloatArray | None = None
     rules: Boxes | None = None
     raw_rules: Boxes | None = None
     counterfactual_rules: Boxes | None = None
@@ -50,8 +55,11 @@ def explained_classes(problem: Problem) -> IntArray:
     Under the clean protocol the one that the black box decides for; under the published one class 1 of
     two, or the most frequent of more.
     """
-    if problem.protocol == "clean":
-        return problem.P_test.argmax(1)
+    return problem.P_test.argmax(1) if problem.protocol == "clean" else one_class(problem)
+
+
+def one_class(problem: Problem) -> IntArray:
+    """Return class 1 of two, or the most frequent of more, for each test row."""
     one = 1 if len(problem.classes) == 2 else int(np.bincount(problem.y_train).argmax())
     return np.full(len(problem.P_test), one, dtype=np.intp)
 

@@ -11,7 +11,14 @@ import numpy as np
 from sklearn.model_selection import train_test_split
 
 from benchmarks.data.problem import Problem
-from benchmarks.methods.outcome import Outcome, by_feature, column_bounds, explained_classes, of_class
+from benchmarks.methods.outcome import (
+    Outcome,
+    by_feature,
+    column_bounds,
+    explained_classes,
+    of_class,
+    one_class,
+)
 from illume._typing import FloatArray, IntArray
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
@@ -133,10 +140,10 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
     start = time.perf_counter()
     train, chooses = rows.material.training, rows.material.validation
     encoder.fit(train.X, train.P, validation=(chooses.X, chooses.P))
-    classes = explained_classes(problem)
+    classes, one = explained_classes(problem), one_class(problem)
     if problem.protocol == "paper" and len(problem.classes) > 2:
         rows = rows.one_against_rest(int(classes[0]))
-        classes = np.ones(len(classes), dtype=np.intp)
+        classes = one = np.ones(len(classes), dtype=np.intp)
     pairs = {"lr": with_surrogate(encoder, "logistic", rows.material)}
     pairs["dt"] = with_surrogate(encoder, "tree", rows.material)
     outcome = Outcome(np.arange(len(rows.test.X)), fit_s=time.perf_counter() - start)
@@ -147,9 +154,12 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
         outcome.figures["epochs"] = len(encoder.history_.epochs)
     start = time.perf_counter()
     slopes, outcome.figures["lr.faithful"] = _slopes(pairs["lr"], rows, borrow=problem.protocol == "paper")
-    outcome.slopes = of_class(slopes.at, classes)
-    outcome.contributions = by_feature(of_class(slopes.times, classes), problem.encoding.owner)
     outcome.explain_s = time.perf_counter() - start
+    owner = problem.encoding.owner
+    outcome.slopes, outcome.slopes_of_one = (of_class(slopes.at, c) for c in (classes, one))
+    outcome.contributions, outcome.contributions_of_one = (
+        by_feature(of_class(slopes.times, c), owner) for c in (classes, one)
+    )
     maker = rule_maker(pairs["dt"], rows)
     boxes = _boxes(maker, rows, borrow=problem.protocol == "paper")
     outcome.rules = column_bounds(boxes, rows.layout.onehot, rows.layout.owner)

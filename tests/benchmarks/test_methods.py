@@ -69,7 +69,7 @@ def test_rules_of_the_library_cover_the_same_rows_as_bounds_on_columns(small):
 def test_slopes_come_per_column_in_units_of_the_encoded_rows(small):
     explainer = Explainer(small.frame_model, encoder="identity", verbose=False).fit(small.train)
     found = explainer(small.test)
-    slopes, contributions = attributions(found, small)
+    slopes, contributions = attributions(found, small, explained_classes(small))
     sign = np.where(small.P_test.argmax(1) == 1, 1.0, -1.0)[:, None]
     np.testing.assert_allclose(slopes, sign * found.slopes_per_unit * small.encoding.scale, rtol=1e-6)
     np.testing.assert_allclose(contributions, sign * found.values)
@@ -88,4 +88,5 @@ def test_a_cell_has_figures_of_every_kind_that_its_truth_allows():
     assert {"dt.rules.cplt", "dt.counterfactual_rules.cplt", "lr.slopes.local_fidelity"} <= boxes.keys()
     assert {"lr.slopes.cs", "lr.contributions.cs", "lr.contributions.infidelity"} <= gradients.keys()
     assert "lr.slopes.cs" not in boxes
+    assert gradients["lr.slopes.faithfulness_one_class"] == 0.0
     assert gradients["lr.slopes.robustness"] == 1.0  # a global surrogate has the same slopes everywhere

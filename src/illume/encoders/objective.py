@@ -240,7 +240,9 @@ class _Distances:
 def _structure_terms(
     objective: Objective, between: _Distances, W: Tensor | None, Z: Tensor
 ) -> dict[str, Tensor]:
-    terms = {}
+    terms: dict[str, Tensor] = {}
+    if not (objective.lambda_x or objective.lambda_y or (objective.lambda_w and W is not None)):
+        return terms
     log_Z = losses.log_neighbours(distances.cosine(Z))
     if objective.lambda_x:
         terms["x"] = losses.divergence(between.log_X, log_Z)

@@ -38,25 +38,35 @@ def rule_coverage(boxes: Boxes, X: FloatArray) -> FloatArray:
 
 
 def rule_precision(
-    boxes: Boxes, decisions_of_rules: IntArray, X: FloatArray, decisions: IntArray
+    boxes: Boxes,
+    decisions_of_rules: IntArray,
+    X: FloatArray,
+    decisions: IntArray,
+    own: IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return precision and coverage of each rule, (n_rules,) both, on rows with known decisions.
 
     Precision is the share of the covered rows that get the rule's decision, NaN where none is covered.
-    All rows count: measure on rows that the rules were not made from, or their own row flatters them.
+    The row that a rule was made for flatters it: where it is among the rows, `own` (n_rules,) says at which
+    position, and it is left out.
 
     >>> boxes = Boxes(np.array([[0.0], [9.0]]), np.array([[2.0], [np.inf]]))
     >>> rows, decided = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([1, 0, 1, 1])
     >>> rule_precision(boxes, np.array([1, 1]), rows, decided)
     (array([0.5, nan]), array([0.5, 0. ]))
+    >>> rule_precision(boxes, np.array([1, 1]), rows, decided, own=np.array([0, 3]))
+    (array([ 0., nan]), array([0.33333333, 0.        ]))
     """
     decisions, decisions_of_rules = np.asarray(decisions), np.asarray(decisions_of_rules)
     precision, coverage = np.full(len(boxes), np.nan), np.zeros(len(boxes))
+    others = max(1, len(X) - (own is not None))
     for part, inside in _coverings(boxes, X):
+        if own is not None:
+            inside[np.arange(len(inside)), own[part]] = False
         right = inside & (decisions_of_rules[part, None] == decisions[None, :])
         held = inside.sum(axis=1)
         np.divide(right.sum(axis=1), held, out=precision[part], where=held > 0)
-        coverage[part] = held / max(1, len(X))
+        coverage[part] = held / others
     return precision, coverage
 
 
