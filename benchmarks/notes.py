@@ -41,6 +41,17 @@ def notes(
     return tuple(said)
 
 
+def machines(lines: pd.DataFrame, columns: Collection[Column]) -> str:
+    """Say on which machine each method was timed."""
+    found: dict[str, list[str]] = {}
+    for column in columns:
+        rows = lines[selection.taken(lines, column) & lines["error"].isna()]
+        for machine in sorted(set(rows.get("machine", []))):
+            found.setdefault(machine, []).append(column.label)
+    parts = [f"{', '.join(sorted(labels))}: {machine}" for machine, labels in found.items()]
+    return f"Machines, used by several runs at once: {'; '.join(parts)}. Nothing is ranked across them."
+
+
 def _count(good: pd.DataFrame) -> str:
     if not len(good):
         return "No cell stands behind this table."
