@@ -32,12 +32,12 @@ LEGEND = """## How to read the tables
 decisions, `ill-us` without the stability term; `lin` is one linear map for all rows; `inp` is the surrogate
 on the input itself. `gradient at the row` is the synthetic black box's own gradient where the row is, and is
 not ranked; `illume, unpolished` are the rules of its tree (`polish=False`). In brackets the objective: `(.)`
-without regulariser, `(co)` non-collinearity, `(so2)` soft orthogonality and two inputs per latent; without brackets, any of them. Columns headed `paper:` are
-printed there. **Bold** is the best, <u>underlined</u> the second, ours and the printed ones apart; equal as
-printed counts as equal. – was not run. A number in parentheses is the surrogate's agreement with the black
-box in percent, one behind ± the standard deviation over seeds, one in square brackets the number of cells
-behind a mean where other columns have more. `mad` is the median absolute deviation over settings and black
-boxes, averaged over data sets."""
+without regulariser, `(co)` non-collinearity, `(so2)` soft orthogonality and two inputs per latent; without
+brackets, any of them. Columns headed `paper:` are printed there. **Bold** is the best, <u>underlined</u> the
+second, ours and the printed ones apart; equal as printed counts as equal. – was not run. A number in
+parentheses is the surrogate's agreement with the black box in percent, one behind ± the standard deviation
+over seeds, one in square brackets the number of cells behind a mean where other columns have more. `mad` is
+the median absolute deviation over settings and black boxes, averaged over data sets."""
 
 
 def write(results: Path, page: Path) -> None:
