@@ -99,7 +99,8 @@ def run(name: str, seed: int, n_anchors: int) -> None:
     """Compare on one data set."""
     train, test, _, model = problem(name, seed)
     explainer = Explainer(model, random_state=seed, verbose=False).fit(train).fit_rules()
-    many, few = ours(explainer, test, min(OURS, len(test))), ours(explainer, test, min(n_anchors, len(test)))
+    many = ours(explainer, test, min(OURS, len(test)))
+    few = ours(explainer, test, min(n_anchors, len(test))) if n_anchors else {}
     peer = anchors(model, train, test, min(n_anchors, len(test))) if n_anchors else {}
     record(
         "rule-precision",
