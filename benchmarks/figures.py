@@ -149,6 +149,8 @@ def correctness(cells: pd.DataFrame, protocol: str) -> Figure | None:
         styles = [(VERMILLION, "o", "-"), (BLUE, "s", "-"), (SKY, "D", "--")]
         for column, (line_colour, marker, dash) in zip(columns, styles, strict=True):
             means = by_size(cells, protocol, column, metric)
+            if not len(means):
+                continue
             drawn += len(means)
             at = [SIZES.index(size) for size in means.index]
             ax.plot(at, means, color=line_colour, marker=marker, linestyle=dash, label=column.label)
@@ -280,5 +282,8 @@ FIGURES: dict[str, tuple[str, Drawing]] = {
     "cd-objectives-dt": ("Objectives and variants: rules", partial(objectives, "dt")),
     "cd-global": ("Global robustness", partial(of_tables, ("a-global-lgb",))),
     "scaling": ("RQ4: correctness over the number of training rows", scaling),
-    "times": ("RQ4: seconds for 100 to 10,000 rows, training included", times),
+    "times": (
+        "RQ4: seconds for 100 to 10,000 rows, training included, on the machines named under the table",
+        times,
+    ),
 }
