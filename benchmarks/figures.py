@@ -167,7 +167,8 @@ def correctness(cells: pd.DataFrame, protocol: str) -> Figure | None:
         ax.set_xticks(range(len(SIZES)), SIZES)
         _finish(ax, title, "input features, informative + not", "correctness")
         ax.set_ylim(bottom=0)
-        ax.legend(fontsize=7, frameon=False)
+        if ax.lines:
+            ax.legend(fontsize=7, frameon=False)
     return figure if drawn else None
 
 
