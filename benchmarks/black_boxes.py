@@ -17,12 +17,12 @@ import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import f1_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
 from benchmarks.data.problem import split
 from illume._typing import FloatArray, IntArray
+from illume.metrics import macro_f1
 
 CACHE = "ILLUME_CACHE"
 VALIDATION_SHARE = 0.15
@@ -207,11 +207,6 @@ def searched(name: str, seed: int, protocol: str, samples: Samples) -> AllClasse
         return best
     again = AllClasses(search.make(seed, **chosen), samples.n_classes, search.least)
     return again.fit(samples.X_train, samples.y_train)
-
-
-def macro_f1(y: IntArray, decisions: IntArray) -> float:
-    """Return the mean F1 over classes that occur among labels or decisions."""
-    return float(f1_score(y, decisions, average="macro", zero_division=0))
 
 
 def cache_folder() -> Path:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from benchmarks import paper, ranks, selection
+from benchmarks.cells import PROTOCOLS
 from benchmarks.paper import Column
-from benchmarks.selection import PROTOCOLS
 from benchmarks.tables import ILLUME, data_names, layouts, parts
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks import selection
+from benchmarks.cells import PROTOCOLS
 from benchmarks.figures import FIGURES
-from benchmarks.selection import PROTOCOLS
 from benchmarks.tables import Sheet, sheets
 
 PROTOCOL = """## Two protocols

@@ -13,7 +13,6 @@ import pandas as pd
 from benchmarks.paper import Column
 from benchmarks.store import Store
 
-PROTOCOLS = ("clean", "paper")
 CELL = ["protocol", "data", "black_box", "method", "setting"]
 PLACE = ["data", "black_box"]
 OPTIONS = ("objective", "variant", "k", "samples", "train_rows")

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks import paper, selection
+from benchmarks.cells import PROTOCOLS
 from benchmarks.markup import Figure, Grid, markdown, number, seconds, write_csv
 from benchmarks.notes import BRACKETS, machines, notes
 from benchmarks.paper import Column, Panel, Table
-from benchmarks.selection import PROTOCOLS
 
 ILLUME = Column("illume", "illume")
 # what a synthetic black box itself does where the row is; the truth is its gradient at the boundary

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from benchmarks.cells import PROTOCOLS
 from benchmarks.data import rankings, real, seneca_rb, seneca_rc
 from benchmarks.data.problem import Encoding, Problem, Truth
 from benchmarks.data.rankings import RANKINGS
@@ -12,7 +13,6 @@ from benchmarks.data.real import REAL
 SIZES = ((4, 0), (8, 0), (16, 0), (16, 16), (16, 48))  # informative and uninformative columns
 SENECA_RC = tuple(f"seneca-rc-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
 SENECA_RB = tuple(f"seneca-rb-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
-PROTOCOLS = ("clean", "paper")
 
 __all__ = [
     "RANKINGS", "REAL", "SENECA_RB", "SENECA_RC", "Encoding", "Problem", "Truth", "families", "problem",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.data.problem import Problem
-from benchmarks.methods.outcome import Outcome, explained_classes, of_class, one_class
+from benchmarks.methods.outcome import Outcome, bind_categories, explained_classes, of_class, one_class
 from illume import Explainer
 from illume._typing import FloatArray, IntArray
 from illume.metrics import Boxes, macro_f1
@@ -87,9 +87,7 @@ def bounds(found: Bounds, problem: Problem) -> Boxes:
             high[:, columns[0]] = (found.high[:, j] - mean) / scale
             continue
         allowed = _allowed(found, j, [encoding.columns[c] for c in columns], feature.name)
-        single = allowed.sum(1) == 1
-        low[np.ix_(single, columns)] = np.where(allowed[single], 0.5, -np.inf)
-        high[np.ix_(~single, columns)] = np.where(allowed[~single], np.inf, 0.5)
+        bind_categories(low, high, columns, allowed)
     return Boxes(low, high)
 
 

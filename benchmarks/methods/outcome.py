@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from benchmarks.data.problem import Problem
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.boxes import Boxes as InputBoxes
 from illume.metrics import Boxes
 
@@ -94,8 +94,12 @@ def column_bounds(boxes: InputBoxes, onehot: np.ndarray, owner: IntArray) -> Box
     low[:, onehot], high[:, onehot] = -np.inf, np.inf
     for feature in np.unique(owner[onehot]):
         columns = np.flatnonzero(owner == feature)
-        allowed = boxes.allowed[:, columns]
-        single = (allowed.sum(1) == 1) & (len(columns) > 1)
-        low[np.ix_(single, columns)] = np.where(allowed[single], 0.5, -np.inf)
-        high[np.ix_(~single, columns)] = np.where(allowed[~single], np.inf, 0.5)
+        bind_categories(low, high, columns, boxes.allowed[:, columns])
     return Boxes(low, high)
+
+
+def bind_categories(low: FloatArray, high: FloatArray, columns: IntArray, allowed: BoolArray) -> None:
+    """Write down which of a feature's 0/1 columns rules allow."""
+    single = (allowed.sum(1) == 1) & (len(columns) > 1)
+    low[np.ix_(single, columns)] = np.where(allowed[single], 0.5, -np.inf)
+    high[np.ix_(~single, columns)] = np.where(allowed[~single], np.inf, 0.5)
