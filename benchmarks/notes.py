@@ -44,7 +44,7 @@ def notes(
 def machines(lines: pd.DataFrame, columns: Collection[Column]) -> str:
     """Say on which machine each method was timed."""
     found: dict[str, list[str]] = {}
-    for column in columns:
+    for column in sorted(columns, key=lambda column: column.label):
         rows = lines[selection.taken(lines, column) & lines["error"].isna()]
         for machine in sorted(set(rows.get("machine", []))):
             found.setdefault(machine, []).append(column.label)
