@@ -8,6 +8,9 @@ from torch.nn import functional
 
 from illume.encoders.distances import EPSILON
 
+SURE = 1e-3
+"""A probability so close to 0 or 1 counts as sure; log-odds beyond it say no more."""
+
 FAR = -1e9  # a log-weight that is zero in float32, and finite so that no gradient is NaN
 
 
@@ -76,6 +79,24 @@ def mimicry(logits: Tensor, P: Tensor) -> Tensor:
     if logits.shape[1] == 1:
         return functional.binary_cross_entropy_with_logits(logits[:, 0], P[:, 1])
     return functional.cross_entropy(logits, P)
+
+
+def excess(logits: Tensor, P: Tensor) -> Tensor:
+    r"""How far the head's log-odds are from the black box's, Huber's loss, mean over rows and classes.
+
+    The cross-entropy hardly tells +7 from +30; contributions, which add up to the log-odds, do. The
+    black box's are of probabilities no nearer to 0 and 1 than a thousandth.
+
+    >>> excess(torch.tensor([[3.0]]), torch.tensor([[0.5, 0.5]]))  # 3 - 1/2
+    tensor(2.5000)
+    >>> excess(torch.tensor([[6.9068]]), torch.tensor([[0.0, 1.0]]))
+    tensor(0.)
+    """
+    log_P = P.clamp(SURE, 1 - SURE).log()
+    if logits.shape[1] == 1:
+        return functional.smooth_l1_loss(logits[:, 0], log_P[:, 1] - log_P[:, 0])
+    centred = log_P - log_P.mean(1, keepdim=True)
+    return functional.smooth_l1_loss(logits - logits.mean(1, keepdim=True), centred)
 
 
 def neighbour_spread(between: Tensor, distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:

@@ -31,10 +31,12 @@ class Objective:
         Latent directions use distinct inputs; latents are uncorrelated.
     lambda_g
         A linear head on the latents is trained along with the encoder and becomes the surrogate.
+    lambda_l
+        The head's log-odds are as large as the black box's, so that sure rows do not run away.
     lambda_e, lambda_n
         Slopes are as close as decisions are; the nearest rows of one decision share their slopes.
     lambda_py, lambda_pn
-        The same two for contributions. These four need the head, `lambda_g > 0`.
+        The same two for contributions. These five need the head, `lambda_g > 0`.
     alpha
         How many inputs a latent direction may use; None is all.
     calm
@@ -51,6 +53,7 @@ class Objective:
     lambda_so: float = 0.0
     lambda_co: float = 1.0
     lambda_g: float = 0.0
+    lambda_l: float = 0.0
     lambda_e: float = 0.0
     lambda_n: float = 0.0
     lambda_py: float = 0.0
@@ -67,8 +70,8 @@ class Objective:
                 raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
         if self.alpha is not None and self.alpha < 1:
             raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
-        if self.aligns and not self.joint:
-            raise ValueError("lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
+        if (self.aligns or self.lambda_l) and not self.joint:
+            raise ValueError("lambda_l, lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
 
     @property
     def joint(self) -> bool:
@@ -90,6 +93,7 @@ class Objective:
             lambda_x=self.lambda_x or 1.0,
             lambda_y=0.0,
             lambda_g=0.0,
+            lambda_l=0.0,
             lambda_e=0.0,
             lambda_n=0.0,
             lambda_py=0.0,
@@ -192,7 +196,10 @@ def loss_terms(
     if objective.lambda_co:
         terms["co"] = losses.collinearity(Z)
     if model.head is not None:
-        terms["g"] = losses.mimicry(model.head(Z), batch.P)
+        logits = model.head(Z)
+        terms["g"] = losses.mimicry(logits, batch.P)
+        if objective.lambda_l:
+            terms["l"] = losses.excess(logits, batch.P)
         if objective.aligns:
             terms |= _explanation_terms(objective, between, slopes(W, model.head.weight))
     return terms
