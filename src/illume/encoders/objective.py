@@ -115,9 +115,10 @@ class Objective:
         """Return a named objective.
 
         `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
-        `joint` adds the head to `co`. `aligned`, the default, is the head, steady maps and, for
-        neighbours of one decision, the same slopes, without the paper's terms on neighbourhoods: slopes
-        then follow the model itself more closely, at half the cost of a step. Terms that tie
+        `joint` adds the head to `co`. `aligned`, the default, is the head, whose log-odds are kept
+        to the size of the black box's, steady maps and, for neighbours of one decision, the same slopes,
+        without the paper's terms on neighbourhoods: slopes then follow the model itself more closely, at
+        half the cost of a step. Terms that tie
         explanations to decisions (`lambda_e`, `lambda_py`) are not part of it: they make contributions
         follow the decision at the cost of following the model.
 
@@ -140,6 +141,7 @@ PRESETS = {
         lambda_co=0.0,
         lambda_st=10.0,
         lambda_g=3.0,
+        lambda_l=0.1,
         lambda_n=0.1,
         width=128,
     ),
