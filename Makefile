@@ -8,8 +8,9 @@ READY := .venv/.ready
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
 
+# Two processes of one thread each: more threads than cores make the fits of two tests wait for each other.
 test: lint
-	$(BIN)/pytest --cov --cov-report=term:skip-covered
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
 
 lint: $(READY)
 	$(BIN)/ruff check
