@@ -303,10 +303,11 @@ def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
 def test_printing_shows_everything_on_light_paper_and_leaves_the_page_as_it_was(page, loan_report):
     page.open(loan_report)
     page.find("#theme").click()
-    page.run(
-        "window.addEventListener('beforeprint', () => {"
-        " window.seen = [document.documentElement.dataset.theme, document.querySelectorAll('details:not([open])').length]; })"
-    )
+    page.driver.execute_script("""
+        window.addEventListener("beforeprint", () => {
+            const closed = document.querySelectorAll("details:not([open])").length;
+            window.seen = [document.documentElement.dataset.theme, closed];
+        });""")
     assert page.driver.print_page()
     assert page.run("window.seen") == ["light", 0]
     assert page.run("document.documentElement.dataset.theme") == "dark"

@@ -65,8 +65,8 @@ def quality(content: Content) -> Markup:
 
 
 def _quality_row(line: QualityLine) -> Markup:
-    poor = not line.agreement >= LOW_AGREEMENT
-    marks = {"class_": LOW} if poor else {}
+    poor = not line.agreement >= LOW_AGREEMENT and not line.other
+    marks = {"class_": LOW} if poor else {"class_": "other"} if line.other else {}
     name = tag("th", line.name, *([tag("small", line.note)] if line.note else []), scope="row")
     return tag(
         "tr",

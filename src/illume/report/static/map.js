@@ -40,7 +40,7 @@ const rowMap = (() => {
   function dot(brush, row, size) {
     const [px, py] = [places.px[row], places.py[row]];
     brush.beginPath();
-    if (Math.floor(data.decision[row] / PALETTE.length) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
+    if (classShape(data.decision[row]) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
     else brush.arc(px, py, size, 0, 2 * Math.PI);
   }
 

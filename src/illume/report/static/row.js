@@ -17,7 +17,7 @@ const rowPanel = (() => {
           make("button", { type: "button", class: "ghost", "aria-label": "Row before", onclick: () => step(row, -1) }, "‹"),
           make("button", { type: "button", class: "ghost", "aria-label": "Next row", onclick: () => step(row, 1) }, "›"))),
       make("p", { class: "decision" },
-        swatch(`class-${data.decision[row] % PALETTE.length}`, Math.floor(data.decision[row] / PALETTE.length)),
+        classSwatch(data.decision[row]),
         make("b", {}, name), ` with probability ${fixed(data.probability[row])}`),
     ];
   }
