@@ -57,8 +57,8 @@ def _notice(notice: Notice) -> Markup:
 
 def quality(content: Content) -> Markup:
     """Return the table of agreement."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("", "Agreement", "", "R²", "Rows")))
-    head = Markup(head.replace('<th scope="col"></th>', "<td></td>"))
+    agreement, r2, rows_head = (tag("th", name, scope="col") for name in ("Agreement", "R²", "Rows"))
+    head = tag("tr", tag("td"), agreement, tag("td", class_="share"), r2, rows_head)
     rows = [_quality_row(line) for line in content.quality]
     caption = tag("caption", "How often, and how closely, the surrogate answers like the model")
     return tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")

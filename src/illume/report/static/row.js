@@ -44,7 +44,7 @@ const rowPanel = (() => {
       make("strong", {}, low ? "Trust is low here" : "Trust"),
       make("p", {}, trustWords(row)),
       make("p", {}, statusWords(row)),
-      low ? make("p", {}, "Go by the counterfactuals, which were checked on the model itself, rather than by the contributions.") : null);
+      low ? make("p", {}, "Go by counterfactuals, which are checked on the model itself, rather than by the contributions.") : null);
   }
 
   function steps(row, output) {
