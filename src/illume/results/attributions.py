@@ -209,9 +209,7 @@ class Attributions:
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
-        if isinstance(name, str) and name not in self.output_names:
-            raise ValueError(f"output {name!r} is not known; choose one of {list(self.output_names)}")
-        return self.output_names.index(name) if isinstance(name, str) else name
+        return self.labels.output(name)
 
     def __repr__(self) -> str:
         return text.batch(self)

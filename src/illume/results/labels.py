@@ -26,3 +26,18 @@ class Labels:
     def outputs(self) -> tuple[str, ...]:
         """The explained outputs: the second of two classes, or every class."""
         return self.classes[1:] if len(self.classes) == 2 else self.classes
+
+    def output(self, name: int | str) -> int:
+        """Return the position of an output, given by its name or position."""
+        names = self.outputs
+        if isinstance(name, str) and name not in names:
+            raise ValueError(f"output {name!r} is not known; choose one of {list(names)}{self._other(name)}")
+        position = names.index(name) if isinstance(name, str) else int(name)
+        if not -len(names) <= position < len(names):
+            raise ValueError(f"output {position} is not known; there are {len(names)}: {list(names)}")
+        return position % len(names)
+
+    def _other(self, name: str) -> str:
+        return "; contributions to the other class are the same with the opposite sign" * (
+            name in self.classes
+        )
