@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.results.numbers import short
 
 if TYPE_CHECKING:
     from illume.results.latents import Latents
@@ -80,6 +81,20 @@ class LatentRow:
     def output(self) -> int:
         """Which output to read first: the only one, or that of the decided class."""
         return 0 if len(self.batch.intercept) == 1 else int(self.batch.decisions[0])
+
+    def position(self, output: int | str | None = None) -> int:
+        """Return the position of an output, given by its name or position; by default `output`."""
+        return self.output if output is None else self.batch.output(output)
+
+    @property
+    def input_values(self) -> tuple[str, ...]:
+        """The inputs in the user's own units, as text: the number itself, or whether it is this category."""
+        labels, found = self.batch.labels, []
+        for name, j in zip(labels.inputs, labels.owner, strict=True):
+            value = short(self.data[j])
+            feature = labels.features[j]
+            found.append(value if name == feature else "yes" if name == f"{feature} = {value}" else "no")
+        return tuple(found)
 
     def __repr__(self) -> str:
         latents = zip(self.batch.names, self.z, strict=True)
