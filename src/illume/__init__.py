@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
+    from illume.results.latents import Latents
     from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rules
@@ -41,6 +42,7 @@ _HOMES = {
     "IdentityEncoder": "illume.encoders.identity",
     "IllumeError": "illume.errors",
     "Kind": "illume.data.schema",
+    "Latents": "illume.results.latents",
     "LinearEncoder": "illume.encoders.linear",
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
@@ -64,6 +66,7 @@ __all__ = [
     "IdentityEncoder",
     "IllumeError",
     "Kind",
+    "Latents",
     "LinearEncoder",
     "MetaEncoder",
     "MissingExtraError",

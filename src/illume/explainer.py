@@ -11,13 +11,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from illume.assembly import parts
 from illume.assembly.constraints import Wanted
-from illume.assembly.parts import (
-    attribution_assembly,
-    counterfactual_assembly,
-    pool_rows,
-    rule_assembly,
-)
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.data.encoding import Unknown
@@ -33,6 +28,7 @@ from illume.preparation import DataSettings, prepare
 from illume.quality import measure, measure_rules
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.latents import Latents
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 from illume.rule_fitting import fit_rule_model, rule_pairs
@@ -174,7 +170,7 @@ class Explainer(BaseEstimator):
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
         self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-        self.pool_frame_ = prepared.frame.take(self.split_.training[pool_rows(material.training)])
+        self.pool_frame_ = prepared.frame.take(self.split_.training[parts.pool_rows(material.training)])
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
@@ -187,17 +183,26 @@ class Explainer(BaseEstimator):
     def __call__(self, X: Any) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order."""
         frame = self._checked(X)
-        return attribution_assembly(self).attributions(frame, self.black_box_)
+        return parts.attribution_assembly(self).attributions(frame, self.black_box_)
+
+    def latents(self, X: Any, maps: bool = False) -> Latents:
+        """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
+
+        They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
+        """
+        frame = self._checked(X)
+        return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
     ) -> Iterator[Any]:
         """Yield explanations piece by piece, so that memory is bounded by the piece.
 
-        `kind` is `attributions`, `rules` or `counterfactuals`; options are those of the method of that name.
+        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
         kinds: dict[str, Callable[..., Any]] = {
             "attributions": self,
+            "latents": self.latents,
             "rules": self.rules,
             "counterfactuals": self.counterfactuals,
         }
@@ -225,7 +230,7 @@ class Explainer(BaseEstimator):
         """
         options = RuleOptions(polish, precision, max_conditions)
         frame = self._checked(X)
-        return rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
+        return parts.rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -258,13 +263,13 @@ class Explainer(BaseEstimator):
         frame = self._checked(X)
         wanted.desired(self.class_names_)
         wanted.permitted(self.schema_, self.pool_frame_)
-        return counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
+        return parts.counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
 
     def rule_set(self) -> RuleSet:
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
         check_is_fitted(self, "pair_")
         backend = Origin(self.backend_)
-        return rule_set(rule_assembly(self.fit_rules()), self.material_.training, backend)
+        return rule_set(parts.rule_assembly(self.fit_rules()), self.material_.training, backend)
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
@@ -277,7 +282,7 @@ class Explainer(BaseEstimator):
         pairs = rule_pairs(self.local_, encoder, self.tree, self.material_)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
-        self.rule_quality_ = measure_rules(rule_assembly(self), self.material_.report, seconds)
+        self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
         return self
 
     def _checked(self, X: Any) -> Frame:

@@ -9,6 +9,7 @@ import numpy as np
 from illume._typing import IntArray
 from illume.assembly.attributions import AttributionAssembly
 from illume.assembly.counterfactuals import CounterfactualAssembly
+from illume.assembly.latents import LatentAssembly
 from illume.assembly.rules import RuleAssembly
 from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
@@ -34,6 +35,13 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
         explainer.split_.training,
         explainer.trust_map_,
         explainer.class_names_,
+    )
+
+
+def latent_assembly(explainer: Any) -> LatentAssembly:
+    """Return what shows where rows stand."""
+    return LatentAssembly(
+        explainer.encoding_, explainer.pair_, explainer.class_names_, explainer.neighbours_.Z
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.assembly.answers import answered
+from illume.assembly.answers import answered, values_of
 from illume.assembly.bounds import in_own_units
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
@@ -69,7 +69,8 @@ class RuleAssembly:
         """Return the rules of a frame's rows, every piece checked before the black box is asked."""
         encoded, P = answered(self.encoding, frame, black_box)
         numbers = self.numbers(frame)
-        return self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
+        rules = self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
+        return replace(rules, data=values_of(self.encoding, frame))
 
     def of_rows(
         self,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.plots.axes import as_text, clean, given_or_new
+from illume.plots import words
+from illume.plots.axes import as_text, clean, given_or_new, require, require_count
 from illume.results import colours
 from illume.results.attributions import Attributions
 
@@ -26,12 +27,10 @@ def beeswarm(
     Dark is a low value and bright a high one; categories and missing values have a colour of their
     own. `output` chooses the class, by name or position, where there are several.
     """
-    if not isinstance(attributions, Attributions):
-        raise TypeError(
-            f"a beeswarm shows many rows, found {type(attributions).__name__}; pass the whole batch"
-        )
+    require(attributions, Attributions, "a beeswarm shows many rows", "pass the whole batch")
+    require_count(n_features, "n_features")
     i = attributions.output(output)
-    values = attributions.values if attributions.values.ndim == 2 else attributions.values[:, :, i]
+    values = attributions.contributions(i)
     order = np.argsort(-np.abs(values).sum(0), kind="stable")[: n_features if len(values) else 0]
     ax = given_or_new(ax, 1.4 + 0.38 * len(order))
     for place, j in enumerate(order):
@@ -45,8 +44,7 @@ def beeswarm(
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
     ax.set_yticks(np.arange(len(order)), [as_text(attributions.feature_names[j]) for j in order])
     ax.invert_yaxis()
-    name = attributions.output_names[i].replace("$", r"\$")
-    ax.set_xlabel(f"contribution to the log-odds of {name!r}")
+    ax.set_xlabel(words.contribution(attributions, i))
     ax.set_title(
         "dark: low value, bright: high, pink: category or missing",
         fontsize="small",

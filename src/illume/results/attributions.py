@@ -12,6 +12,8 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import html, tables, text
 from illume.results.attribution import Attribution
+from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.columns import Column, column
 from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.take import positions
@@ -158,9 +160,33 @@ class Attributions:
         taken = {name: getattr(self, name)[rows] for name in per_row.split()}
         return replace(self, **taken, origin=self.origin.take(rows))
 
-    def top(self, n_features: int) -> Attributions:
-        """Keep the features of largest importance, strongest first; the others go into `rest`."""
-        order = np.argsort(-self.strength, kind="stable")[:n_features]
+    def contributions(self, output: int | str = 0) -> FloatArray:
+        """Contributions to one output, by name or position, (n, n_features)."""
+        i = self.output(output)
+        return self.values if self.values.ndim == 2 else self.values[:, :, i]
+
+    def column(self, feature: int | str) -> Column:
+        """Return one feature's values, by name or position: numbers, or positions among its categories."""
+        return column(self.data, self.labels, self.labels.feature(feature))
+
+    def calibration(self, output: int | str = 0, n_bins: int = 10) -> Calibration:
+        """Compare the surrogate's probabilities of a class with the black box's, in groups of rows."""
+        name = self.output_names[self.output(output)]
+        c = self.class_names.index(name)
+        return calibration(self.probabilities[:, c], self.surrogate_probabilities[:, c], name, n_bins)
+
+    @property
+    def class_agreement(self) -> ClassAgreement:
+        """On what share of the rows of each decision the surrogate decides alike, before any refinement."""
+        return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
+
+    def top(self, n_features: int, output: int | str | None = None) -> Attributions:
+        """Keep the features of largest importance, strongest first; the others go into `rest`.
+
+        Importance is summed over outputs, unless one is chosen.
+        """
+        strength = self.strength if output is None else np.abs(self.contributions(output)).sum(0)
+        order = np.argsort(-strength, kind="stable")[:n_features]
         return self._features(order)
 
     def _features(self, order: IntArray) -> Attributions:
@@ -209,9 +235,7 @@ class Attributions:
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
-        if isinstance(name, str) and name not in self.output_names:
-            raise ValueError(f"output {name!r} is not known; choose one of {list(self.output_names)}")
-        return self.output_names.index(name) if isinstance(name, str) else name
+        return self.labels.output(name)
 
     def __repr__(self) -> str:
         return text.batch(self)

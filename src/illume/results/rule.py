@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray
 from illume.data.frames import as_frame
-from illume.data.schema import require_columns
+from illume.data.schema import Feature, require_columns
 from illume.results.conditions import Interval, Membership
 from illume.results.oblique import ObliqueCondition
 
@@ -85,6 +85,16 @@ class Rule:
     def status(self) -> str:
         """`agreed`, `refined` or `not faithful`: whether the tree decides like the black box."""
         return str(self.batch.refinement.status[0])
+
+    def value(self, name: str) -> Any:
+        """Return the row's own value of a feature."""
+        if self.batch.data is None:
+            raise ValueError("the rule of a counterfactual has no row of its own")
+        return self.batch.data[0, self.batch.feature_names.index(name)]
+
+    def feature(self, name: str) -> Feature:
+        """Return what was seen of a feature while fitting: its range or its categories."""
+        return self.batch.bounds.features[self.batch.feature_names.index(name)]
 
     def covers(self, frame: Any) -> BoolArray:
         """Return which rows of a frame satisfy the rule.

@@ -50,6 +50,8 @@ class Rules:
         Which tree the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
     columns
         The columns that the explainer was fitted with.
+    data
+        The rows themselves, (n, n_features); None for rules of counterfactuals.
     """
 
     bounds: Bounds
@@ -67,6 +69,7 @@ class Rules:
     class_names: tuple[str, ...]
     columns: tuple[str, ...]
     origin: Origin
+    data: np.ndarray[Any, Any] | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -119,7 +122,8 @@ class Rules:
         taken, single = positions(rows, len(self))
         per_row = "bounds box oblique decisions probabilities n_covered n_correct polished refinement"
         fields = {name: getattr(self, name)[taken] for name in per_row.split()}
-        batch = replace(self, **fields, origin=self.origin.take(taken))
+        data = None if self.data is None else self.data[taken]
+        batch = replace(self, **fields, origin=self.origin.take(taken), data=data)
         return Rule(batch) if single else batch
 
     def to_frame(self, layout: str = "wide") -> Any:
