@@ -12,12 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly.constraints import Wanted
-from illume.assembly.parts import (
-    attribution_assembly,
-    counterfactual_assembly,
-    pool_rows,
-    rule_assembly,
-)
+from illume.assembly.latents import latents
+from illume.assembly.parts import attribution_assembly, counterfactual_assembly, pool_rows, rule_assembly
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.data.encoding import Unknown
@@ -31,15 +27,17 @@ from illume.explanations.trust import TrustMap
 from illume.fitting import Setting, choose_pair
 from illume.preparation import DataSettings, prepare
 from illume.quality import measure, measure_rules
+from illume.report.mixin import Reporting
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.latents import Latents
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
 
 
-class Explainer(BaseEstimator):
+class Explainer(Reporting, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -188,6 +186,10 @@ class Explainer(BaseEstimator):
         """Return the attributions of a frame's rows, in the rows' order."""
         frame = self._checked(X)
         return attribution_assembly(self).attributions(frame, self.black_box_)
+
+    def latents(self, X: Any, maps: bool = False) -> Latents:
+        """Return where a frame's rows lie in the latent space; with `maps`, the rows' own maps too."""
+        return latents(self, self._checked(X), maps)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
