@@ -25,7 +25,9 @@ def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == "set()"
-    assert all(f"│ {name} " in answer.stdout for name in ("demo", "fit", "explain", "report", "show", "rules"))
+    assert all(
+        f"│ {name} " in answer.stdout for name in ("demo", "fit", "explain", "report", "show", "rules")
+    )
     assert all(f" {code}  " in answer.stdout for code in (0, 1, 2, 130, 141))
 
 

@@ -57,7 +57,7 @@ def _words(error: BaseException) -> str:
         return str(error)
     if isinstance(error, OSError) and error.filename is not None:
         return _of_file(error)
-    if isinstance(error, ValueError) and str(error):
+    if isinstance(error, (OSError, ValueError)) and str(error):
         return str(error)
     return f"unexpected {type(error).__name__}: {error}; run it again with --debug for the traceback"
 

@@ -65,14 +65,14 @@ def train(rows: Any, target: Any, categorical: Sequence[str], seed: int) -> Trai
     learn, judge = train_test_split(
         np.arange(len(labels)), test_size=n_validation, random_state=seed, stratify=labels if fits else None
     )
-    trial = _pipeline(rows, categorical, seed).fit(rows.iloc[learn], labels[learn])
+    trial = _pipeline(rows.iloc[learn], categorical, seed).fit(rows.iloc[learn], labels[learn])
     score = _score(trial.predict(rows.iloc[judge]), labels[judge], len(learn))
     return Trained(_pipeline(rows, categorical, seed).fit(rows, labels), score)
 
 
 def _labels(target: Any) -> np.ndarray[Any, Any]:
     """Return the classes, as numbers, booleans or text; a quantity is refused."""
-    classes = np.unique(np.asarray(target.astype("str"), dtype=object).astype(str))
+    classes = sorted(set(target.astype("str")))
     advice = "illume explains classifiers: make classes of it first (for instance above 1000 or not)"
     if target.dtype.kind == "f" and (target % 1 != 0).any():
         raise SchemaError(f"the target {target.name!r} holds numbers such as {target.iloc[0]}; {advice}")
@@ -99,7 +99,9 @@ def _pipeline(rows: Any, categorical: Sequence[str], seed: int) -> Any:
         encoded_missing_value=np.nan,
         max_categories=MOST_CATEGORIES,
     )
-    encode = make_column_transformer((codes, list(categorical)), remainder="passthrough")
+    # The boosting stops at a column without any value.
+    numbers = [name for name in rows.columns if name not in categorical and rows[name].notna().any()]
+    encode = make_column_transformer((codes, list(categorical)), ("passthrough", numbers))
     boosting = HistGradientBoostingClassifier(
         categorical_features=list(range(len(categorical))) or None, early_stopping=False, random_state=seed
     )

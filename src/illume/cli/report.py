@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,21 +11,30 @@ import typer
 from illume.cli.loading import load_explainer, rows_for
 from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, voice_of
 from illume.cli.voice import Voice
-from illume.cli.writing import replaced, require_output
+from illume.cli.writing import require_output
 
 
-def report(
-    explainer: Path, rows: Path, out: Path, voice: Voice, *, model: Path | None = None, trusted: bool = False
-) -> None:
+@dataclass(frozen=True)
+class Request:
+    """What to report on, and where to."""
+
+    explainer: Path
+    rows: Path
+    out: Path
+    model: Path | None = None
+    trusted: bool = False
+    title: str | None = None
+
+
+def report(request: Request, voice: Voice) -> None:
     """Write a report about the rows."""
-    require_output(out, (".html", ".htm"), explainer, rows, model)
-    fitted = load_explainer(explainer, model, voice, trusted)
-    frame = rows_for(fitted, rows)
-    voice.say(f"Explaining {len(frame):,} rows for the report …")
-    with replaced(out) as temporary:
-        fitted.report(frame, temporary)
-    size = out.stat().st_size / 1e6
-    voice.say(f"Report of {len(frame):,} rows written to {out} ({size:.1f} MB); open it in a browser")
+    require_output(request.out, (".html", ".htm"), request.explainer, request.rows, request.model)
+    explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+    rows = rows_for(explainer, request.rows)
+    voice.say(f"Explaining {len(rows):,} rows for the report …")
+    explainer.report(rows, request.out, title=request.title)
+    size = request.out.stat().st_size / 1e6
+    voice.say(f"Report written to {request.out} ({size:.1f} MB); open it in a browser")
 
 
 def command(
@@ -35,6 +45,7 @@ def command(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE.html", help="Where to write; replaced if it exists.")
     ] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="What to call the report.")] = None,
     model: Model = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
@@ -44,5 +55,4 @@ def command(
 
     [b]illume report loans.illume new.csv --model loans.model.joblib -o report.html[/]
     """
-    voice = voice_of(context, quiet, debug)
-    report(explainer, rows, out, voice, model=model, trusted=trust_model)
+    report(Request(explainer, rows, out, model, trust_model, title), voice_of(context, quiet, debug))
