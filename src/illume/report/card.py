@@ -72,9 +72,7 @@ def model_name(model: Any) -> str:
     steps = getattr(model, "steps", None)
     if isinstance(steps, list) and steps:
         last = type(steps[-1][1]).__name__
-        return (
-            f"{_article(last)} {last} (the last of {count(len(steps), 'step')} of a {type(model).__name__})"
-        )
+        return f"{_article(last)} {last} (the last of {count(len(steps), 'step')} of a {type(model).__name__})"
     if hasattr(model, "predict_proba") or not hasattr(model, "__name__"):
         name = type(model).__name__
         return f"{_article(name)} {name}"
@@ -116,30 +114,18 @@ def _quality(explainer: Any) -> Group:
     quality, rules = explainer.quality_, getattr(explainer, "rule_quality_", None)
     low, high = quality.report.interval
     facts = [
-        (
-            "Agreement of decisions",
-            f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)",
-        ),
+        ("Agreement of decisions", f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)"),
         ("R² of probabilities", figure(quality.r2)),
-        (
-            "One linear model for all rows",
-            f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}",
-        ),
+        ("One linear model for all rows", f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}"),
         ("Explained by", "the global surrogate" if quality.fell_back else f"{quality.encoder} encoder"),
         ("Latents", f"{quality.n_latents}"),
         ("Chosen because", quality.reason),
     ]
     if rules is not None:
         facts += [
-            (
-                "Mean precision of rules",
-                f"{figure(rules.precision)} on {count(rules.n_rows, 'row')} kept aside",
-            ),
+            ("Mean precision of rules", f"{figure(rules.precision)} on {count(rules.n_rows, 'row')} kept aside"),
             ("Mean coverage of rules", figure(rules.coverage)),
-            (
-                "Rules come from",
-                f"the {rules.source} tree of {count(rules.n_leaves, 'leaf').replace('leafs', 'leaves')}",
-            ),
+            ("Rules come from", f"the {rules.source} tree of {count(rules.n_leaves, 'leaf').replace('leafs', 'leaves')}"),
         ]
     return Group("Quality", tuple(facts))
 

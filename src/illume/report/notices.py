@@ -65,7 +65,7 @@ def _of_fit(quality: Quality) -> Iterator[Notice]:
             NOTE,
             f"On the rows kept aside, a single linear model for all rows did no worse (agreement "
             f"{figure(quality.baseline.agreement)} against {figure(report.agreement)}).",
-            'The difference was not seen while choosing; consider encoder="identity", which is simpler.',
+            "The difference was not seen while choosing; consider encoder=\"identity\", which is simpler.",
         )
 
 

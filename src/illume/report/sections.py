@@ -20,11 +20,7 @@ def tiles(content: Content) -> Markup:
     low, high = figures.interval
     n = max(figures.n_rows, 1)
     shown = (
-        (
-            percent(figures.agreement),
-            "agreement with the model",
-            f"{percent(low)} to {percent(high)}, on rows kept aside",
-        ),
+        (percent(figures.agreement), "agreement with the model", f"{percent(low)} to {percent(high)}, on rows kept aside"),
         (f"{figures.n_rows:,}", "rows explained", f"{figures.n_features} features each"),
         (f"{figures.n_agreed:,}", "agreed at once", f"{percent(figures.n_agreed / n)} of the rows"),
         (f"{figures.n_low:,}", "rows of low trust", f"{percent(figures.n_low / n)} of the rows"),
@@ -73,12 +69,7 @@ def _quality_row(line: QualityLine) -> Markup:
     return tag(
         "tr",
         name,
-        tag(
-            "td",
-            figure(line.agreement),
-            *([tag("small", "low")] if poor and line.n_rows else []),
-            class_="number",
-        ),
+        tag("td", figure(line.agreement), *([tag("small", "low")] if poor and line.n_rows else []), class_="number"),
         tag("td", _bar(line.agreement), class_="share"),
         tag("td", figure(line.r2), class_="number"),
         tag("td", f"{line.n_rows:,}", class_="number"),
