@@ -10,7 +10,7 @@ import typer
 
 from illume.cli.errors import UsageError
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
-from illume.cli.loading import load_explainer, rows_for
+from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, listed, voice_of
 from illume.cli.reading import require
 from illume.cli.sinks import SUFFIXES, opened
@@ -50,6 +50,9 @@ class Request:
             if OWNERS[name] is not self.kind:
                 flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
                 raise UsageError(f"{flag} goes with --kind {OWNERS[name]}, not with --kind {self.kind}")
+        if self.kind is Kind.COUNTERFACTUALS and self.model is None:
+            how = how_to_give_model(self.explainer)
+            raise UsageError(f"counterfactuals are checked on the model; give it with {how}")
         nested = self.json or (self.out is not None and self.out.suffix.startswith(".json"))
         if self.long and nested:
             raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
@@ -63,6 +66,9 @@ def explain(request: Request, voice: Voice) -> None:
     """Explain the rows piece by piece and write each piece."""
     request.check()
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+    if request.model is None:
+        how = how_to_give_model(request.explainer)
+        voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
     rows = rows_for(explainer, request.rows)
     keep = listed(request.keep, list(rows.columns))
     require(rows, keep, "--keep")

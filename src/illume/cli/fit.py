@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from illume.cli.errors import UsageError
+from illume.cli.loading import model_beside
 from illume.cli.models import load_model, require_features, save_model
 from illume.cli.options import Debug, Json, Quiet, TrustModel, listed, voice_of
 from illume.cli.reading import read_rows, require
@@ -50,11 +51,12 @@ class Plan:
     queries: int = 30_000
     objective: str = "aligned"
     seed: int = 0
+    held: int | str = 20_000
 
     @property
     def model_out(self) -> Path:
         """Where a model that is trained here goes: beside the explainer."""
-        return self.out.with_name(f"{self.out.name.removesuffix('.illume')}.model.joblib")
+        return model_beside(self.out)
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot work."""
@@ -110,7 +112,7 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
         model, score = _trained(rows, target, categorical, plan, voice)
         model_file = plan.model_out
     explainer = _explainer(model, rows, categorical, plan, voice)
-    explainer.save(plan.out)
+    explainer.save(plan.out, rows=plan.held)
     return Fitted(explainer, plan.out, model_file, score, len(rows))
 
 
@@ -177,12 +179,16 @@ def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, 
     return explainer.fit(rows).fit_rules()
 
 
-def latents(text: str) -> int | str:
-    """Read `auto` or a whole number."""
-    if text == "auto":
+def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
+    """Read a whole number from 1, or one of some words.
+
+    >>> number_or("8", ("auto",), "--n-latents"), number_or("auto", ("auto",), "--n-latents")
+    (8, 'auto')
+    """
+    if text in words:
         return text
     if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"--n-latents must be auto or a whole number from 1, found {text!r}")
+        raise UsageError(f"{option} must be {' or '.join(words)} or a whole number from 1, found {text!r}")
     return int(text)
 
 
@@ -224,6 +230,10 @@ def command(
         ObjectiveName, typer.Option(help="What the explainer is trained for.")
     ] = ObjectiveName.ALIGNED,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal explainers.")] = 0,
+    held: Annotated[
+        str,
+        typer.Option("--rows", metavar="N|all|none", help="Training rows that FILE.illume holds at most."),
+    ] = "20000",
     trust_model: TrustModel = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -247,10 +257,11 @@ def command(
         trusted=trust_model,
         categorical=tuple(categorical or ()),
         drop=tuple(drop or ()),
-        n_latents=latents(n_latents),
+        n_latents=number_or(n_latents, ("auto",), "--n-latents"),
         queries=queries,
         objective=objective.value,
         seed=seed,
+        held=number_or(held, ("all", "none"), "--rows"),
     )
     fitted = fit(plan, voice)
     answer(as_json(fitted.to_dict(), indent=2) if json else str(fitted))

@@ -21,6 +21,21 @@ def load_explainer(path: Path, model: Path | None, voice: Voice, trusted: bool =
     return illume.load(path, model=black_box)
 
 
+def model_beside(path: Path) -> Path:
+    """Return where `illume fit --train` writes the model of an explainer.
+
+    >>> model_beside(Path("a/loans.illume")).as_posix()
+    'a/loans.model.joblib'
+    """
+    return path.with_name(f"{path.name.removesuffix('.illume')}.model.joblib")
+
+
+def how_to_give_model(path: Path) -> str:
+    """Say how to give the model of an explainer, by its name if it lies beside."""
+    beside = model_beside(path)
+    return f"--model {beside if beside.is_file() else 'FILE'}"
+
+
 def rows_for(explainer: Any, path: Path) -> Any:
     """Return the rows of a file; columns that held text while fitting are read as text.
 
