@@ -1,9 +1,13 @@
 import io
 import json
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 KINDS = ("attributions", "rules", "counterfactuals")
 
@@ -177,3 +181,28 @@ def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp
     assert answer.stderr.endswith(f"error: {out} cannot be used: No space left on device\n")
     assert out.read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, explainer, model, folder):
+    answer = run("explain", explainer, folder / "new.csv")
+    assert answer.exit_code == 0
+    assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
+    assert answer.stderr == (
+        f"note: without the model, its decisions are guessed by the surrogate; give it with --model {model}\n"
+    )
+
+
+def test_counterfactuals_need_the_model(run, explainer, model, folder):
+    answer = run("explain", explainer, folder / "new.csv", "--kind", "counterfactuals")
+    assert answer.exit_code == 2
+    assert f"checked on the model; give it with --model {model}" in answer.stderr
+
+
+def test_another_model_than_the_explained_one_is_a_warning_even_when_quiet(run, explainer, folder, tmp_path):
+    table = pd.read_csv(folder / "loans.csv")
+    other = make_pipeline(make_column_transformer(("passthrough", ["age"])), LogisticRegression())
+    joblib.dump(other.fit(table, table["decision"]), tmp_path / "m.joblib")
+    words = ("--model", tmp_path / "m.joblib", "--trust-model", "--quiet")
+    answer = run("explain", explainer, folder / "new.csv", *words)
+    assert answer.stderr.startswith("warning: this model is not the one that was explained")
+    assert answer.stderr.count("\n") == 1

@@ -27,7 +27,7 @@ def test_show_in_json_says_the_same(run, explainer, loaded):
     assert shown["versions"]["illume"] == illume.__version__
 
 
-@pytest.mark.parametrize("command", [("show",), ("rules",), ("explain", "ROWS"), ("report", "ROWS")])
+@pytest.mark.parametrize("command", [("show",), ("rules",), ("explain", "ROWS")])
 def test_a_file_that_is_no_explainer_is_refused(run, folder, command):
     words = [folder / "new.csv" if word == "ROWS" else word for word in command]
     answer = run(words[0], folder / "loans.csv", *words[1:])

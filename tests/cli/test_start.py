@@ -112,3 +112,19 @@ def test_a_missing_typer_is_named(tmp_path):
     answer = illume_process("--help", env=os.environ | {"PYTHONPATH": path})
     assert answer.returncode == 1
     assert answer.stderr == 'error: this needs typer; install it with: pip install "illume[cli]"\n'
+
+
+def test_a_pipe_that_closes_early_ends_it_quietly(explainer, folder):
+    words = [*ILLUME, "explain", explainer, folder / "new.csv", "--kind", "rules", "--json", "--quiet"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # as `head` does once it has seen enough
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_stdout_is_utf8_in_any_locale(explainer, folder):
+    words = [*ILLUME, "explain", explainer, folder / "new.csv", "--kind", "rules", "--quiet"]
+    asked = os.environ | {"PYTHONIOENCODING": "ascii"}
+    answer = subprocess.run(words, capture_output=True, check=True, env=asked)
+    assert "≤" in answer.stdout.decode("utf-8")
+    assert answer.stderr == b""

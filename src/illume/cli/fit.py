@@ -113,6 +113,7 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
         model_file = plan.model_out
     explainer = _explainer(model, rows, categorical, plan, voice)
     explainer.save(plan.out, rows=plan.held)
+    voice.say(f"Written to {plan.out}; next: illume explain {plan.out} ROWS --model {model_file}")
     return Fitted(explainer, plan.out, model_file, score, len(rows))
 
 

@@ -67,11 +67,17 @@ def _attributions(table: Any, piece: Any, schema: Schema) -> Any:
     base = table.columns.get_loc(_free("base_value", schema.names))
     if "offset" not in table.columns:
         table.insert(base + 1, "offset", 0.0)
-    table.insert(base, _free("output", schema.names), list(named))
-    return _rules(table, piece, schema)
+    table.insert(base, _free("output", table.columns), list(named))
+    return _numbered(table, piece)
 
 
 def _rules(table: Any, piece: Any, schema: Schema) -> Any:
+    return _numbered(table, piece)
+
+
+def _numbered(table: Any, piece: Any) -> Any:
+    """Begin with the row's position, and whether its decision is a guess, for want of the model."""
+    table.insert(0, _free("stand_in", table.columns), piece.stand_in)
     table.insert(0, _free("row", table.columns), table.index)
     return table
 

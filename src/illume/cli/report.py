@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from illume.cli.loading import load_explainer, rows_for
+from illume.cli.errors import UsageError
+from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, voice_of
 from illume.cli.voice import Voice
 from illume.cli.writing import require_output
@@ -27,7 +28,11 @@ class Request:
 
 
 def report(request: Request, voice: Voice) -> None:
-    """Write a report about the rows."""
+    """Write a report about the rows; it tells of the model's own decisions, so the model must be there."""
+    if request.model is None:
+        raise UsageError(
+            f"a report tells what the model decides; give it with {how_to_give_model(request.explainer)}"
+        )
     require_output(request.out, (".html", ".htm"), request.explainer, request.rows, request.model)
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
     rows = rows_for(explainer, request.rows)
