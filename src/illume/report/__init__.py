@@ -1,0 +1,1 @@
+"""A report to send: one HTML file with everything in it."""

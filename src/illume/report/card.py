@@ -1,0 +1,176 @@
+"""The model card: data, settings, versions, and what this cannot do."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, fields, is_dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import illume
+from illume.data.schema import Feature, Schema
+from illume.report.explained import Explained
+from illume.report.words import count, figure
+from illume.results.numbers import short
+
+PACKAGES = ("numpy", "scikit-learn", "torch", "narwhals")
+LEFT_OUT = {"model", "schema", "verbose"}
+SHOWN_CATEGORIES = 12
+
+LIMITS = (
+    "Everything here is about the surrogate's log-odds, not about the model's inner workings. Where the surrogate "
+    "answers like the model, its reasons are a good guess at the model's; they are never a proof.",
+    "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
+    "Among features that go together, contributions can be shared out in several ways that fit equally well.",
+    "Trust figures were measured on rows kept aside from the data the explainer was fitted with. Rows of another kind, "
+    "from another time or place, are not covered by them.",
+    "Counterfactual examples were all put to the model. They change features one by one and know nothing of what a "
+    "person could change.",
+    "Whether the model itself is right, or fair, is not judged here.",
+)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Some facts under one heading."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class FeatureLine:
+    """A feature, its kind, and its range or values in the data the explainer was fitted with."""
+
+    name: str
+    kind: str
+    range: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """All groups of facts, the features, and the known limits."""
+
+    groups: tuple[Group, ...]
+    features: tuple[FeatureLine, ...]
+    limits: tuple[str, ...]
+
+
+def card(explainer: Any, explained: Explained, date: str) -> Card:
+    """Collect the facts behind a report."""
+    groups = (_data(explainer, explained), _quality(explainer), _settings(explainer), _versions(date))
+    return Card(groups, tuple(map(_feature, explainer.schema_.features)), LIMITS)
+
+
+def model_name(model: Any) -> str:
+    """Return what to call the black box: its class, the last step of a Pipeline, or the function.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model_name(LogisticRegression()), model_name(len)
+    ('a LogisticRegression', 'the function len')
+    """
+    steps = getattr(model, "steps", None)
+    if isinstance(steps, list) and steps:
+        last = type(steps[-1][1]).__name__
+        return f"{_article(last)} {last} (the last of {count(len(steps), 'step')} of a {type(model).__name__})"
+    if hasattr(model, "predict_proba") or not hasattr(model, "__name__"):
+        name = type(model).__name__
+        return f"{_article(name)} {name}"
+    return f"the function {model.__name__}"
+
+
+def _article(name: str) -> str:
+    return "an" if name[:1].upper() in "AEIOU" or name.startswith(("XGB", "LGBM")) else "a"
+
+
+def _data(explainer: Any, explained: Explained) -> Group:
+    quality, schema = explainer.quality_, explainer.schema_
+    rows = count(explained.n_shown, "row")
+    if explained.n_shown < explained.n_given:
+        rows += f", evenly spaced, of {explained.n_given:,} given"
+    return Group(
+        "Data",
+        (
+            ("Model", model_name(explainer.model)),
+            ("Rows in this report", rows),
+            ("Rows with counterfactuals searched", f"{len(explained.searched):,}"),
+            ("Features", f"{len(schema)} ({_kinds(schema)})"),
+            ("Classes", ", ".join(explainer.class_names_)),
+            ("Rows the explainer learned from", f"{quality.n_training:,}"),
+            ("Rows that made choices", f"{quality.n_validation:,}"),
+            ("Rows kept aside to measure trust", f"{quality.report.n_rows:,}"),
+            ("Made-up rows put to the model to learn", f"{quality.n_queries:,}"),
+            ("Rows the model answered while fitting", f"{quality.n_asked:,}"),
+        ),
+    )
+
+
+def _kinds(schema: Schema) -> str:
+    kinds = [feature.kind.value for feature in schema.features]
+    return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+
+
+def _quality(explainer: Any) -> Group:
+    quality, rules = explainer.quality_, getattr(explainer, "rule_quality_", None)
+    low, high = quality.report.interval
+    facts = [
+        ("Agreement of decisions", f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)"),
+        ("R² of probabilities", figure(quality.r2)),
+        ("One linear model for all rows", f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}"),
+        ("Explained by", "the global surrogate" if quality.fell_back else f"{quality.encoder} encoder"),
+        ("Latents", f"{quality.n_latents}"),
+        ("Chosen because", quality.reason),
+    ]
+    if rules is not None:
+        facts += [
+            ("Mean precision of rules", f"{figure(rules.precision)} on {count(rules.n_rows, 'row')} kept aside"),
+            ("Mean coverage of rules", figure(rules.coverage)),
+            ("Rules come from", f"the {rules.source} tree of {count(rules.n_leaves, 'leaf').replace('leafs', 'leaves')}"),
+        ]
+    return Group("Quality", tuple(facts))
+
+
+def _settings(explainer: Any) -> Group:
+    settings = explainer.get_params(deep=False)
+    facts = [(name, setting_text(value)) for name, value in sorted(settings.items()) if name not in LEFT_OUT]
+    return Group("Settings", tuple(facts))
+
+
+def setting_text(value: Any) -> str:
+    """Return a setting as text that is the same in every process.
+
+    >>> setting_text("auto"), setting_text(None), setting_text(("a", 1)), setting_text(object())
+    ('auto', 'default', 'a, 1', 'object')
+    """
+    if value is None:
+        return "default"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(setting_text, value)) or "none"
+    if isinstance(value, (str, int, float)):
+        return str(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        inside = ", ".join(f"{f.name}={setting_text(getattr(value, f.name))}" for f in fields(value))
+        return f"{type(value).__name__}({inside})"
+    return str(getattr(value, "__name__", type(value).__name__))
+
+
+def _versions(date: str) -> Group:
+    facts = [("Date", date), ("illume", illume.__version__), ("Python", platform.python_version())]
+    for package in PACKAGES:
+        try:
+            facts.append((package, version(package)))
+        except PackageNotFoundError:  # put on the path by hand
+            facts.append((package, "unknown"))
+    return Group("Made with", tuple(facts))
+
+
+def _feature(feature: Feature) -> FeatureLine:
+    return FeatureLine(feature.name, feature.kind.value, _range(feature))
+
+
+def _range(feature: Feature) -> str:
+    if feature.numeric:
+        return f"{short(feature.low)} to {short(feature.high)}"
+    shown = ", ".join(feature.labels[:SHOWN_CATEGORIES])
+    others = len(feature.labels) - SHOWN_CATEGORIES
+    return f"{shown} and {others} more" if others > 0 else shown

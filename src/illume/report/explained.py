@@ -1,0 +1,99 @@
+"""All explanations that a report shows, asked for once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from illume._typing import IntArray
+from illume.data.frames import Frame
+from illume.results.attributions import Attributions
+from illume.results.counterfactuals import Counterfactuals
+from illume.results.latents import Latents
+from illume.results.rules import Rules
+
+CF_PIECE = 200
+
+
+@dataclass(frozen=True)
+class Options:
+    """What to show, and of how many rows."""
+
+    rules: bool = True
+    counterfactuals: bool = True
+    n_counterfactuals: int = 2
+    max_rows: int = 10_000
+    max_counterfactual_rows: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, found {number!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """Explanations of some rows of a frame of `n_given`; `positions` says which.
+
+    `searched` are the rows, by their position among the shown ones, that counterfactuals were searched for;
+    each of the `counterfactuals` holds the next of them.
+    """
+
+    n_given: int
+    positions: IntArray
+    attributions: Attributions
+    latents: Latents
+    rules: Rules | None
+    searched: IntArray
+    counterfactuals: tuple[Counterfactuals, ...]
+
+    @property
+    def n_shown(self) -> int:
+        """How many rows are shown."""
+        return len(self.positions)
+
+
+def spread_out(n: int, most: int) -> IntArray:
+    """Return at most so many of n positions, evenly spaced.
+
+    >>> spread_out(5, 10), spread_out(10, 3)
+    (array([0, 1, 2, 3, 4]), array([0, 4, 9]))
+    """
+    if n <= most:
+        return np.arange(n)
+    return np.round(np.linspace(0, n - 1, most)).astype(np.intp)
+
+
+def explain(explainer: Any, frame: Frame, options: Options) -> Explained:
+    """Explain the rows of a frame, evenly spaced ones where there are too many."""
+    positions = spread_out(len(frame), options.max_rows)
+    rows = frame if len(positions) == len(frame) else frame.take(positions)
+    searched = spread_out(len(rows), options.max_counterfactual_rows if options.counterfactuals else 0)
+    disable = None if explainer.verbose is None else not explainer.verbose
+    parts = [searched[i : i + CF_PIECE] for i in range(0, len(searched), CF_PIECE)]
+    with tqdm(desc="report", total=3 + len(parts), unit="step", disable=disable) as bar:
+        attributions = _step(bar, "attributions", lambda: explainer(rows.native))
+        latents = _step(bar, "latents", lambda: explainer.latents(rows.native))
+        rules = _step(bar, "rules", lambda: explainer.rules(rows.native) if options.rules else None)
+        found = tuple(
+            _step(
+                bar,
+                "counterfactuals",
+                lambda part=part: explainer.counterfactuals(
+                    rows.take(part).native, n=options.n_counterfactuals
+                ),
+            )
+            for part in parts
+        )
+    return Explained(len(frame), positions, attributions, latents, rules, searched, found)
+
+
+def _step(bar: Any, name: str, work: Any) -> Any:
+    bar.set_postfix_str(name)
+    result = work()
+    bar.update()
+    return result

@@ -1,0 +1,135 @@
+"""What a reader must be warned of, and what to do about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from illume.report import thresholds
+from illume.report.explained import Explained
+from illume.report.words import count, figure, listed, percent, quoted
+from illume.results.quality import Quality
+from illume.results.rule_quality import RuleQuality
+
+WARNING, NOTE = "warning", "note"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Something to know: how grave it is, what was found, what to do."""
+
+    kind: str
+    found: str
+    advice: str
+
+
+def notices(explained: Explained, quality: Quality, rules: RuleQuality | None) -> tuple[Notice, ...]:
+    """Return all warnings first, then notes."""
+    found = [*_of_fit(quality), *_of_rows(explained), *_of_rules(rules)]
+    return tuple(sorted(found, key=lambda notice: notice.kind != WARNING))
+
+
+def _of_fit(quality: Quality) -> Iterator[Notice]:
+    report = quality.report
+    if report.n_rows and thresholds.level(report.interval[0]) == thresholds.LOW:
+        yield Notice(
+            WARNING,
+            f"The surrogate may decide otherwise than the model on more than a fifth of all rows: agreement "
+            f"{figure(report.agreement)} on {count(report.n_rows, 'row')}, at least "
+            f"{figure(report.interval[0])} with 95 % confidence.",
+            "Fit with more rows, more queries to the model or more latents; until then, trust single rows by "
+            "their own figure only.",
+        )
+    if report.n_rows < thresholds.FEW_ROWS:
+        yield Notice(
+            WARNING,
+            f"Only {count(report.n_rows, 'row')} were kept aside to measure trust, so every figure of trust is rough.",
+            "Fit with more rows, or give report_size a larger share.",
+        )
+    if report.r2 < thresholds.LOW_R2:
+        yield Notice(
+            WARNING,
+            f"The surrogate explains little of the model's probabilities (R² {figure(report.r2)}).",
+            "Read contributions as reasons for the decision, not as how sure the model is.",
+        )
+    yield from _of_classes(quality)
+    if quality.fell_back:
+        yield Notice(
+            NOTE,
+            "All rows share one linear surrogate, because one with a map for every row was no better.",
+            "Contributions of a feature then differ between rows only as far as its value does.",
+        )
+    elif quality.encoder != "identity" and report.score < quality.baseline.score:
+        yield Notice(
+            NOTE,
+            f"On the rows kept aside, a single linear model for all rows did no worse (agreement "
+            f"{figure(quality.baseline.agreement)} against {figure(report.agreement)}).",
+            "The difference was not seen while choosing; consider encoder=\"identity\", which is simpler.",
+        )
+
+
+def _of_classes(quality: Quality) -> Iterator[Notice]:
+    low = [c for c in quality.classes if c.n_rows and c.agreement < thresholds.LOW_AGREEMENT]
+    if low:
+        named = listed([f"{quoted(c.name)} ({percent(c.agreement)} of {c.n_rows:,})" for c in low])
+        yield Notice(
+            WARNING,
+            f"On rows of some classes the surrogate often decides otherwise than the model: it agrees on {named}.",
+            "Read explanations of these decisions with care, and fit with more rows of these classes.",
+        )
+    unseen = [quoted(c.name) for c in quality.classes if not c.n_rows]
+    if unseen:
+        yield Notice(
+            WARNING,
+            f"None of the rows kept aside was decided as {listed(unseen)}, so nothing is known of the trust there.",
+            "Fit with more rows of these classes.",
+        )
+
+
+def _of_rows(explained: Explained) -> Iterator[Notice]:
+    attributions, n = explained.attributions, explained.n_shown
+    low = int(thresholds.low_trust(attributions).sum())
+    if low:
+        yield Notice(
+            WARNING,
+            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: around them, the surrogate "
+            f"agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is off by more than "
+            f"{thresholds.LARGE_ERROR:g} in probability.",
+            "They are marked in the table and can be filtered. For these rows, go by the counterfactuals, or ask "
+            "somebody who knows the case.",
+        )
+    wrong, refined = int((~attributions.faithful).sum()), int(attributions.refinement.refined.sum())
+    if wrong:
+        yield Notice(
+            WARNING,
+            f"{count(wrong, 'row')} could not be made to agree with the model; their explanations speak for another "
+            "decision than the model's.",
+            "Do not use the explanations of these rows.",
+        )
+    if refined:
+        yield Notice(
+            NOTE,
+            f"For {count(refined, 'row')} the surrogate first decided otherwise; their explanations were moved, as "
+            "little as needed, towards those of similar rows on which both agree.",
+            "The rows are marked as refined; their offset shows what this added.",
+        )
+    filled = int(attributions.imputed.any(1).sum())
+    if filled:
+        yield Notice(
+            NOTE,
+            f"{count(filled, 'row')} have missing numbers. They are read as the mean and contribute 0.",
+            "If the model takes a missing value for a sign of something, the explanation does not show it.",
+        )
+
+
+def _of_rules(rules: RuleQuality | None) -> Iterator[Notice]:
+    if rules is None:
+        return
+    if not math.isnan(rules.precision) and rules.precision < thresholds.HIGH_AGREEMENT:
+        yield Notice(
+            WARNING,
+            f"Rules hold less often than one would wish: on average for {percent(rules.precision)} of the rows kept "
+            "aside that they cover.",
+            "Look at the precision of a rule before you rely on it.",
+        )

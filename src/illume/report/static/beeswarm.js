@@ -1,0 +1,107 @@
+// Every row's contributions to the strongest features, a dot each, on canvas.
+
+const SWARM_FEATURES = 8;
+const SWARM_LINE = 34;
+
+/** Contributions of a feature to one output, or to the class that each row was decided as. */
+function towards(output, feature) {
+  if (output !== null) return data.contribution(output, feature);
+  const each = data.outputs.map((_, position) => data.contribution(position, feature));
+  return Float32Array.from(data.decision, (decided, row) => each[decided][row]);
+}
+
+function drawSwarm(output) {
+  const box = byId("swarm");
+  const added = (feature) => data.importance.reduce((sum, one) => sum + one[feature], 0);
+  const sizes = output === null ? data.columns.map((_, feature) => added(feature)) : data.importance[output];
+  const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, SWARM_FEATURES);
+  const columns = order.map((feature) => towards(output, feature));
+  let reach = 1e-12;
+  for (const column of columns) for (const number of column) reach = Math.max(reach, Math.abs(number));
+  const lines = order.map((feature, line) => {
+    const { name } = data.columns[feature];
+    const canvas = make("canvas", { role: "img", "aria-label": `${name}: ${swarmWords(columns[line])}` });
+    return [make("div", { class: "line" }, make("span", { class: "name", title: name }, name), canvas), canvas, feature];
+  });
+  box.replaceChildren(...lines.map(([line]) => line),
+    make("p", { class: "axis" }, make("span", {}, signed(-reach, 1)), make("span", {}, "0"), make("span", {}, signed(reach, 1))));
+  lines.forEach(([, canvas, feature], line) => drawLine(canvas, columns[line], feature, reach));
+  byId("swarm-legend").replaceChildren(
+    make("span", {}, swatch("low-value", 0), "small value"),
+    make("span", {}, swatch("high-value", 0), "large value"),
+    make("span", {}, swatch("no-value", 0), "category or missing"));
+}
+
+function swarmWords(column) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const number of column) {
+    low = Math.min(low, number);
+    high = Math.max(high, number);
+  }
+  return `contributions from ${signed(low)} to ${signed(high)}`;
+}
+
+/** Fit a canvas to its place on the screen, with sharp pixels. */
+function fitted(canvas, height) {
+  const width = canvas.clientWidth || 300;
+  const ratio = Math.max(window.devicePixelRatio || 1, 1);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const brush = canvas.getContext("2d");
+  brush.setTransform(ratio, 0, 0, ratio, 0, 0);
+  brush.clearRect(0, 0, width, height);
+  return { brush, width, height };
+}
+
+/** How large each value is among its column, 0 to 1; NaN for categories and missing values. */
+function ranks(feature) {
+  const { categories, values } = data.columns[feature];
+  const numbers = values();
+  const result = new Float32Array(numbers.length).fill(NaN);
+  if (categories) return result;
+  const known = Float64Array.from(numbers).filter((number) => !Number.isNaN(number)).sort();
+  if (!known.length) return result;
+  const low = known[Math.floor(0.05 * (known.length - 1))];
+  const high = known[Math.ceil(0.95 * (known.length - 1))];
+  const span = high - low || 1;
+  numbers.forEach((number, row) => {
+    if (!Number.isNaN(number)) result[row] = Math.min(Math.max((number - low) / span, 0), 1);
+  });
+  return result;
+}
+
+function mixed(from, to, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [from, to].map((hex) => parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `rgb(${parts.join(",")})`;
+}
+
+function drawLine(canvas, column, feature, reach) {
+  const { brush, width, height } = fitted(canvas, SWARM_LINE);
+  const middle = height / 2;
+  const at = (number) => width / 2 + (number / reach) * (width / 2 - 4);
+  brush.fillStyle = colour("line");
+  brush.fillRect(width / 2 - 0.5, 0, 1, height);
+  const colours = Array.from({ length: 21 }, (_, i) => mixed(colour("small"), colour("large"), i / 20));
+  const grey = colour("none");
+  const value = ranks(feature);
+  const taken = new Uint16Array(Math.ceil(width / 2) + 1);
+  const most = new Uint16Array(taken.length);
+  for (const number of column) most[Math.round(at(number) / 2)] += 1;
+  const crowd = Math.max(...most);
+  const step = Math.min(2, (height - 6) / Math.max(crowd, 1));
+  column.forEach((number, row) => {
+    const x = at(number);
+    const bin = Math.round(x / 2);
+    const place = taken[bin];
+    taken[bin] += 1;
+    const y = middle + (place % 2 ? 1 : -1) * Math.ceil(place / 2) * step;
+    brush.fillStyle = Number.isNaN(value[row]) ? grey : colours[Math.round(20 * value[row])];
+    brush.beginPath();
+    brush.arc(x, y, 1.7, 0, 2 * Math.PI);
+    brush.fill();
+  });
+}

@@ -1,0 +1,78 @@
+// The rows: packed numbers are read back when they are first needed.
+
+const ARRAYS = {
+  i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
+  f4: Float32Array, f8: Float64Array,
+};
+
+function unpack(packed) {
+  const text = atob(packed.text);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
+  const numbers = new ARRAYS[packed.type](bytes.buffer);
+  return packed.unit === 1 ? numbers : Float64Array.from(numbers, (number) => number * packed.unit);
+}
+
+function once(work) {
+  let result;
+  return () => (result === undefined ? (result = work()) : result);
+}
+
+const STATUS = ["agreed", "refined", "not faithful"];
+
+const data = (() => {
+  const found = JSON.parse(byId("data").textContent);
+  byId("data").remove();
+  const { rows, rules, counterfactuals } = found;
+  const binary = rows.outputs.length === 1;
+  const columns = rows.columns.map((column) => ({
+    name: column.name,
+    categories: column.categories,
+    values: once(() => unpack(column.values)),
+  }));
+  const contributions = rows.contributions.map((output) => output.map((packed) => once(() => unpack(packed))));
+  const decision = unpack(rows.decision);
+  const ruleOfRow = rules && unpack(rules.of_row);
+  return {
+    n: rows.n,
+    classes: rows.classes,
+    outputs: rows.outputs,
+    binary,
+    columns,
+    decision,
+    surrogateDecision: unpack(rows.surrogate_decision),
+    probability: unpack(rows.probability),
+    surrogateProbability: unpack(rows.surrogate_probability),
+    status: unpack(rows.status),
+    low: unpack(rows.low),
+    trustAgreement: unpack(rows.trust_agreement),
+    trustError: unpack(rows.trust_error),
+    trustRows: rows.trust_rows,
+    importance: rows.importance,
+    base: rows.base,
+    x: unpack(rows.x),
+    y: unpack(rows.y),
+    label: (row) => (rows.labels ? rows.labels[row] : String(row)),
+    numbered: !rows.labels || rows.labels.every((label) => label.trim() !== "" && Number.isFinite(Number(label))),
+    contribution: (output, feature) => contributions[output][feature](),
+    offset: (row, output) => (rows.offset[row] ? rows.offset[row][output] : 0),
+    refined: (row) => rows.refined[row],
+    imputed: (row) => rows.imputed[row] || [],
+    text(row, feature) {
+      const { categories, values } = columns[feature];
+      return categories ? categories[values()[row]] : shortNumber(values()[row]);
+    },
+    /** The output to read first: the only one, or that of the decided class. */
+    output: (row) => (binary ? 0 : decision[row]),
+    /** What the log-odds of an output stand for. */
+    meaning: (output) =>
+      binary
+        ? `log-odds of ${inQuotes(rows.classes[1])} against ${inQuotes(rows.classes[0])}`
+        : `log-odds of ${inQuotes(rows.outputs[output])} against the mean of all classes`,
+    rules,
+    rule: (row) => (rules ? rules.rules[ruleOfRow[row]] : null),
+    counterfactuals,
+    examples: (row) => (counterfactuals ? counterfactuals.examples[row] : undefined),
+    reason: (row) => counterfactuals.reasons[row],
+  };
+})();

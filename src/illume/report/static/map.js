@@ -1,0 +1,130 @@
+// The map of the rows, on canvas.
+
+const MARGIN = 14;
+
+const rowMap = (() => {
+  const canvas = byId("map");
+  const { x, y, n } = data;
+  let places = null;
+  let seen = null;
+  let hovered = -1;
+  let chosen = -1;
+
+  function range(numbers) {
+    let low = Infinity;
+    let high = -Infinity;
+    for (const number of numbers) {
+      low = Math.min(low, number);
+      high = Math.max(high, number);
+    }
+    return [low, high - low || 1];
+  }
+
+  function place() {
+    const height = Math.round(Math.min(Math.max(canvas.clientWidth * 0.62, 260), 460));
+    canvas.style.height = `${height}px`;
+    const fit = fitted(canvas, height);
+    const [left, wide] = range(x);
+    const [bottom, tall] = range(y);
+    const flat = Math.max(...y) === Math.min(...y);
+    places = { ...fit, px: new Float32Array(n), py: new Float32Array(n) };
+    for (let row = 0; row < n; row += 1) {
+      places.px[row] = MARGIN + ((x[row] - left) / wide) * (fit.width - 2 * MARGIN);
+      places.py[row] = flat ? fit.height / 2 : fit.height - MARGIN - ((y[row] - bottom) / tall) * (fit.height - 2 * MARGIN);
+    }
+  }
+
+  const radius = () => (n > 4000 ? 2.2 : n > 800 ? 2.8 : 3.8);
+
+  function dot(brush, row, size) {
+    const [px, py] = [places.px[row], places.py[row]];
+    brush.beginPath();
+    if (Math.floor(data.decision[row] / PALETTE.length) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
+    else brush.arc(px, py, size, 0, 2 * Math.PI);
+  }
+
+  function show() {
+    place();
+    const { brush } = places;
+    const colours = data.classes.map((_, position) => classColour(position));
+    const size = radius();
+    const strong = (row) => !seen || seen[row];
+    for (const pass of [false, true]) {
+      brush.globalAlpha = pass ? (n > 4000 ? 0.65 : 0.8) : 0.12;
+      for (let row = 0; row < n; row += 1) {
+        if (strong(row) === pass) {
+          brush.fillStyle = colours[data.decision[row]];
+          dot(brush, row, size);
+          brush.fill();
+        }
+      }
+    }
+    brush.strokeStyle = colour("text");
+    brush.lineWidth = 1.2;
+    for (let row = 0; row < n; row += 1) {
+      if (data.status[row] && strong(row)) {
+        brush.globalAlpha = 0.9;
+        dot(brush, row, size + 2);
+        brush.stroke();
+      }
+    }
+    brush.globalAlpha = 1;
+    keep = brush.getImageData(0, 0, canvas.width, canvas.height);
+    marks();
+  }
+
+  let keep = null;
+
+  /** Mark the chosen row and the one under the pointer over the picture of all. */
+  function marks() {
+    const { brush } = places;
+    brush.putImageData(keep, 0, 0);
+    for (const [row, width] of [[hovered, 1.5], [chosen, 2.5]]) {
+      if (row < 0) continue;
+      brush.fillStyle = classColour(data.decision[row]);
+      dot(brush, row, radius() + 1.5);
+      brush.fill();
+      brush.strokeStyle = colour("text");
+      brush.lineWidth = width;
+      dot(brush, row, radius() + 5);
+      brush.stroke();
+    }
+  }
+
+  function nearest(px, py, within, allowed = () => true) {
+    let best = -1;
+    let closest = within * within;
+    for (let row = 0; row < n; row += 1) {
+      const distance = (places.px[row] - px) ** 2 + (places.py[row] - py) ** 2;
+      if (distance <= closest && (!seen || seen[row]) && allowed(row)) {
+        best = row;
+        closest = distance;
+      }
+    }
+    return best;
+  }
+
+  return {
+    canvas,
+    show,
+    nearest,
+    place: (row) => [places.px[row], places.py[row]],
+    get hovered() { return hovered; },
+    get chosen() { return chosen; },
+    hover(row) {
+      if (row !== hovered) {
+        hovered = row;
+        marks();
+      }
+    },
+    choose(row) {
+      chosen = row;
+      marks();
+    },
+    /** Fade all rows that a mask leaves out. */
+    only(mask) {
+      seen = mask;
+      show();
+    },
+  };
+})();

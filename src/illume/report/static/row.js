@@ -1,0 +1,171 @@
+// All about one row: what moved the decision, the rule, the counterfactuals, how far to trust it.
+
+const FIRST_FEATURES = 10;
+
+const rowPanel = (() => {
+  const panel = byId("row");
+  let allFeatures = false;
+  let shownOutput = null;
+  let step = () => {};
+
+  function headline(row) {
+    const name = data.classes[data.decision[row]];
+    return [
+      make("div", { class: "row-head" },
+        make("h3", {}, `Row ${data.label(row)}`),
+        make("span", { class: "steps" },
+          make("button", { type: "button", class: "ghost", "aria-label": "Row before", onclick: () => step(row, -1) }, "‹"),
+          make("button", { type: "button", class: "ghost", "aria-label": "Next row", onclick: () => step(row, 1) }, "›"))),
+      make("p", { class: "decision" },
+        swatch(`class-${data.decision[row] % PALETTE.length}`, Math.floor(data.decision[row] / PALETTE.length)),
+        make("b", {}, name), ` with probability ${fixed(data.probability[row])}`),
+    ];
+  }
+
+  function statusWords(row) {
+    const own = fixed(data.surrogateProbability[row]);
+    if (data.status[row] === 0) return `The surrogate agrees: it gives this class ${own}.`;
+    const other = inQuotes(data.classes[data.surrogateDecision[row]]);
+    if (data.status[row] === 2) {
+      return `Not faithful: the surrogate decides ${other} (it gives the model's class ${own}), and no training row could help. Do not use this explanation.`;
+    }
+    const [neighbour, gammaW, gammaX] = data.refined(row);
+    return `Refined: the surrogate first decided ${other} (it gave the model's class ${own}). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
+  }
+
+  function trustWords(row) {
+    if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were kept aside, so nothing is known of the trust here.";
+    return `On the ${data.trustRows} held-out rows around here, the surrogate decides like the model on ${percent(data.trustAgreement[row])} and its probabilities are off by ${fixed(data.trustError[row])}.`;
+  }
+
+  function trust(row) {
+    const low = Boolean(data.low[row]);
+    return make("div", { class: `trust ${low ? "low" : "fine"}` },
+      make("strong", {}, low ? "Trust is low here" : "Trust"),
+      make("p", {}, trustWords(row)),
+      make("p", {}, statusWords(row)),
+      low ? make("p", {}, "Go by the counterfactuals, which were checked on the model itself, rather than by the contributions.") : null);
+  }
+
+  function steps(row, output) {
+    const features = data.columns.map((column, feature) => ({
+      name: column.name,
+      value: data.text(row, feature),
+      size: data.contribution(output, feature)[row],
+      filled: data.imputed(row).includes(feature),
+    }));
+    features.sort((a, b) => Math.abs(b.size) - Math.abs(a.size));
+    const count = allFeatures ? features.length : FIRST_FEATURES;
+    const shown = features.slice(0, count);
+    const rest = features.slice(count);
+    if (rest.length === 1) shown.push(...rest.splice(0));
+    const lines = [...shown];
+    if (rest.length) lines.push({ name: counted(rest.length, "other feature"), value: "", size: rest.reduce((sum, one) => sum + one.size, 0), quiet: true });
+    const offset = data.offset(row, output);
+    if (offset) lines.push({ name: "offset of the refinement", value: "", size: offset, quiet: true });
+    return lines;
+  }
+
+  function floating(from, to, scale) {
+    const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
+    return draw("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" },
+      draw("rect", { x: scale(0) - 0.15, y: 0, width: 0.3, height: 12, class: "zero" }),
+      draw("rect", { x: left, y: 1.5, width: Math.max(right - left, 0.6), height: 9, class: to >= from ? "for" : "against" }));
+  }
+
+  function waterfall(row) {
+    const output = shownOutput === null ? data.output(row) : shownOutput;
+    const lines = steps(row, output);
+    const base = data.base[output];
+    const ends = [base];
+    for (const line of lines) ends.push(ends[ends.length - 1] + line.size);
+    const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+    const scale = (number) => (100 * (number - low)) / (high - low || 1);
+    const score = ends[ends.length - 1];
+    const line = (name, value, size, bar, kind, note) => make("tr", { class: kind },
+      make("th", { scope: "row" }, make("span", { class: "name", title: name }, name),
+        value === "" ? null : make("span", { class: "value" }, value + (note ? " (filled with the mean)" : ""))),
+      make("td", { class: "number" }, size), make("td", { class: "bar" }, bar));
+    return make("section", {},
+      make("h4", {}, "What moved the decision"),
+      make("p", { class: "quiet" }, `Contributions to the surrogate's ${data.meaning(output)}; from the base value they add up to ${signed(score)}.`),
+      outputChoice(row, output),
+      make("table", { class: "waterfall" },
+        make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
+        make("tbody", {},
+          line("base value", "", signed(base), floating(0, base, scale), "quiet"),
+          ...lines.map((one, i) => line(one.name, one.value, signed(one.size), floating(ends[i], ends[i + 1], scale), one.quiet ? "quiet" : "", one.filled)),
+          line("log-odds", "", signed(score), floating(0, score, scale), "sum"))),
+      data.columns.length > FIRST_FEATURES + 1
+        ? make("button", { type: "button", class: "ghost", onclick: () => { allFeatures = !allFeatures; show(row); } },
+          allFeatures ? "Show the strongest only" : `Show all ${data.columns.length} features`)
+        : null);
+  }
+
+  function outputChoice(row, output) {
+    if (data.binary) return null;
+    const select = make("select", { id: "row-output", onchange: () => { shownOutput = Number(select.value); show(row); byId("row-output").focus(); } },
+      ...data.outputs.map((name, position) => make("option", { value: position }, name + (position === data.decision[row] ? " (decided)" : ""))));
+    select.value = String(output);
+    return make("p", { class: "control" }, make("label", { for: "row-output" }, "Class"), " ", select);
+  }
+
+  function rule(row) {
+    const found = data.rule(row);
+    if (!found) return null;
+    const { conditions, covered, correct, precision, low, high, coverage } = found;
+    const name = inQuotes(data.classes[found.decision]);
+    const parts = conditions.length
+      ? make("ul", { class: "conditions" }, ...conditions.map((condition) => make("li", {}, condition)))
+      : make("p", {}, "always");
+    const measured = covered
+      ? `${correct} of the ${covered} held-out rows that it covers are decided so: precision ${fixed(precision, 2)} (95 % interval ${fixed(low, 2)} to ${fixed(high, 2)}). It covers ${percent(coverage)} of ${counted(data.rules.n_rows, "held-out row")}.`
+      : `It covers none of ${counted(data.rules.n_rows, "held-out row")}, so its precision is not known.`;
+    const below = covered && precision < data.rules.wanted
+      ? make("p", { class: "caution" }, `That is below the wanted precision of ${data.rules.wanted}: the rule is a hint, not a law.`) : null;
+    return make("section", {}, make("h4", {}, "Rule"),
+      make("p", { class: "quiet" }, `The model decides ${name} for most rows with`), parts, make("p", {}, measured), below);
+  }
+
+  function example(found) {
+    const lines = found.changes.map(([name, before, after]) => make("tr", {},
+      make("th", { scope: "row" }, name), make("td", { class: "number" }, before),
+      make("td", { class: "to" }, make("span", { "aria-hidden": "true" }, "→")), make("td", { class: "number after" }, after)));
+    return make("div", { class: "example" },
+      make("table", { class: "changes" },
+        make("thead", { class: "unseen" }, make("tr", {}, make("th", { scope: "col" }, "Feature"), make("th", { scope: "col" }, "From"), make("td", {}), make("th", { scope: "col" }, "To"))),
+        make("tbody", {}, ...lines)),
+      make("p", {}, make("b", {}, found.decision), ` with probability ${fixed(found.probability, 2)}`),
+      make("p", { class: "quiet" }, `distance ${fixed(found.distance, 2)} from this row, ${fixed(found.plausibility, 2)} from the nearest training row (typical: ${fixed(data.counterfactuals.typical_distance, 2)}), in standard deviations`));
+  }
+
+  function counterfactual(row) {
+    if (!data.counterfactuals) return null;
+    const found = data.examples(row);
+    const head = make("h4", {}, "What would have to change");
+    if (!found) {
+      const n = Object.keys(data.counterfactuals.examples).length;
+      return make("section", {}, head, make("p", { class: "quiet" }, `Not searched: counterfactuals were searched for ${grouped(n)} of ${counted(data.n, "row")}, and this is not one of them.`));
+    }
+    if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`));
+    return make("section", {}, head,
+      make("p", { class: "quiet" }, "Put to the model itself, it decided otherwise on this row with these values changed:"),
+      ...found.map(example));
+  }
+
+  function show(row) {
+    const parts = [...headline(row), trust(row), waterfall(row), rule(row), counterfactual(row)];
+    panel.replaceChildren(...parts.filter(Boolean));
+  }
+
+  return {
+    start(onStep) {
+      step = onStep;
+    },
+    show(row) {
+      if (!data.binary) shownOutput = null;
+      show(row);
+    },
+    panel,
+  };
+})();

@@ -1,0 +1,215 @@
+// The table of rows: search, sort, filter, pages, keys.
+
+const PAGE_ROWS = 20;
+
+const table = (() => {
+  const grid = byId("table");
+  const [head, body] = [grid.tHead, grid.tBodies[0]];
+  const numberColumn = (name, key, numbers, show) => ({ name, key: (row) => numbers[row], show, number: true, title: key });
+  const columns = [
+    { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
+    { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]] },
+    numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => fixed(data.probability[row])),
+    numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => fixed(data.surrogateProbability[row])),
+    { name: "Status", title: "Whether the surrogate agreed at once", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
+    numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
+    ...data.columns.map((column, feature) => ({
+      name: column.name,
+      title: column.name,
+      feature: true,
+      number: !column.categories,
+      show: (row) => data.text(row, feature),
+      key: column.categories ? (row) => column.categories[column.values()[row]] : (row) => column.values()[row],
+    })),
+  ];
+  const filters = { find: "", decision: "", status: "", trust: "", example: "" };
+  let sorted = { column: 0, down: false };
+  let order = [...Array(data.n).keys()];
+  let kept = order;
+  let page = 0;
+  let focused = 0; // a position among the kept rows
+  let chosen = -1;
+  let choose = () => {};
+  let changed = () => {};
+
+  const trustText = (row) =>
+    Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–";
+
+  const searched = once(() => {
+    const texts = new Array(data.n);
+    for (let row = 0; row < data.n; row += 1) texts[row] = columns.map((column) => column.show(row)).join("\n").toLowerCase();
+    return texts;
+  });
+
+  function sort() {
+    const { key, number } = columns[sorted.column];
+    const keys = Array.from({ length: data.n }, (_, row) => key(row));
+    const compare = number || typeof keys[0] === "number"
+      ? (a, b) => (Number.isNaN(keys[a]) - Number.isNaN(keys[b])) || keys[a] - keys[b] // missing ones last
+      : (a, b) => keys[a].localeCompare(keys[b], undefined, { numeric: true });
+    const missing = (row) => typeof keys[row] === "number" && Number.isNaN(keys[row]);
+    const sign = sorted.down ? -1 : 1;
+    order = [...Array(data.n).keys()].sort((a, b) =>
+      (missing(a) || missing(b) ? missing(a) - missing(b) : sign * compare(a, b)) || a - b);
+  }
+
+  const tests = {
+    decision: (row, wanted) => data.decision[row] === Number(wanted),
+    status: (row, wanted) => (data.status[row] === 0) === (wanted === "agreed"),
+    trust: (row, wanted) => Boolean(data.low[row]) === (wanted === "low"),
+    example: (row) => (data.examples(row) || []).length > 0,
+  };
+
+  function filter() {
+    const words = filters.find.toLowerCase().split(/\s+/).filter(Boolean);
+    const texts = words.length ? searched() : null;
+    const active = Object.keys(tests).filter((name) => filters[name] !== "");
+    kept = order.filter((row) =>
+      active.every((name) => tests[name](row, filters[name])) && (!texts || words.every((word) => texts[row].includes(word))));
+    const all = kept.length === data.n;
+    let mask = null;
+    if (!all) {
+      mask = new Uint8Array(data.n);
+      for (const row of kept) mask[row] = 1;
+    }
+    focused = Math.max(kept.indexOf(chosen), 0);
+    page = Math.floor(focused / PAGE_ROWS);
+    changed(mask);
+    show();
+  }
+
+  function showHead() {
+    const cells = columns.map((column, position) => {
+      const now = sorted.column === position;
+      const direction = now ? (sorted.down ? "descending" : "ascending") : "none";
+      const arrow = make("span", { class: "arrow", "aria-hidden": "true" }, now ? (sorted.down ? "▼" : "▲") : "");
+      const button = make("button", { type: "button", title: column.title || column.name, onclick: () => sortBy(position) },
+        make("span", { class: "head-name" }, column.name), arrow);
+      const kinds = [column.number ? "number" : "", column.first ? "first" : "", column.feature ? "feature" : ""];
+      return make("th", { scope: "col", role: "columnheader", "aria-sort": direction, class: kinds.join(" ").trim() }, button);
+    });
+    head.replaceChildren(make("tr", { role: "row", "aria-rowindex": 1 }, ...cells));
+  }
+
+  function sortBy(position) {
+    sorted = { column: position, down: sorted.column === position ? !sorted.down : false };
+    sort();
+    filter();
+    showHead();
+    head.rows[0].cells[position].firstChild.focus();
+  }
+
+  function cell(column, row) {
+    const kinds = [column.number ? "number" : "", column.feature ? "feature" : ""];
+    const text = column.show(row);
+    if (column.first) return make("th", { scope: "row", role: "rowheader", class: "first" }, text);
+    const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
+    if (text.length > 24) element.title = text;
+    if (column.name === "Decision" && !column.feature) element.prepend(swatch(`class-${data.decision[row] % PALETTE.length}`, Math.floor(data.decision[row] / PALETTE.length)));
+    if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("otherwise");
+    if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
+    return element;
+  }
+
+  function show() {
+    const start = page * PAGE_ROWS;
+    const rows = kept.slice(start, start + PAGE_ROWS).map((row, i) => make("tr", {
+      role: "row",
+      tabindex: start + i === focused ? 0 : -1,
+      "aria-rowindex": start + i + 2,
+      "aria-selected": row === chosen,
+      "data-row": row,
+    }, ...columns.map((column) => cell(column, row))));
+    if (!rows.length) rows.push(make("tr", { role: "row" }, make("td", { role: "gridcell", colspan: columns.length, class: "empty" }, "No row fits. Reset the filters to see all.")));
+    body.replaceChildren(...rows);
+    grid.setAttribute("aria-rowcount", kept.length + 1);
+    grid.setAttribute("aria-colcount", columns.length);
+    const pages = Math.max(Math.ceil(kept.length / PAGE_ROWS), 1);
+    byId("page-now").textContent = `Page ${grouped(page + 1)} of ${grouped(pages)}`;
+    byId("first").disabled = byId("back").disabled = page === 0;
+    byId("last").disabled = byId("next").disabled = page >= pages - 1;
+    const of = kept.length === data.n ? "" : ` of ${grouped(data.n)}`;
+    byId("shown").textContent = kept.length
+      ? `${counted(kept.length, "row")}${of}, ${grouped(start + 1)} to ${grouped(Math.min(start + PAGE_ROWS, kept.length))} shown`
+      : `No row of ${grouped(data.n)} fits`;
+  }
+
+  function turn(to) {
+    const pages = Math.max(Math.ceil(kept.length / PAGE_ROWS), 1);
+    page = Math.min(Math.max(to, 0), pages - 1);
+    focused = page * PAGE_ROWS;
+    show();
+  }
+
+  function focus(position) {
+    if (!kept.length) return;
+    focused = Math.min(Math.max(position, 0), kept.length - 1);
+    page = Math.floor(focused / PAGE_ROWS);
+    show();
+    body.rows[focused % PAGE_ROWS].focus();
+  }
+
+  function press(event) {
+    if (!event.target.closest("tbody tr")) return;
+    const box = byId("table-box");
+    const moves = {
+      ArrowDown: () => focus(focused + 1),
+      ArrowUp: () => focus(focused - 1),
+      PageDown: () => focus(focused + PAGE_ROWS),
+      PageUp: () => focus(focused - PAGE_ROWS),
+      Home: () => focus(0),
+      End: () => focus(kept.length - 1),
+      ArrowRight: () => box.scrollBy({ left: 120 }),
+      ArrowLeft: () => box.scrollBy({ left: -120 }),
+      Enter: () => choose(kept[focused]),
+      " ": () => choose(kept[focused]),
+    };
+    if (!moves[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+
+  return {
+    start(onChoose, onChange) {
+      choose = onChoose;
+      changed = onChange;
+      grid.addEventListener("keydown", press);
+      body.addEventListener("click", (event) => {
+        const line = event.target.closest("tr[data-row]");
+        if (line) choose(Number(line.dataset.row));
+      });
+      byId("first").addEventListener("click", () => turn(0));
+      byId("back").addEventListener("click", () => turn(page - 1));
+      byId("next").addEventListener("click", () => turn(page + 1));
+      byId("last").addEventListener("click", () => turn(Infinity));
+      showHead();
+      show();
+    },
+    filter(name, value) {
+      filters[name] = value;
+      filter();
+    },
+    reset() {
+      for (const name of Object.keys(filters)) filters[name] = "";
+      filter();
+    },
+    /** Mark a row as chosen and turn to its page; a row that filters hide is only marked. */
+    select(row) {
+      const hadFocus = body.contains(document.activeElement);
+      chosen = row;
+      const position = kept.indexOf(row);
+      if (position >= 0) {
+        focused = position;
+        page = Math.floor(position / PAGE_ROWS);
+      }
+      show();
+      if (hadFocus && position >= 0) body.rows[focused % PAGE_ROWS].focus();
+    },
+    /** The row that stands so many lines after another, among the kept ones. */
+    neighbour(row, step) {
+      const position = kept.indexOf(row);
+      if (position < 0) return kept.length ? kept[0] : row;
+      return kept[Math.min(Math.max(position + step, 0), kept.length - 1)];
+    },
+  };
+})();

@@ -1,0 +1,62 @@
+// Small pieces that all others use: elements made of text only, and numbers as text.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** Make an element; children are elements or text, never HTML. */
+function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key === "class") element.className = value;
+    else if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+/** Make an SVG element. */
+function draw(name, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+const byId = (id) => document.getElementById(id);
+
+/** A number of the data, short. */
+function shortNumber(number) {
+  if (Number.isNaN(number)) return "(missing)";
+  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
+  const size = Math.abs(number);
+  if (Number.isInteger(number) && size < 1e15) return String(number).replace("-", "−");
+  const text = size >= 1000 && size < 1e15 ? number.toFixed(size < 1e4 ? 1 : 0) : String(Number(number.toPrecision(4)));
+  return text.replace("-", "−");
+}
+
+/** A contribution, with its sign. */
+function signed(number, digits = 3) {
+  const text = Math.abs(number).toFixed(digits);
+  return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
+}
+
+const fixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
+
+/** A share in per cent; never 100 % or 0 % for what only comes near. */
+function percent(share) {
+  if (!Number.isFinite(share)) return "an unknown share";
+  if (share > 0 && share < 0.001) return "below 0.1 %";
+  const number = 100 * share;
+  if (number < 10 || (number >= 99 && number < 100)) return `${Math.min(Math.round(10 * number) / 10, 99.9)} %`;
+  return `${Math.round(number)} %`;
+}
+
+const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
+const inQuotes = (name) => `“${name}”`;
+
+/** Read a colour that the style sheet defines. */
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+
+const PALETTE = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
+const classColour = (position) => colour(PALETTE[position % PALETTE.length]);

@@ -1,0 +1,56 @@
+"""Numbers and lists as a sentence wants them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent; never "100 %" or "0 %" for what only comes near.
+
+    >>> percent(0.5), percent(0.9996), percent(1.0), percent(0.0004), percent(float("nan"))
+    ('50 %', '99.9 %', '100 %', 'below 0.1 %', 'an unknown share')
+    """
+    if math.isnan(share):
+        return "an unknown share"
+    if 0 < share < 0.001:
+        return "below 0.1 %"
+    number = 100 * share
+    if number < 10 or 99 <= number < 100:
+        return f"{min(math.floor(10 * number + 0.5) / 10, 99.9):g} %"
+    return f"{number:.0f} %"
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where that is due.
+
+    >>> count(1, "row"), count(10000, "row"), count(2, "class")
+    ('1 row', '10,000 rows', '2 classes')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return a list as it is read aloud.
+
+    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotation marks."""
+    return f"“{name}”"
+
+
+def figure(number: float) -> str:
+    """Return a measured figure with three decimals, or a dash where there is none.
+
+    >>> figure(0.98765), figure(float("nan"))
+    ('0.988', '–')
+    """
+    return "–" if math.isnan(number) else f"{number:.3f}"
