@@ -198,14 +198,16 @@ class Attributions:
         """Return plain Python values, ready for JSON."""
         return tables.batch_dict(self)
 
-    def to_shap(self, output: int | str | None = None) -> Any:
+    def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for all that is in `shap.plots`.
 
-        Most of these plots take one output: with more than two classes, name the class.
+        Most of these plots take one output: with more than two classes, name the class. The offset of
+        refined rows goes into their base values; plots that know one base value for all rows (`decision`,
+        and `force` of many) want `offset="feature"`, which makes it a column of its own.
         """
         from illume.results.shap_bridge import explanation
 
-        return explanation(self, None if output is None else self.output(output))
+        return explanation(self, None if output is None else self.output(output), offset)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
