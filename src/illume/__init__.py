@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume import plots
+    from illume import displays, plots
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
@@ -53,6 +53,8 @@ _HOMES = {
     "Training": "illume.encoders.training",
 }
 
+_MODULES = ("displays", "plots")
+
 __all__ = [
     "Attribution",
     "Attributions",
@@ -74,14 +76,15 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Training",
+    "displays",
     "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import illume` itself loads nothing heavy."""
-    if name == "plots":
-        return import_module("illume.plots")
+    if name in _MODULES:
+        return import_module(f"illume.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'illume' has no attribute {name!r}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.take import positions
 from illume.results.trust import Trust
+
+if TYPE_CHECKING:
+    from illume.results.dashboard_bridge import DashboardValues
 
 SCALE = "log-odds"
 
@@ -208,6 +211,26 @@ class Attributions:
         from illume.results.shap_bridge import explanation
 
         return explanation(self, None if output is None else self.output(output), offset)
+
+    def to_shapash(self) -> dict[str, Any]:
+        """Return what shapash wants: `SmartExplainer(model).compile(x=rows, contributions=…)`.
+
+        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows
+        goes into their base values.
+        """
+        from illume.results.shapash_bridge import contributions
+
+        return contributions(self)
+
+    def to_explainerdashboard(self) -> DashboardValues:
+        """Return what explainerdashboard wants: `ClassifierExplainer(…).set_shap_values(*…)`.
+
+        Make the `ClassifierExplainer` with the explained rows, the columns of `feature_names`, and
+        `model_output="logodds"`.
+        """
+        from illume.results.dashboard_bridge import values
+
+        return values(self)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
