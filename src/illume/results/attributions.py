@@ -201,6 +201,12 @@ class Attributions:
         """Return plain Python values, ready for JSON."""
         return tables.batch_dict(self)
 
+    def style(self, n: int = 10) -> Any:
+        """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
+        from illume.results import styles
+
+        return styles.attributions(self, n)
+
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for all that is in `shap.plots`.
 

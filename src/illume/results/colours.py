@@ -4,6 +4,11 @@ FOR = "#0072b2"
 AGAINST = "#d55e00"
 NEUTRAL = "#767676"
 CATEGORY = "#cc79a7"
+# Lighter ones, to write on
+FOR_BAR = "#9ecae8"
+AGAINST_BAR = "#f5c09a"
+SHARE = "#d0d0d0"
+CHANGED = "#fdeeb5"
 
 
 def of(number: float) -> str:
