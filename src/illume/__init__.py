@@ -18,8 +18,18 @@ if TYPE_CHECKING:
     from illume.encoders.meta import MetaEncoder
     from illume.encoders.objective import Objective
     from illume.encoders.training import Training
-    from illume.errors import BlackBoxError, IllumeError, MissingExtraError, SchemaError
+    from illume.errors import (
+        BlackBoxError,
+        FormatError,
+        IllumeError,
+        LeftOutError,
+        MissingExtraError,
+        ModelChangedWarning,
+        SaveError,
+        SchemaError,
+    )
     from illume.explainer import Explainer
+    from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
     from illume.results.counterfactual import Counterfactual
@@ -38,19 +48,24 @@ _HOMES = {
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
     "Feature": "illume.data.schema",
+    "FormatError": "illume.errors",
     "IdentityEncoder": "illume.encoders.identity",
     "IllumeError": "illume.errors",
     "Kind": "illume.data.schema",
+    "LeftOutError": "illume.errors",
     "LinearEncoder": "illume.encoders.linear",
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
+    "ModelChangedWarning": "illume.errors",
     "Objective": "illume.encoders.objective",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
     "Rules": "illume.results.rules",
+    "SaveError": "illume.errors",
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.training",
+    "load": "illume.loading",
 }
 
 _MODULES = ("displays", "plots")
@@ -63,20 +78,25 @@ __all__ = [
     "Counterfactuals",
     "Explainer",
     "Feature",
+    "FormatError",
     "IdentityEncoder",
     "IllumeError",
     "Kind",
+    "LeftOutError",
     "LinearEncoder",
     "MetaEncoder",
     "MissingExtraError",
+    "ModelChangedWarning",
     "Objective",
     "Rule",
     "RuleSet",
     "Rules",
+    "SaveError",
     "Schema",
     "SchemaError",
     "Training",
     "displays",
+    "load",
     "plots",
 ]
 

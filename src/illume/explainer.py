@@ -16,6 +16,8 @@ from illume.assembly.parts import (
     attribution_assembly,
     counterfactual_assembly,
     pool_rows,
+    require_examples,
+    require_for_rules,
     rule_assembly,
 )
 from illume.assembly.rule_set import rule_set
@@ -29,6 +31,7 @@ from illume.encoders.training import Training
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
 from illume.fitting import Setting, choose_pair
+from illume.io.mixin import Saves
 from illume.preparation import DataSettings, prepare
 from illume.quality import measure, measure_rules
 from illume.results.attributions import Attributions
@@ -39,7 +42,7 @@ from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
 
 
-class Explainer(BaseEstimator):
+class Explainer(Saves, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -164,17 +167,16 @@ class Explainer(BaseEstimator):
         prepared = prepare(X, self.model, data, rng)
         material = prepared.material
         choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
-        self.schema_, self.columns_, self.backend_ = (
-            prepared.schema,
-            prepared.frame.names,
-            prepared.frame.origin.backend,
-        )
+        self.schema_, self.columns_ = prepared.schema, prepared.frame.names
+        self.backend_ = prepared.frame.origin.backend
         self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
         self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-        self.pool_frame_ = prepared.frame.take(self.split_.training[pool_rows(material.training)])
+        pool = pool_rows(material.training)
+        self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
+        self.pool_answers_ = material.training.P[pool]
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
@@ -256,6 +258,7 @@ class Explainer(BaseEstimator):
         """
         wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes, min_probability)
         frame = self._checked(X)
+        require_examples(self)
         wanted.desired(self.class_names_)
         wanted.permitted(self.schema_, self.pool_frame_)
         return counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
@@ -271,6 +274,7 @@ class Explainer(BaseEstimator):
         check_is_fitted(self, "pair_")
         if hasattr(self, "rule_model_"):
             return self
+        require_for_rules(self)
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)

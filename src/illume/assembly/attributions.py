@@ -11,6 +11,7 @@ import numpy as np
 from illume._chunks import row_chunks
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import values_of
+from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
@@ -59,9 +60,10 @@ class AttributionAssembly:
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
             trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
-            refinement=Refinement.empty(n),
+            refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
             origin=frame.origin,
+            stand_in=stands_in(black_box),
         )
         for rows, piece in chunks(frame, BATCH_ROWS):
             features = piece.select(self.encoding.schema.names)
@@ -100,7 +102,7 @@ class AttributionAssembly:
             self.neighbours,
         )
         others = np.flatnonzero(~agreed)
-        if not len(others):
+        if not len(others) or result.refinement.off:
             return
         # Once a piece, for the same reason as above; then maps are needed, a chunk of rows at a time.
         refined = refine(X[others], Z[others], wanted[others])

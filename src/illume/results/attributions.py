@@ -56,6 +56,8 @@ class Attributions:
         How the surrogate did on the held-out rows around each row.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
+    stand_in
+        Whether there was no black box: its decisions and probabilities are then the surrogate's own.
     """
 
     values: FloatArray
@@ -71,6 +73,7 @@ class Attributions:
     refinement: Refinement
     labels: Labels
     origin: Origin
+    stand_in: bool = False
 
     scale = SCALE
 

@@ -122,6 +122,7 @@ class Rule:
             "n_rows": self.batch.n_rows,
             "polished": self.polished,
             "status": self.status,
+            "stand_in": self.batch.stand_in,
             "box": [condition.to_dict() for condition in self.box],
             "oblique": [condition.to_dict() for condition in self.oblique],
         }
@@ -148,10 +149,16 @@ class Rule:
         return self.text
 
     def __repr__(self) -> str:
+        return "\n  ".join([self.text, self.measured, *self.notes])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to know: how the row was refined, and whether the black box was there."""
+        from illume.results.rules import STAND_IN
+
         note = self.batch.refinement.note()
-        return "\n".join([self.text, f"  {self.measured}", *([f"  {note}"] if note else [])])
+        return tuple(said for said in (note, STAND_IN if self.batch.stand_in else "") if said)
 
     def _repr_html_(self) -> str:
-        note = self.batch.refinement.note()
-        lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *([escape(note)] if note else [])]
+        lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *map(escape, self.notes)]
         return f"<p>{'<br>'.join(lines)}</p>"

@@ -18,6 +18,7 @@ from illume.results.rule import Rule
 from illume.results.take import positions
 
 SHOWN = 5
+STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +51,8 @@ class Rules:
         Which tree the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
     columns
         The columns that the explainer was fitted with.
+    stand_in
+        Whether there was no black box: the decisions are then the surrogate's own.
     """
 
     bounds: Bounds
@@ -67,6 +70,7 @@ class Rules:
     class_names: tuple[str, ...]
     columns: tuple[str, ...]
     origin: Origin
+    stand_in: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -151,8 +155,9 @@ class Rules:
         lines = [
             f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
             f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions",
-            f"tree and black box: {_statuses(self.refinement)}",
+            f"tree and {'surrogate' if self.stand_in else 'black box'}: {_statuses(self.refinement)}",
         ]
+        lines += [STAND_IN] * self.stand_in
         lines += [f"  {self[i].text}" for i in range(min(n, SHOWN))]
         return "\n".join(lines + ([f"  … and {n - SHOWN} more"] if n > SHOWN else []))
 

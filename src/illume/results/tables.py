@@ -109,6 +109,7 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
         "decisions": [attributions.class_names[c] for c in attributions.decisions],
         "agreed": attributions.agreed.tolist(),
+        "stand_in": attributions.stand_in,
         "refinement": {
             "status": attributions.refinement.status.tolist(),
             "gamma_w": attributions.refinement.gamma_w.tolist(),
@@ -132,6 +133,7 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "probability": attribution.probability,
         "surrogate_probability": attribution.surrogate_probability,
         "agreed": attribution.agreed,
+        "stand_in": attribution.batch.stand_in,
         "status": attribution.status,
         "scale": attribution.batch.scale,
         "output": attribution.output_name,
