@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint test-slow bench-core bench-rules bench-quick bench-paper results clean
+.PHONY: demo test lint test-slow test-interop bench-core bench-rules bench-quick bench-paper results clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -19,6 +19,11 @@ lint: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# The packages that explanations are handed to, in an environment of their own: explainerdashboard asks for an older
+# numpy, and a plugin that dash brings for pytest does not load where warnings are errors.
+test-interop: .venv-interop/.ready
+	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
 
 # Figures of the core; the data folder is named by ILLUME_DATA.
 bench-core: $(READY)
@@ -57,10 +62,16 @@ results: .venv-peers/.ready
 	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[bench,peers]"
 	touch $@
 
+.venv-interop/.ready: pyproject.toml constraints.txt
+	test -x .venv-interop/bin/python || $(PYTHON) -m venv .venv-interop
+	sed '/^numpy==/d' constraints.txt > .venv-interop/constraints.txt
+	.venv-interop/bin/python -m pip install --quiet --constraint .venv-interop/constraints.txt --editable ".[interop]"
+	touch $@
+
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-peers demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-peers .venv-interop demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume import plots
+    from illume import displays, plots
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
@@ -70,6 +70,8 @@ _HOMES = {
     "load": "illume.loading",
 }
 
+_MODULES = ("displays", "plots")
+
 __all__ = [
     "Attribution",
     "Attributions",
@@ -96,6 +98,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Training",
+    "displays",
     "load",
     "plots",
 ]
@@ -103,8 +106,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import illume` itself loads nothing heavy."""
-    if name == "plots":
-        return import_module("illume.plots")
+    if name in _MODULES:
+        return import_module(f"illume.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'illume' has no attribute {name!r}")

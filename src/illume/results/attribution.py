@@ -151,9 +151,15 @@ class Attribution:
         """Return plain Python values, ready for JSON."""
         return tables.row_dict(self)
 
-    def to_shap(self) -> Any:
+    def style(self, n: int = 10) -> Any:
+        """Return a styled pandas table: a line per feature, the n strongest, with coloured bars."""
+        from illume.results import styles
+
+        return styles.attribution(self, n)
+
+    def to_shap(self, offset: str = "base") -> Any:
         """Return a one-row `shap.Explanation` of the decided class, as `shap.plots.waterfall` wants it."""
-        return self.batch.to_shap(self.output)[0]
+        return self.batch.to_shap(self.output, offset)[0]
 
     def __repr__(self) -> str:
         return text.row(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.take import positions
 from illume.results.trust import Trust
+
+if TYPE_CHECKING:
+    from illume.results.dashboard_bridge import DashboardValues
 
 SCALE = "log-odds"
 
@@ -227,14 +230,42 @@ class Attributions:
         """Return plain Python values, ready for JSON."""
         return tables.batch_dict(self)
 
-    def to_shap(self, output: int | str | None = None) -> Any:
+    def style(self, n: int = 10) -> Any:
+        """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
+        from illume.results import styles
+
+        return styles.attributions(self, n)
+
+    def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for all that is in `shap.plots`.
 
-        Most of these plots take one output: with more than two classes, name the class.
+        Most of these plots take one output: with more than two classes, name the class. The offset of
+        refined rows goes into their base values; plots that know one base value for all rows (`decision`,
+        and `force` of many) want `offset="feature"`, which makes it a column of its own.
         """
         from illume.results.shap_bridge import explanation
 
-        return explanation(self, None if output is None else self.output(output))
+        return explanation(self, None if output is None else self.output(output), offset)
+
+    def to_shapash(self) -> dict[str, Any]:
+        """Return what shapash wants: `SmartExplainer(model).compile(x=rows, contributions=…)`.
+
+        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows
+        goes into their base values.
+        """
+        from illume.results.shapash_bridge import contributions
+
+        return contributions(self)
+
+    def to_explainerdashboard(self) -> DashboardValues:
+        """Return what explainerdashboard wants: `ClassifierExplainer(…).set_shap_values(*…)`.
+
+        Make the `ClassifierExplainer` with the explained rows, the columns of `feature_names`, and
+        `model_output="logodds"`.
+        """
+        from illume.results.dashboard_bridge import values
+
+        return values(self)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""

@@ -10,6 +10,11 @@ INK = "#262626"
 # One per class; the light yellow of this well-known set cannot be seen on white, so it is left out.
 CLASSES = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+# Lighter ones, to write on
+FOR_BAR = "#9ecae8"
+AGAINST_BAR = "#f5c09a"
+SHARE = "#d0d0d0"
+CHANGED = "#fdeeb5"
 
 
 def of(number: float) -> str:

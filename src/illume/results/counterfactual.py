@@ -24,12 +24,17 @@ class Change:
     before: Any
     after: Any
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """From what to what."""
         before, after = (
             bound(v) if isinstance(v, float) and not math.isnan(v) else short(v)
             for v in (self.before, self.after)
         )
-        return f"{self.feature}: {before} → {after}"
+        return f"{before} → {after}"
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {self.text}"
 
 
 @dataclass(frozen=True)

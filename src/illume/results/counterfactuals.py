@@ -153,6 +153,12 @@ class Counterfactuals:
 
         return counterfactual_tables.frame(self, layout)
 
+    def style(self) -> Any:
+        """Return a styled pandas table: a line per example, with what changes from what to what."""
+        from illume.results import styles
+
+        return styles.counterfactuals(self)
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""
         return [one.to_dict() for one in self]

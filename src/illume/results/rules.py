@@ -140,6 +140,12 @@ class Rules:
 
         return rule_tables.frame(self, layout)
 
+    def style(self) -> Any:
+        """Return a styled pandas table: a line per row, with precision and coverage as bars."""
+        from illume.results import styles
+
+        return styles.rules(self)
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per rule."""
         return [rule.to_dict() for rule in self]
