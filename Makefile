@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint test-slow test-interop bench-core bench-rules bench-quick bench-paper results clean
+.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -57,6 +57,20 @@ results: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks figures
 	.venv-peers/bin/python -m benchmarks tables
 
+# The documentation, in build/site; a warning is an error. Examples are run by the environment of the tests, pages
+# are written by one of their own, which has only the packages of the extra `docs`.
+docs: $(READY) .venv-docs/.ready
+	NO_MKDOCS_2_WARNING=1 ILLUME_PYTHON=$(BIN)/python .venv-docs/bin/mkdocs build --strict
+
+# The pictures of docs/method.md.
+pictures: $(READY)
+	$(BIN)/python tools/method_pictures.py docs/images/method
+
+.venv-docs/.ready: pyproject.toml constraints.txt
+	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt $$($(PYTHON) tools/extra.py docs)
+	touch $@
+
 .venv-peers/.ready: pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[bench,peers]"
@@ -74,4 +88,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-peers .venv-interop demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-docs .venv-peers .venv-interop demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
