@@ -8,7 +8,8 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots import words
-from illume.plots.axes import as_text, clean, given_or_new, require, require_count
+from illume.plots.axes import clean, given_or_new, require, require_count
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attributions import Attributions
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 BINS = 60
 COLOURS = "cividis"
+BRIGHTEST = 1.1  # the very end of the scale is hard to see on white
 
 
 def beeswarm(
@@ -32,17 +34,25 @@ def beeswarm(
     i = attributions.output(output)
     values = attributions.contributions(i)
     order = np.argsort(-np.abs(values).sum(0), kind="stable")[: n_features if len(values) else 0]
-    ax = given_or_new(ax, 1.4 + 0.38 * len(order))
+    names = distinct([attributions.feature_names[j] for j in order])
+    ax = given_or_new(ax, 1.4 + 0.38 * len(order), labels=names)
     for place, j in enumerate(order):
         height = place + 0.8 * _spread(values[:, j])
         shade = _shades(attributions.data[:, j])
         known = np.isfinite(shade)
         ax.scatter(values[~known, j], height[~known], s=7, color=colours.CATEGORY, linewidths=0)
         ax.scatter(
-            values[known, j], height[known], s=7, c=shade[known], cmap=COLOURS, vmin=0, vmax=1, linewidths=0
+            values[known, j],
+            height[known],
+            s=7,
+            c=shade[known],
+            cmap=COLOURS,
+            vmin=0,
+            vmax=BRIGHTEST,
+            linewidths=0,
         )
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
-    ax.set_yticks(np.arange(len(order)), [as_text(attributions.feature_names[j]) for j in order])
+    ax.set_yticks(np.arange(len(order)), names)
     ax.invert_yaxis()
     ax.set_xlabel(words.contribution(attributions, i))
     ax.set_title(

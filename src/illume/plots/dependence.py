@@ -8,6 +8,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
+from illume.plots.words import output_label
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.columns import Column
@@ -15,7 +16,7 @@ from illume.results.columns import Column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 14
+SIZE = 18
 GOLDEN = 0.6180339887498949
 SHADES = "cividis"
 NAMED = 7  # categories that have a colour of their own
@@ -53,7 +54,7 @@ def dependence(
     else:
         _coloured(ax, x, heights, attributions.column(second))
     ax.set_xlabel(as_text(column.name))
-    ax.set_ylabel(f"contribution to the log-odds\nof '{as_text(attributions.output_names[i])}'")
+    ax.set_ylabel(f"contribution to the log-odds\nof '{output_label(attributions.labels, i)}'")
     open_frame(ax)
     return ax
 
@@ -129,7 +130,7 @@ def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column, name: s
     rest = ~np.isin(second.values, named)
     if rest.any():
         handles.append(_dots(ax, x, y, rest, color=colours.NEUTRAL))
-        labels.append("other")
+        labels.append(f"{len(second.categories) - len(named)} others")
     for place, c in enumerate(named):
         mine = second.values == c
         marker = colours.marker_of_class(place)
