@@ -64,10 +64,10 @@ def test_drawing_leaves_the_result_as_it_was(draw, mixed):
     assert repr([getattr(part, name).tolist() for part, name in parts]) == repr(before)
 
 
-@pytest.mark.parametrize("draw", ALL.values(), ids=ALL)
-def test_the_same_result_gives_the_same_picture(draw, mixed):
+@pytest.mark.parametrize("name", ["dependence on the last", "beeswarm", "latent map"])
+def test_the_same_result_gives_the_same_picture(name, mixed):
     def drawn():
-        figure = draw(mixed, None).figure
+        figure = DRAW[name](mixed, None).figure
         figure.canvas.draw()
         return np.asarray(figure.canvas.buffer_rgba())
 
