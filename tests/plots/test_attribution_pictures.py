@@ -90,6 +90,7 @@ def test_dependence_sets_missing_numbers_apart_and_marks_them(mixed):
     assert x[missing].min() > x[~missing].max()
     np.testing.assert_allclose(x[~missing], batch.data[~missing, 1].astype(float))
     assert "missing" in texts(ax)
+    assert max(ax.get_xticks()) <= x[~missing].max()  # the band is no part of the scale
 
 
 def test_dependence_puts_categories_side_by_side_with_a_jitter_that_stays(mixed):

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 from illume import plots
+from illume.plots.chips import chips
 from illume.results.conditions import Interval, Membership
 from illume.results.numbers import bound, short
 from tests.plots.cases import texts
@@ -123,3 +125,13 @@ def test_a_row_without_a_counterfactual_says_why(loan_explainer, mixed):
     assert found[0].reason
     written = " ".join(" ".join(texts(plots.counterfactual(found[0]))).split())
     assert found[0].reason in written
+
+
+def test_categories_that_do_not_fit_on_a_line_are_counted():
+    ax = mpl.figure.Figure().subplots()
+    chips(ax, 0, [(f"category {i}", i < 30) for i in range(40)], "category 0")
+    said = texts(ax)
+    assert "this row: category 0" in said
+    shown = sum("category" in text for text in said)
+    assert 2 <= shown < 10
+    assert f"and {40 - shown} more, {30 - shown} of them allowed" in said

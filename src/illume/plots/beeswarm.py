@@ -36,21 +36,7 @@ def beeswarm(
     order = np.argsort(-np.abs(values).sum(0), kind="stable")[: n_features if len(values) else 0]
     names = distinct([attributions.feature_names[j] for j in order])
     ax = given_or_new(ax, 1.4 + 0.38 * len(order), labels=names)
-    for place, j in enumerate(order):
-        height = place + 0.8 * _spread(values[:, j])
-        shade = _shades(attributions.data[:, j])
-        known = np.isfinite(shade)
-        ax.scatter(values[~known, j], height[~known], s=7, color=colours.CATEGORY, linewidths=0)
-        ax.scatter(
-            values[known, j],
-            height[known],
-            s=7,
-            c=shade[known],
-            cmap=COLOURS,
-            vmin=0,
-            vmax=BRIGHTEST,
-            linewidths=0,
-        )
+    _dots(ax, values[:, order], attributions.data[:, order])
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
     ax.set_yticks(np.arange(len(order)), names)
     ax.invert_yaxis()
@@ -63,6 +49,20 @@ def beeswarm(
     )
     clean(ax)
     return ax
+
+
+def _dots(ax: Axes, values: FloatArray, data: np.ndarray[Any, Any]) -> None:
+    """Draw all features' dots at once, those without a shade first."""
+    n_features = values.shape[1]
+    if not values.size:
+        return
+    heights = np.column_stack([place + 0.8 * _spread(values[:, place]) for place in range(n_features)])
+    shades = np.column_stack([_shades(data[:, place]) for place in range(n_features)])
+    known = np.isfinite(shades)
+    look: Any = {"s": 7, "linewidths": 0}
+    ax.scatter(values[~known], heights[~known], color=colours.CATEGORY, **look)
+    scale: Any = {"cmap": COLOURS, "vmin": 0, "vmax": BRIGHTEST}
+    ax.scatter(values[known], heights[known], c=shades[known], **scale, **look)
 
 
 def _spread(values: FloatArray) -> FloatArray:

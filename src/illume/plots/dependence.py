@@ -80,6 +80,8 @@ def _numbers(ax: Axes, values: FloatArray) -> FloatArray:
     low, high = (0.0, 0.0) if missing.all() else (float(np.nanmin(values)), float(np.nanmax(values)))
     span = (high - low) or 1.0
     middle, edge = high + 0.14 * span, high + 0.07 * span
+    ticks = np.asarray(ax.xaxis.get_major_locator().tick_values(low, high))
+    ax.set_xticks(ticks[(low <= ticks) & (ticks <= high)])
     ax.axvspan(edge, edge + 0.14 * span, color=colours.PALE, alpha=0.4, linewidth=0, zorder=0)
     ax.text(
         middle, 1.0, "missing", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize="small"

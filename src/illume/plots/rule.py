@@ -72,7 +72,7 @@ def _interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | N
         return (min(max(number, low), high) - low) / (high - low)
 
     if numbers is not None:
-        _histogram(ax, y, numbers, low, high)
+        _histogram(ax, y, numbers, _edges(low, high, rule.feature(condition.name).whole))
     ax.hlines(y, 0, 1, color=colours.PALE, linewidth=1, zorder=1)
     left, right = place(condition.low), place(condition.high)
     ax.barh(y, right - left, left=left, height=0.13, color=colours.FOR, edgecolor=colours.FOR, zorder=2)
@@ -98,9 +98,23 @@ def _span(rule: Rule, condition: Interval, value: float, numbers: FloatArray | N
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _histogram(ax: Axes, y: int, numbers: FloatArray, low: float, high: float) -> None:
-    known = np.clip(numbers[np.isfinite(numbers)], low, high)
-    counts, edges = np.histogram(known, BINS, (low, high))
+def _edges(low: float, high: float, whole: bool) -> FloatArray:
+    """Return where the bars of a histogram begin and end; as many whole numbers in each.
+
+    >>> _edges(0.0, 3.0, whole=True)
+    array([0. , 0.5, 1.5, 2.5, 3. ])
+    """
+    if not whole:
+        return np.linspace(low, high, BINS + 1)
+    step = max(1, math.ceil((high - low) / BINS))
+    inner = np.arange(math.floor(low) + step - 0.5, high, step)
+    return np.concatenate([[low], inner[inner > low], [high]])
+
+
+def _histogram(ax: Axes, y: int, numbers: FloatArray, edges: FloatArray) -> None:
+    """Draw how numbers are distributed, the bars on a line; those beyond the line count at its ends."""
+    low, high = edges[0], edges[-1]
+    counts, _ = np.histogram(np.clip(numbers[np.isfinite(numbers)], low, high), edges)
     heights = TALL * counts / max(counts.max(), 1)
     x = (edges - low) / (high - low)
     ax.stairs(y - heights, x, baseline=y, fill=True, color=colours.PALE, alpha=0.8, zorder=0)
