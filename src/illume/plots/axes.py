@@ -16,9 +16,18 @@ if TYPE_CHECKING:
 LONGEST_LABEL = 32
 
 
-def given_or_new(ax: Axes | None, height: float = 4.0, width: float = 7.0) -> Axes:
-    """Return the given axes, or new ones; nothing is shown."""
-    return ax if ax is not None else new_figure(width, height).subplots()
+def given_or_new(
+    ax: Axes | None, height: float = 4.0, width: float = 7.0, labels: Sequence[str] = ()
+) -> Axes:
+    """Return the given axes, or new ones, wider for long labels at the side; nothing is shown."""
+    if ax is not None:
+        return ax
+    return new_figure(width + extra_width(labels), height).subplots()
+
+
+def extra_width(labels: Sequence[str]) -> float:
+    """Return by how much labels at the side are longer than usual, in inches."""
+    return 0.075 * max(max(map(len, labels), default=0) - 20, 0)
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -30,10 +39,10 @@ def new_figure(width: float, height: float) -> Figure:
     return plt.figure(figsize=(width, height), layout="constrained")
 
 
-def given_or_new_pair(axes: Sequence[Axes] | None, height: float = 4.0, **options: Any) -> Any:
+def given_or_new_pair(axes: Sequence[Axes] | None, height: float = 4.0, labels: Sequence[str] = ()) -> Any:
     """Return an array of the two given axes, or of two new ones side by side."""
     if axes is None:
-        return new_figure(11.0, height).subplots(ncols=2, **options)
+        return new_figure(11.0 + extra_width(labels), height).subplots(ncols=2)
     pair = np.asarray(axes, dtype=object).ravel()
     if len(pair) != 2:
         raise ValueError(f"two axes are needed, found {len(pair)}")
@@ -67,18 +76,26 @@ def clean(ax: Axes) -> None:
     ax.tick_params(left=False)
 
 
+def widen_if_flat(ax: Axes) -> None:
+    """Show a little around numbers that are all the same."""
+    left, right = ax.get_xlim()
+    if right - left < 0.1:
+        ax.set_xlim(left - 0.5, right + 0.5)
+
+
 def open_frame(ax: Axes) -> None:
     """Keep only the two sides of the frame that carry numbers."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> None:
+def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], **options: Any) -> Any:
     """Name marks by texts of the user's, also such as begin with an underscore, which matplotlib hides."""
     if not handles:
-        return
-    drawn = ax.legend(handles, [f"{i}" for i in range(len(labels))], frameon=False, **options)
+        return None
+    drawn = ax.legend(handles, [f"{i}" for i in range(len(labels))], **({"frameon": False} | options))
     for text, label in zip(drawn.get_texts(), labels, strict=True):
         text.set_text(label)
+    return drawn
 
 
 def require(result: Any, kinds: type | tuple[type, ...], what: str, advice: str) -> None:

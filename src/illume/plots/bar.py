@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from illume.plots import words
-from illume.plots.axes import as_text, clean, given_or_new, require, require_count
+from illume.plots.axes import clean, given_or_new, require, require_count
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attribution import Attribution
 from illume.results.attributions import Attributions
@@ -40,11 +41,12 @@ def bar(
         values = result.importance if result.values.ndim == 2 else result.importance[:, i]
         label = f"mean absolute {words.contribution(result, i)}"
     order = np.argsort(-np.abs(values), kind="stable")[:n_features]
-    ax = given_or_new(ax, 1.2 + 0.32 * len(order))
+    names = distinct([result.feature_names[j] for j in order])
+    ax = given_or_new(ax, 1.2 + 0.32 * len(order), labels=names)
     place = np.arange(len(order))
     fill = [colours.of(values[j]) for j in order]
     ax.barh(place, values[order], color=fill, height=0.7)
-    ax.set_yticks(place, [as_text(result.feature_names[j]) for j in order])
+    ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.set_xlabel(label)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from illume.plots.axes import as_text
 from illume.results import colours
@@ -10,36 +10,38 @@ from illume.results import colours
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LETTER = 0.0155  # of the line's length, about
 LONGEST = 18
+LETTERS = 52  # on a line
+AROUND = 5  # letters that a chip's frame takes
 
 
 def chips(ax: Axes, y: float, values: list[tuple[str, bool]], own: str | None) -> None:
-    """Draw as many chips as fit between 0 and 1, in order, and say how many are left."""
-    x, left = 0.0, len(values)
+    """Draw chips of values, allowed or not, side by side in order; what does not fit on a line is counted."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+
+    shown: list[Any] = []
+    letters = 0
     for name, allowed in values:
-        text = as_text(name, LONGEST)
-        width = LETTER * (min(len(name), LONGEST) + 3)
-        if x + width > (1.0 if left == 1 else 0.86):
+        text = f"{'' if allowed else '✗ '}{'this row: ' if name == own else ''}{as_text(name, LONGEST)}"
+        letters += len(text) + AROUND
+        if letters > LETTERS and shown:
             break
-        _chip(ax, (x + width / 2, y), text, allowed=allowed, own=name == own)
-        x, left = x + width + 0.015, left - 1
+        shown.append(TextArea(text, textprops=_look(allowed, name == own)))
+    left = len(values) - len(shown)
     if left:
-        ax.text(x + 0.01, y, f"and {left} more", va="center", fontsize="small", color=colours.NEUTRAL)
+        more = f"and {left} more, {sum(allowed for _, allowed in values[-left:])} of them allowed"
+        shown.append(TextArea(more, textprops={"fontsize": "small", "color": colours.NEUTRAL}))
+    packed = HPacker(children=shown, sep=18, pad=6, align="center")
+    box = AnnotationBbox(packed, (0, y), box_alignment=(0, 0.5), frameon=False, pad=0, annotation_clip=False)
+    ax.add_artist(box)
 
 
-def _chip(ax: Axes, at: tuple[float, float], text: str, *, allowed: bool, own: bool) -> None:
-    box = {
-        "boxstyle": "round,pad=0.35",
+def _look(allowed: bool, own: bool) -> dict[str, Any]:
+    frame = {
+        "boxstyle": "round,pad=0.4",
         "facecolor": colours.FOR if allowed else "white",
         "edgecolor": colours.INK if own else colours.FOR if allowed else colours.NEUTRAL,
-        "linewidth": 2.2 if own else 0.8,
+        "linewidth": 2.4 if own else 0.8,
         "linestyle": "-" if allowed else ":",
     }
-    ink = "white" if allowed else colours.NEUTRAL
-    mark = "" if allowed else "✗ "
-    ax.text(*at, mark + text, ha="center", va="center", fontsize="small", color=ink, bbox=box, zorder=3)
-    if own:
-        ax.annotate(
-            "this row", at, xytext=(0, 13), textcoords="offset points", ha="center", fontsize="small"
-        )
+    return {"fontsize": "small", "color": "white" if allowed else colours.NEUTRAL, "bbox": frame}

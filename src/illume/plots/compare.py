@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots.axes import as_text, clean, given_or_new, legend, require, require_count
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attribution import Attribution
 
@@ -48,14 +49,15 @@ def compare(
     order = np.argsort(-np.abs(shares).max(0), kind="stable")[:n_features]
     values = (shares if normalise else rows)[:, order]
     height = 0.8 / len(values)
-    ax = given_or_new(ax, 1.4 + len(order) * max(0.34, 0.15 * len(values)))
+    labels = distinct([names[j] for j in order])
+    ax = given_or_new(ax, 1.4 + len(order) * max(0.34, 0.15 * len(values)), 7.6, labels)
     handles = []
     for e, mine in enumerate(values):
         place = np.arange(len(order)) - 0.4 + height * (e + 0.5)
         handles.append(
             ax.barh(place, mine, height=0.92 * height, color=colours.CLASSES[(e + 1) % len(colours.CLASSES)])
         )
-    ax.set_yticks(np.arange(len(order)), [as_text(names[j]) for j in order])
+    ax.set_yticks(np.arange(len(order)), labels)
     ax.set_ylim(len(order) - 0.5, -0.5)
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.set_xlabel(

@@ -9,7 +9,8 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots import words
-from illume.plots.axes import as_text, clean, given_or_new, legend, require, require_count
+from illume.plots.axes import clean, given_or_new, legend, require, require_count, widen_if_flat
+from illume.plots.names import class_labels, distinct
 from illume.results import colours
 from illume.results.attributions import Attributions
 
@@ -45,13 +46,13 @@ def decision_paths(
     top = attributions.top(n_features, i)
     marked = _positions(highlight, len(attributions))
     left_out = len(attributions.feature_names) - len(top.feature_names)
-    labels = [as_text(name) for name in reversed(top.feature_names)]
+    labels = distinct(top.feature_names)[::-1]
     paths = _paths(top, i)
     if left_out or np.any(paths[:, 1] != paths[:, 0]):
         labels = [_before(left_out, bool(attributions.offset.any())), *labels]
     else:
         paths = np.delete(paths, 0, axis=1)
-    ax = given_or_new(ax, 1.6 + 0.3 * len(labels))
+    ax = given_or_new(ax, 1.6 + 0.3 * len(labels), 7.6, labels)
     _lines(ax, attributions, paths, marked)
     ax.axvline(
         float(_flat(attributions.base_values, i)[:1].sum()),
@@ -77,7 +78,7 @@ def decision_paths(
 
 def _before(left_out: int, refined: bool) -> str:
     """Name what comes before the features that are shown."""
-    parts = [f"{left_out} other features"] * bool(left_out) + ["offset of refinement"] * refined
+    parts = [f"{left_out} other features"] * bool(left_out) + ["refinement"] * refined
     return " and ".join(parts) or "left out"
 
 
@@ -116,13 +117,15 @@ def _lines(ax: Axes, attributions: Attributions, paths: FloatArray, marked: IntA
     )
     handles: list[Any] = []
     names = []
+    classes = class_labels(attributions.class_names)
     for c in np.unique(decisions):
         handles.append(Line2D([], [], color=colours.of_class(int(c))))
-        names.append(as_text(attributions.class_names[c], 20))
+        names.append(classes[c])
     for k, row in enumerate(marked):
         look: Any = {"color": colours.of_class(int(decisions[row])), "linestyle": STYLES[k % len(STYLES)]}
         handles += ax.plot(paths[row], heights[row], linewidth=2.4, **look)
         names.append(words.row_label(attributions, int(row)))
     ax.autoscale_view()
+    widen_if_flat(ax)
     options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
     legend(ax, handles, names, title="decision", **options)

@@ -8,6 +8,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
+from illume.plots.words import output_label
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.columns import Column
@@ -15,7 +16,7 @@ from illume.results.columns import Column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SIZE = 14
+SIZE = 18
 GOLDEN = 0.6180339887498949
 SHADES = "cividis"
 NAMED = 7  # categories that have a colour of their own
@@ -53,7 +54,7 @@ def dependence(
     else:
         _coloured(ax, x, heights, attributions.column(second))
     ax.set_xlabel(as_text(column.name))
-    ax.set_ylabel(f"contribution to the log-odds\nof '{as_text(attributions.output_names[i])}'")
+    ax.set_ylabel(f"contribution to the log-odds\nof '{output_label(attributions.labels, i)}'")
     open_frame(ax)
     return ax
 
@@ -79,6 +80,8 @@ def _numbers(ax: Axes, values: FloatArray) -> FloatArray:
     low, high = (0.0, 0.0) if missing.all() else (float(np.nanmin(values)), float(np.nanmax(values)))
     span = (high - low) or 1.0
     middle, edge = high + 0.14 * span, high + 0.07 * span
+    ticks = np.asarray(ax.xaxis.get_major_locator().tick_values(low, high))
+    ax.set_xticks(ticks[(low <= ticks) & (ticks <= high)])
     ax.axvspan(edge, edge + 0.14 * span, color=colours.PALE, alpha=0.4, linewidth=0, zorder=0)
     ax.text(
         middle, 1.0, "missing", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize="small"
@@ -129,7 +132,7 @@ def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column, name: s
     rest = ~np.isin(second.values, named)
     if rest.any():
         handles.append(_dots(ax, x, y, rest, color=colours.NEUTRAL))
-        labels.append("other")
+        labels.append(f"{len(second.categories) - len(named)} others")
     for place, c in enumerate(named):
         mine = second.values == c
         marker = colours.marker_of_class(place)

@@ -8,7 +8,9 @@ import numpy as np
 
 from illume.plots.axes import as_text, clean, legend, new_figure, open_frame, require, require_count
 from illume.plots.heat import heat, name_columns
+from illume.plots.names import class_labels, distinct
 from illume.plots.row_map import ADVICE, Shown
+from illume.plots.words import output_label
 from illume.results import colours
 from illume.results.latent_row import LatentRow
 
@@ -86,43 +88,56 @@ def _row(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
     place = np.arange(len(shown.inputs))
     ax.barh(place, row.x[shown.inputs], color=colours.NEUTRAL, height=0.6)
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
-    names, values = row.batch.input_names, row.input_values
-    labels = [f"{as_text(names[j])}: {as_text(values[j], 12)}" for j in shown.inputs]
+    names, values = distinct([row.batch.input_names[j] for j in shown.inputs]), row.input_values
+    labels = [f"{name}: {as_text(values[j], 12)}" for name, j in zip(names, shown.inputs, strict=True)]
     ax.set_yticks(place, labels, fontsize="small")
     ax.set_ylim(len(place) - 0.5, -0.5)
-    ax.set_xlabel("distance from the mean,\nin standard deviations", fontsize="small")
-    _title(ax, "A", "the row x")
+    ax.tick_params(axis="x", labelsize="small")
+    _title(ax, "A", "the row x, in standard deviations")
     clean(ax)
 
 
 def _decision(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
     P, Q = row.batch.probabilities[0], row.batch.surrogate_probabilities[0]
     first = np.sort(np.argsort(-P, kind="stable")[:CLASSES_SHOWN])
-    place = np.arange(len(first))
-    bars = ax.barh(place, P[first], color=[colours.of_class(int(c)) for c in first], height=0.55)
-    dots = ax.scatter(Q[first], place, marker="D", s=28, color="white", edgecolors=colours.INK, zorder=3)
-    ax.set_yticks(place, [as_text(row.batch.class_names[c], 20) for c in first], fontsize="small")
+    place, names = np.arange(len(first)), class_labels(row.batch.class_names)
+    ax.barh(place, P[first], color=[colours.of_class(int(c)) for c in first], height=0.55)
+    ax.scatter(Q[first], place, marker="D", s=28, color="white", edgecolors=colours.INK, zorder=3)
+    ax.set_yticks(place, [names[c] for c in first], fontsize="small")
     ax.set_ylim(len(place) - 0.5, -0.5)
     ax.set_xlim(0, 1.03)
-    legend(ax, [bars, dots], ["black box", "surrogate"], fontsize="x-small", loc="best")
-    _title(ax, "B", "what is decided" if row.agreed else "what is decided: they disagree")
+    ax.tick_params(axis="x", labelsize="small")
+    if not row.agreed:
+        ax.set_xlabel("they disagree", fontsize="small")
+    _title(ax, "B", "black box (bars), surrogate (◇)")
     clean(ax)
 
 
 def _explanation(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
+    from matplotlib.patches import Patch
+
     place = np.arange(len(shown.inputs))
     parts, slopes = row.contributions[i, shown.inputs], row.slopes[i, shown.inputs]
-    bars = ax.barh(place, parts, color=[colours.of(part) for part in parts], height=0.6)
+    ax.barh(place, parts, color=[colours.of(part) for part in parts], height=0.6)
     dots = ax.scatter(slopes, place, marker="|", s=90, color=colours.INK, zorder=3)
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.set_yticks(place, [])
     ax.set_ylim(len(place) - 0.5, -0.5)
-    name = as_text(row.batch.output_names[i], 20)
-    before = "" if row.agreed else ", before refinement"
-    intercept = f"of which intercept {row.batch.intercept[i]:+.2f}{before}"
-    ax.set_xlabel(f"log-odds of '{name}': {row.scores[i]:+.2f} in all,\n{intercept}", fontsize="small")
-    options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.12), "fontsize": "small", "ncols": 1}
-    legend(ax, [bars, dots], ["contribution = slope × x", "slope = weights β through W"], **options)
+    name = output_label(row.batch.labels, i)
+    before = "" if row.agreed else "\n(before refinement)"
+    ax.tick_params(axis="x", labelsize="small")
+    options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 2.2, "fontsize": "small"}
+    sums = f"intercept {row.batch.intercept[i]:+.2f}, in all {row.scores[i]:+.2f}{before}"
+    said = legend(
+        ax,
+        [Patch(color=colours.NEUTRAL), dots],
+        ["contribution = slope × x", "slope = weights β through W"],
+        title=f"log-odds of '{name}':\n{sums}",
+        title_fontsize="small",
+        alignment="left",
+        **options,
+    )
+    said.set_in_layout(False)  # it stands in the empty corner
     _title(ax, "C", "the explanation")
     clean(ax)
 
@@ -140,7 +155,7 @@ def _latents(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
 def _weights(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
     outputs = _outputs(row, i)
     heat(ax, row.batch.coefficients[outputs][:, shown.latents])
-    names = [as_text(row.batch.output_names[c], 20) for c in outputs]
+    names = [output_label(row.batch.labels, c) for c in outputs]
     ax.set_yticks(range(len(outputs)), names, fontsize="small")
     if len(outputs) > 1:
         ax.get_yticklabels()[outputs.index(i)].set_fontweight("bold")

@@ -31,7 +31,8 @@ def heat(ax: Axes, weights: FloatArray, *, left: float = -0.5, top: float = -0.5
         interpolation="nearest",
     )
     if weights.size <= NUMBERS_WRITTEN and columns <= WIDEST_WRITTEN:
-        for (r, c), weight in np.ndenumerate(weights):
+        for r, c in np.argwhere(weights):
+            weight = weights[r, c]
             ink = "white" if abs(weight) > 0.65 * limit else colours.INK
             where = (left + c + 0.5, top + r + 0.5)
             ax.text(*where, f"{weight:+.2f}", ha="center", va="center", fontsize="x-small", color=ink)

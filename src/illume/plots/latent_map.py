@@ -10,6 +10,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
 from illume.plots.dependence import jitter
+from illume.plots.names import class_labels
 from illume.results import colours
 from illume.results.latents import Latents
 
@@ -38,7 +39,8 @@ def latent_map(latents: Latents, *, highlight: int | Sequence[int] = (), ax: Axe
     for row in marked:
         _name(ax, latents, places, int(row) % len(latents))
     if latents.n_latents <= 2 and len(latents):
-        _regions(ax, latents)
+        handles.append(_regions(ax, latents))
+        labels.append("shaded: surrogate's regions")
     _name_axes(ax, latents)
     options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
     legend(ax, handles, labels, title="decision", **options)
@@ -51,11 +53,12 @@ def _dots(ax: Axes, latents: Latents, places: FloatArray) -> tuple[list[Any], li
     size = 22 if len(latents) <= 500 else 10
     handles: list[Any] = []
     labels = []
+    names = class_labels(latents.class_names)
     for c in np.unique(decisions):
         x, y = places[decisions == c].T
         look: Any = {"color": colours.of_class(int(c)), "marker": colours.marker_of_class(int(c))}
         handles.append(ax.scatter(x, y, s=size, alpha=0.75, linewidths=0, zorder=2, **look))
-        labels.append(as_text(latents.class_names[c], 20))
+        labels.append(names[c])
     x, y = places[~latents.agreed].T
     if len(x):
         ring = ax.scatter(
@@ -80,9 +83,10 @@ def _name(ax: Axes, latents: Latents, places: FloatArray, row: int) -> None:
     )
 
 
-def _regions(ax: Axes, latents: Latents) -> None:
+def _regions(ax: Axes, latents: Latents) -> Any:
     """Shade what the surrogate decides at every place; the view stays as the rows need it."""
     from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
 
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     x, y = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
@@ -101,6 +105,7 @@ def _regions(ax: Axes, latents: Latents) -> None:
     ax.imshow(latents.decide(grid), extent=extent, cmap=shades, interpolation="nearest", **options)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
+    return Patch(color=colours.PALE)
 
 
 def _name_axes(ax: Axes, latents: Latents) -> None:

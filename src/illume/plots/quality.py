@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.plots.axes import as_text, clean, given_or_new_pair, legend, open_frame, require
+from illume.plots.names import class_labels
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.calibration import Calibration, ClassAgreement
@@ -48,15 +49,16 @@ def _calibration(ax: Axes, found: Calibration) -> None:
     size = 20 + 160 * found.n_rows[known] / max(found.n_rows.max(), 1)
     ax.plot(x, y, color=colours.FOR, linewidth=1)
     dots = ax.scatter(x, y, s=size, color=colours.FOR, edgecolors="white", zorder=3)
-    labels = ["mean of a group, larger for more rows", "80 % of its rows", "the same probability"]
-    legend(ax, [dots, spread, diagonal], labels, loc="upper left", fontsize="small")
+    labels = ["mean of a group (large: many rows)", "80 % of its rows", "equal"]
+    options = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": 3, "fontsize": "small"}
+    legend(ax, [dots, spread, diagonal], labels, columnspacing=1.0, handletextpad=0.4, **options)
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(-0.03, 1.03)
     name = as_text(found.name, 24)
     ax.set_xlabel(f"surrogate's probability of '{name}'")
     ax.set_ylabel(f"black box's probability of '{name}'")
     error = f"mean gap {found.error:.3f}" if known.any() else "no rows"
-    ax.set_title(f"calibration: {error}", fontsize="medium", loc="left")
+    ax.set_title(f"calibration: {error}", fontsize="medium", loc="left", y=1.08)
     open_frame(ax)
 
 
@@ -65,13 +67,20 @@ def _agreement(ax: Axes, found: ClassAgreement) -> None:
     place, share = np.arange(len(shown)), np.nan_to_num(found.agreement)[shown]
     low, high = (side[shown] for side in found.interval)
     seen = found.n_rows[shown] > 0
-    ax.barh(place, share, color=[colours.of_class(int(c)) for c in shown], height=0.6, alpha=0.85)
+    ax.barh(
+        place,
+        share,
+        color=[colours.of_class(int(c)) for c in shown],
+        height=min(0.6, 0.2 * len(shown)),
+        alpha=0.85,
+    )
     ax.hlines(place[seen], low[seen], high[seen], color=colours.INK, linewidth=1.4)
-    names = [f"{as_text(found.names[c], 24)}\n({found.n_rows[c]} rows)" for c in shown]
+    labels = class_labels(found.names)
+    names = [f"{labels[c]}\n({found.n_rows[c]} rows)" for c in shown]
     ax.set_yticks(place, names, fontsize="medium" if len(shown) <= 8 else "x-small")
     ax.invert_yaxis()
     ax.set_xlim(0, 1.03)
     ax.set_xlabel("share decided alike, with 95 % interval")
     total = f"{found.total:.1%} of {found.n_rows.sum()} rows" if found.n_rows.any() else "no rows"
-    ax.set_title(f"agreement by the black box's decision: {total}", fontsize="medium", loc="left")
+    ax.set_title(f"agreement by decision: {total}", fontsize="medium", loc="left")
     clean(ax)

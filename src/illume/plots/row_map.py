@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from illume._typing import IntArray
-from illume.plots.axes import as_text, given_or_new, require, require_count
+from illume.plots.axes import given_or_new, require, require_count
 from illume.plots.heat import heat, name_columns
+from illume.plots.names import distinct
+from illume.plots.words import output_label
 from illume.results.latent_row import LatentRow
 
 if TYPE_CHECKING:
@@ -36,11 +38,12 @@ def row_map(
     require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
     i = row.position(output)
     shown = Shown.of(row, i, n_inputs, n_latents)
-    ax = given_or_new(ax, 2.0 + 0.32 * len(shown.inputs), min(3.2 + 0.55 * len(shown.latents), 12.0))
+    names = distinct([row.batch.input_names[j] for j in shown.inputs])
+    width = min(3.4 + 0.55 * len(shown.latents), 12.0)
+    ax = given_or_new(ax, 2.0 + 0.32 * len(shown.inputs), width, names)
     heat(ax, row.map[np.ix_(shown.latents, shown.inputs)].T)
     heat(ax, row.batch.coefficients[i, shown.latents][None], top=len(shown.inputs) - 0.5 + GAP)
-    names = [as_text(row.batch.input_names[j]) for j in shown.inputs]
-    weight = f"weight for '{as_text(row.batch.output_names[i], 20)}'"
+    weight = f"weight for '{output_label(row.batch.labels, i)}'"
     ax.set_yticks([*range(len(names)), len(names) + GAP], [*names, weight])
     ax.set_ylim(len(names) + GAP + 0.5, -0.5)
     ax.set_xlim(-0.5, len(shown.latents) - 0.5)
@@ -67,7 +70,7 @@ class Shown:
 
     def latent_names(self, row: LatentRow) -> list[str]:
         """Return the names of the latents that are shown."""
-        return [as_text(row.batch.names[r], 20) for r in self.latents]
+        return distinct([row.batch.names[r] for r in self.latents], 20)
 
     def said(self, row: LatentRow) -> str:
         """Say how much of the map is shown."""

@@ -13,6 +13,7 @@ from illume.data.schema import MISSING
 from illume.data.values import is_missing
 from illume.plots.axes import as_text, given_or_new, require
 from illume.plots.chips import chips
+from illume.plots.names import class_labels, distinct
 from illume.results import colours
 from illume.results.conditions import Interval, Membership
 from illume.results.numbers import bound, short
@@ -35,7 +36,8 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
     require(rule, Rule, "this chart shows one rule", "write rules[0]")
     rows = None if frame is None else as_frame(frame)
     conditions = rule.conditions
-    ax = given_or_new(ax, 1.5 + 0.75 * max(len(conditions), 1))
+    names = distinct([condition.name for condition in conditions])
+    ax = given_or_new(ax, 1.4 + 0.75 * max(len(conditions), 1), labels=names)
     ax.set_xlim(-0.04, 1.04)
     ax.set_ylim(max(len(conditions), 1) - 0.45, -0.55)
     for y, condition in enumerate(conditions):
@@ -45,13 +47,13 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
             _membership(ax, y, condition, rule)
     if not conditions:
         ax.text(0.5, 0, "no condition: always", ha="center", va="center")
-    ax.set_yticks(range(len(conditions)), [as_text(condition.name) for condition in conditions])
+    ax.set_yticks(range(len(conditions)), names)
     ax.set_xticks([])
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    measured = "\n".join(as_text(part, 90) for part in rule.measured.split("  ") if part)
-    ax.set_title(f"→ {as_text(rule.decision)}\n", loc="left", fontweight="bold", fontsize="medium")
-    ax.set_xlabel(measured, fontsize="small", loc="left")
+    decision = class_labels(rule.batch.class_names)[int(rule.batch.decisions[0])]
+    ax.set_title(f"→ {decision}", loc="left", fontweight="bold", fontsize="medium")
+    ax.set_xlabel(rule.measured.replace("  coverage", "\ncoverage"), fontsize="small", loc="left")
     return ax
 
 
@@ -70,13 +72,10 @@ def _interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | N
         return (min(max(number, low), high) - low) / (high - low)
 
     if numbers is not None:
-        _histogram(ax, y, numbers, low, high)
+        _histogram(ax, y, numbers, _edges(low, high, rule.feature(condition.name).whole))
     ax.hlines(y, 0, 1, color=colours.PALE, linewidth=1, zorder=1)
     left, right = place(condition.low), place(condition.high)
-    ax.barh(y, right - left, left=left, height=0.16, color=colours.FOR, alpha=0.85, zorder=2)
-    ax.plot(
-        [left, right], [y, y], color=colours.FOR, linewidth=4, alpha=0.85, zorder=2
-    )  # seen even if a point
+    ax.barh(y, right - left, left=left, height=0.13, color=colours.FOR, edgecolor=colours.FOR, zorder=2)
     _bounds(ax, y, condition, left, right)
     if math.isnan(value):
         if rule.batch.data is not None:
@@ -99,9 +98,23 @@ def _span(rule: Rule, condition: Interval, value: float, numbers: FloatArray | N
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _histogram(ax: Axes, y: int, numbers: FloatArray, low: float, high: float) -> None:
-    known = np.clip(numbers[np.isfinite(numbers)], low, high)
-    counts, edges = np.histogram(known, BINS, (low, high))
+def _edges(low: float, high: float, whole: bool) -> FloatArray:
+    """Return where the bars of a histogram begin and end; as many whole numbers in each.
+
+    >>> _edges(0.0, 3.0, whole=True)
+    array([0. , 0.5, 1.5, 2.5, 3. ])
+    """
+    if not whole:
+        return np.linspace(low, high, BINS + 1)
+    step = max(1, math.ceil((high - low) / BINS))
+    inner = np.arange(math.floor(low) + step - 0.5, high, step)
+    return np.concatenate([[low], inner[inner > low], [high]])
+
+
+def _histogram(ax: Axes, y: int, numbers: FloatArray, edges: FloatArray) -> None:
+    """Draw how numbers are distributed, the bars on a line; those beyond the line count at its ends."""
+    low, high = edges[0], edges[-1]
+    counts, _ = np.histogram(np.clip(numbers[np.isfinite(numbers)], low, high), edges)
     heights = TALL * counts / max(counts.max(), 1)
     x = (edges - low) / (high - low)
     ax.stairs(y - heights, x, baseline=y, fill=True, color=colours.PALE, alpha=0.8, zorder=0)
@@ -121,7 +134,7 @@ def _bounds(ax: Axes, y: int, condition: Interval, left: float, right: float) ->
     for x, text, closed, side in texts:
         if not closed:
             marker = "<" if x == left else ">"
-            ax.scatter([x], [y], marker=marker, s=60, color=colours.FOR, zorder=3)
+            ax.scatter([x], [y], marker=marker, s=110, color=colours.FOR, zorder=3)
         elif both:
             edge = "left" if x < 0.1 and not apart else "right" if x > 0.9 and not apart else side
             ax.text(x, y + 0.12, text, ha=edge, va="top", fontsize="small", color=colours.FOR)
@@ -134,7 +147,8 @@ def _bounds(ax: Axes, y: int, condition: Interval, left: float, right: float) ->
 def _beside(ax: Axes, at: tuple[float, float], text: str, *, va: str, colour: str) -> None:
     """Write a text above or below a place, turned inwards near the edges."""
     towards = "left" if at[0] < 0.12 else "right" if at[0] > 0.88 else "center"
-    ax.text(*at, as_text(text), ha=towards, va=va, fontsize="small", color=colour, zorder=5)
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+    ax.text(*at, as_text(text), bbox=box, ha=towards, va=va, fontsize="small", color=colour, zorder=5)
 
 
 def _membership(ax: Axes, y: int, condition: Membership, rule: Rule) -> None:

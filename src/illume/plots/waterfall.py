@@ -8,7 +8,8 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots import words
-from illume.plots.axes import as_text, clean, given_or_new, require, require_count
+from illume.plots.axes import as_text, clean, given_or_new, require, require_count, widen_if_flat
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attribution import Attribution
 
@@ -33,10 +34,14 @@ def waterfall(
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     lines = attribution.lines(n_features, i)
     steps = np.array([line.contribution for line in lines])
-    labels = [as_text(line.name) + (f" = {as_text(line.value)}" if line.value else "") for line in lines]
+    names = distinct([line.name for line in lines])
+    labels = [
+        f"{name} = {as_text(line.value, 16)}" if line.value else name
+        for name, line in zip(names, lines, strict=True)
+    ]
     ends = score - np.concatenate([[0.0], np.cumsum(steps)[:-1]])
     starts = ends - steps
-    ax = given_or_new(ax, 1.6 + 0.36 * len(steps))
+    ax = given_or_new(ax, 1.8 + 0.36 * len(steps), labels=labels)
     place = np.arange(len(steps))
     ax.barh(place, steps, left=starts, color=[colours.of(step) for step in steps], height=0.66)
     _connect(ax, place, starts)
@@ -70,7 +75,9 @@ def _write_numbers(ax: Axes, place: IntArray, steps: FloatArray, starts: FloatAr
             va="center",
             ha="left" if side > 0 else "right",
             fontsize="small",
-            color=colours.of(step),
+            color=colours.INK,
         )
     ax.use_sticky_edges = False
     ax.margins(x=0.14)
+    if not steps.any():
+        widen_if_flat(ax)

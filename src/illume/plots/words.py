@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from illume.plots.axes import as_text
+from illume.plots.names import class_labels
 from illume.results import text
 from illume.results.attribution import Attribution
 from illume.results.attributions import Attributions
+from illume.results.labels import Labels
 
 
 def log_odds(batch: Attributions, i: int) -> str:
     """Say which log-odds are meant, with class names that fit on a line."""
-    outputs, classes = (tuple(map(as_text, names)) for names in (batch.output_names, batch.class_names))
-    return text.output(outputs, classes, i).replace("\\\\$", "\\$")
+    classes = tuple(class_labels(batch.class_names))
+    said = text.output(classes[-len(batch.output_names) :], classes, i).replace("\\\\$", "\\$")
+    return said if len(said) < 45 else said.replace(" against ", "\nagainst ", 1)
 
 
 def contribution(batch: Attributions, i: int) -> str:
     """Say to what contributions are."""
-    return f"contribution to the log-odds of '{as_text(batch.output_names[i])}'"
+    name = output_label(batch.labels, i)
+    return f"contribution to the log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
+
+
+def output_label(labels: Labels, i: int) -> str:
+    """Return the short name of an output."""
+    return class_labels(labels.classes)[labels.classes.index(labels.outputs[i])]
 
 
 def verdict(attribution: Attribution) -> str:
     """Say what black box and surrogate decide about a row."""
+    batch = attribution.batch
+    decision = class_labels(batch.class_names)[int(batch.decisions[0])]
     return (
-        f"{as_text(attribution.decision)}, probability {attribution.probability:.3f}\n"
+        f"{decision}, probability {attribution.probability:.3f}\n"
         f"(surrogate {attribution.surrogate_probability:.3f}, {attribution.verdict})"
     )
 
