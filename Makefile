@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results clean
+.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results test-browser clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -24,6 +24,20 @@ test-slow: $(READY)
 # numpy, and a plugin that dash brings for pytest does not load where warnings are errors.
 test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
+
+# The report in a real browser. axe-core, which checks accessibility, is fetched once and kept in build/.
+AXE_VERSION := 4.14.0
+AXE := build/axe/package/axe.min.js
+
+test-browser: $(READY) $(AXE)
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  echo "this needs Chromium and its driver; on Debian: apt-get install chromium chromium-driver"; exit 1; }
+	AXE_SCRIPT=$(AXE) $(BIN)/pytest -m browser tests/report
+
+$(AXE):
+	@command -v npm >/dev/null || { echo "this needs npm, to fetch axe-core; on Debian: apt-get install npm"; exit 1; }
+	mkdir -p build/axe
+	cd build/axe && npm pack --silent axe-core@$(AXE_VERSION) && tar -xzf axe-core-$(AXE_VERSION).tgz
 
 # Figures of the core; the data folder is named by ILLUME_DATA.
 bench-core: $(READY)

@@ -7,9 +7,10 @@ from illume.errors import MissingExtraError
 
 def test_the_demo_is_the_librarys(run, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(demo, "main", asked.append)
+    monkeypatch.setattr(demo, "main", lambda folder, verbose: asked.append((folder, verbose)))
     assert run("demo", tmp_path).exit_code == 0
-    assert asked == [str(tmp_path)]
+    assert run("demo", tmp_path, "--quiet").exit_code == 0
+    assert asked == [(str(tmp_path), True), (str(tmp_path), False)]
 
 
 def test_a_missing_package_is_named(monkeypatch, tmp_path):

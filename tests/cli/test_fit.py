@@ -108,6 +108,38 @@ def test_a_model_of_other_columns_names_the_nearest(run, folder, own_model, tmp_
     assert "'ownr'" in answer.stderr
 
 
+def test_a_model_without_names_says_how_many_columns_it_takes(run, folder, tmp_path):
+    table = pd.read_csv(folder / "loans.csv")
+    joblib.dump(LogisticRegression().fit(table[["age"]].to_numpy(), table["decision"]), tmp_path / "m.joblib")
+    words = ("--model", tmp_path / "m.joblib", "--target", "decision", "-o", tmp_path / "a.illume")
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 1
+    assert "takes 1 columns and does not say which, and there are 5: age, income" in answer.stderr
+    assert "--drop A,B" in answer.stderr
+
+
+def test_unknown_categories_can_be_allowed(run, folder, fast, tmp_path):
+    out = tmp_path / "a.illume"
+    words = (
+        "--target",
+        "decision",
+        "--train",
+        "gbm",
+        *FEW,
+        "--unknown",
+        "ignore",
+        "--rows",
+        "none",
+        "-o",
+        out,
+    )
+    assert run("fit", folder / "loans.csv", *words).exit_code == 0
+    (tmp_path / "t.csv").write_text("age,income,owner,education\n30,2,True,doctorate\n")
+    answer = run("explain", out, tmp_path / "t.csv", "--quiet")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert "0 of 140 training rows" in run("show", out).stdout
+
+
 def test_a_model_that_uses_the_target_is_refused(run, folder, own_model, tmp_path):
     words = ("--model", own_model, "--target", "age", "-o", tmp_path / "a.illume")
     answer = run("fit", folder / "loans.csv", *words)

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -32,10 +31,13 @@ def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
 
 
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help")])
-def test_help_answers_in_less_than_a_second(words):
-    start = time.perf_counter()
+def test_help_takes_less_than_half_a_second_of_processor_time(words):
+    # Not time on the clock, which depends on what else the machine does.
+    before = os.times()
     assert illume_process(*words).returncode == 0
-    assert time.perf_counter() - start < 1.0
+    after = os.times()
+    user = after.children_user - before.children_user
+    assert 0.0 < user + after.children_system - before.children_system < 0.5
 
 
 def test_the_version_is_the_librarys():

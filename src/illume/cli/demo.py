@@ -11,7 +11,7 @@ from illume.cli.options import Debug, Quiet, voice_of
 from illume.errors import MissingExtraError
 
 
-def demo(folder: Path) -> None:
+def demo(folder: Path, quiet: bool = False) -> None:
     """Run the demonstration; pictures go to the folder."""
     for package, extra in (("pandas", "demo"), ("matplotlib", "demo")):
         try:
@@ -23,7 +23,7 @@ def demo(folder: Path) -> None:
     from illume.demo import main
 
     mpl.use("Agg")
-    main(str(folder))
+    main(str(folder), verbose=not quiet)
 
 
 def command(
@@ -35,4 +35,4 @@ def command(
 ) -> None:
     """Explain a model of breast cancer, in text and in pictures; takes about half a minute."""
     voice_of(context, quiet, debug)
-    demo(folder)
+    demo(folder, quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -24,6 +24,13 @@ class Trainer(StrEnum):
     """A model that illume can train by itself."""
 
     GBM = "gbm"
+
+
+class Unknown(StrEnum):
+    """What to do with a category that was not seen while fitting."""
+
+    ERROR = "error"
+    IGNORE = "ignore"
 
 
 class ObjectiveName(StrEnum):
@@ -52,6 +59,7 @@ class Plan:
     objective: str = "aligned"
     seed: int = 0
     held: int | str = 20_000
+    unknown: Literal["error", "ignore"] = "error"
 
     @property
     def model_out(self) -> Path:
@@ -174,6 +182,7 @@ def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, 
         queries=plan.queries,
         objective=plan.objective,
         random_state=plan.seed,
+        unknown=plan.unknown,
         verbose=False if voice.quiet else None,
     )
     voice.say(f"Fitting the explainer on {len(rows):,} rows and {len(used)} features …")
@@ -235,6 +244,10 @@ def command(
         str,
         typer.Option("--rows", metavar="N|all|none", help="Training rows that FILE.illume holds at most."),
     ] = "20000",
+    unknown: Annotated[
+        Unknown,
+        typer.Option(help="Rows with a category not seen here: refuse them, or take none of the known."),
+    ] = Unknown.ERROR,
     trust_model: TrustModel = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -262,6 +275,7 @@ def command(
         queries=queries,
         objective=objective.value,
         seed=seed,
+        unknown="ignore" if unknown is Unknown.IGNORE else "error",
         held=number_or(held, ("all", "none"), "--rows"),
     )
     fitted = fit(plan, voice)

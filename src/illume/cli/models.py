@@ -55,16 +55,23 @@ def save_model(model: Any, path: Path) -> None:
 
 
 def require_features(model: Any, columns: Sequence[str], target: str | None) -> None:
-    """Refuse rows that lack a column the model was trained with."""
+    """Refuse rows that lack a column the model was trained with, or have too many where it names none."""
     from illume.data.schema import unknown_name
 
-    for name in map(str, getattr(model, "feature_names_in_", ())):
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    for name in names:
         if name == target:
             raise SchemaError(
                 f"the model was trained with the target {name!r} among its features; name another target"
             )
         if name not in columns:
             raise SchemaError(f"the model was trained with {unknown_name(name, columns)}")
+    taken = getattr(model, "n_features_in_", len(columns))
+    if not names and taken != len(columns):
+        raise SchemaError(
+            f"the model takes {taken} columns and does not say which, and there are {len(columns)}: "
+            f"{', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}; leave others out with --drop A,B"
+        )
 
 
 def _note(path: Path, warning: Warning | str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -46,14 +47,15 @@ def read_rows(path: Path, texts: Iterable[str] = ()) -> Any:
 
 
 def separator(header: str) -> str:
-    r"""Return what stands between the names of a header: a comma, if there is any.
+    r"""Return what stands most often between the names of a header; a comma where others do not more often.
 
     >>> separator("age;income;job"), separator("age"), separator("a,b;c"), separator("a\tb")
     (';', ',', ',', '\t')
+    >>> separator('a,"b; c; d"')
+    ','
     """
-    if "," in header:
-        return ","
-    return max(SEPARATORS, key=header.count)
+    bare = re.sub(r'"[^"]*"', "", header)
+    return max(SEPARATORS, key=bare.count)
 
 
 def require(frame: Any, names: Iterable[str], option: str) -> None:

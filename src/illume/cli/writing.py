@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from illume.cli.errors import CommandError, UsageError
 def replaced(path: Path) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the place of `path` once all went well."""
     target = path.resolve()
-    temporary = target.with_name(f".{target.stem}.{os.getpid()}.tmp{target.suffix}")
+    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.tmp{target.suffix}")
     try:
         yield temporary
         with temporary.open("rb+") as file:

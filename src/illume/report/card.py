@@ -7,25 +7,24 @@ from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import illume
 from illume.data.schema import Feature, Schema
 from illume.report.explained import Explained
 from illume.report.words import count, figure
 from illume.results.numbers import short
 
-PACKAGES = ("numpy", "scikit-learn", "torch", "narwhals")
+PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
 LEFT_OUT = {"model", "schema", "verbose"}
 SHOWN_CATEGORIES = 12
 
 LIMITS = (
-    "Everything here is about the surrogate's log-odds, not about the model's inner workings. Where the surrogate "
-    "answers like the model, its reasons are a good guess at the model's; they are never a proof.",
+    "Everything here is about the surrogate's log-odds, not about the model's inner workings. Where the "
+    "surrogate answers like the model, its reasons are a good guess at the model's; they are never a proof.",
     "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
     "Among features that go together, contributions can be shared out in several ways that fit equally well.",
-    "Trust figures were measured on rows kept aside from the data the explainer was fitted with. Rows of another kind, "
-    "from another time or place, are not covered by them.",
-    "Counterfactual examples were all put to the model. They change features one by one and know nothing of what a "
-    "person could change.",
+    "Trust figures were measured on rows kept aside from the data the explainer was fitted with. Rows of "
+    "another kind, from another time or place, are not covered by them.",
+    "Counterfactual examples were all put to the model. They change features one by one and know nothing of "
+    "what a person could change.",
     "Whether the model itself is right, or fair, is not judged here.",
 )
 
@@ -72,7 +71,9 @@ def model_name(model: Any) -> str:
     steps = getattr(model, "steps", None)
     if isinstance(steps, list) and steps:
         last = type(steps[-1][1]).__name__
-        return f"{_article(last)} {last} (the last of {count(len(steps), 'step')} of a {type(model).__name__})"
+        return (
+            f"{_article(last)} {last} (the last of {count(len(steps), 'step')} of a {type(model).__name__})"
+        )
     if hasattr(model, "predict_proba") or not hasattr(model, "__name__"):
         name = type(model).__name__
         return f"{_article(name)} {name}"
@@ -114,18 +115,30 @@ def _quality(explainer: Any) -> Group:
     quality, rules = explainer.quality_, getattr(explainer, "rule_quality_", None)
     low, high = quality.report.interval
     facts = [
-        ("Agreement of decisions", f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)"),
+        (
+            "Agreement of decisions",
+            f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)",
+        ),
         ("R² of probabilities", figure(quality.r2)),
-        ("One linear model for all rows", f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}"),
+        (
+            "One linear model for all rows",
+            f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}",
+        ),
         ("Explained by", "the global surrogate" if quality.fell_back else f"{quality.encoder} encoder"),
         ("Latents", f"{quality.n_latents}"),
         ("Chosen because", quality.reason),
     ]
     if rules is not None:
         facts += [
-            ("Mean precision of rules", f"{figure(rules.precision)} on {count(rules.n_rows, 'row')} kept aside"),
+            (
+                "Mean precision of rules",
+                f"{figure(rules.precision)} on {count(rules.n_rows, 'row')} kept aside",
+            ),
             ("Mean coverage of rules", figure(rules.coverage)),
-            ("Rules come from", f"the {rules.source} tree of {count(rules.n_leaves, 'leaf').replace('leafs', 'leaves')}"),
+            (
+                "Rules come from",
+                f"the {rules.source} tree of {count(rules.n_leaves, 'leaf').replace('leafs', 'leaves')}",
+            ),
         ]
     return Group("Quality", tuple(facts))
 
@@ -137,7 +150,7 @@ def _settings(explainer: Any) -> Group:
 
 
 def setting_text(value: Any) -> str:
-    """Return a setting as text that is the same in every process.
+    """Return a setting as text that is the same in every process; of an object, what is not default.
 
     >>> setting_text("auto"), setting_text(None), setting_text(("a", 1)), setting_text(object())
     ('auto', 'default', 'a, 1', 'object')
@@ -149,19 +162,23 @@ def setting_text(value: Any) -> str:
     if isinstance(value, (str, int, float)):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):
-        inside = ", ".join(f"{f.name}={setting_text(getattr(value, f.name))}" for f in fields(value))
+        own = [f for f in fields(value) if getattr(value, f.name) != f.default]
+        inside = ", ".join(f"{f.name}={setting_text(getattr(value, f.name))}" for f in own)
         return f"{type(value).__name__}({inside})"
     return str(getattr(value, "__name__", type(value).__name__))
 
 
 def _versions(date: str) -> Group:
-    facts = [("Date", date), ("illume", illume.__version__), ("Python", platform.python_version())]
-    for package in PACKAGES:
-        try:
-            facts.append((package, version(package)))
-        except PackageNotFoundError:  # put on the path by hand
-            facts.append((package, "unknown"))
-    return Group("Made with", tuple(facts))
+    versions = [(package, package_version(package)) for package in PACKAGES]
+    return Group("Made with", (("Date", date), ("Python", platform.python_version()), *versions))
+
+
+def package_version(package: str) -> str:
+    """Return the version of a package that is installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:  # put on the path by hand
+        return "unknown"
 
 
 def _feature(feature: Feature) -> FeatureLine:

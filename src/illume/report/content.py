@@ -111,13 +111,9 @@ def _quality_lines(quality: Quality) -> tuple[QualityLine, ...]:
     low, high = quality.report.interval
     note = f"95 % interval {figure(low)} to {figure(high)}"
     whole = QualityLine("All rows kept aside", quality.agreement, quality.r2, quality.report.n_rows, note)
-    each = tuple(
-        QualityLine(f"decided “{c.name}”", c.agreement, c.r2, c.n_rows) for c in quality.classes
-    )
+    each = tuple(QualityLine(f"decided “{c.name}”", c.agreement, c.r2, c.n_rows) for c in quality.classes)
     base = quality.baseline
-    other = QualityLine(
-        "For comparison: one linear model for all rows", base.agreement, base.r2, base.n_rows
-    )
+    other = QualityLine("For comparison: one linear model for all rows", base.agreement, base.r2, base.n_rows)
     return (whole, *each, other)
 
 

@@ -32,19 +32,19 @@ def notices(explained: Explained, quality: Quality, rules: RuleQuality | None) -
 
 def _of_fit(quality: Quality) -> Iterator[Notice]:
     report = quality.report
-    if report.n_rows and thresholds.level(report.interval[0]) == thresholds.LOW:
+    if report.agreement < thresholds.LOW_AGREEMENT:
         yield Notice(
             WARNING,
-            f"The surrogate may decide otherwise than the model on more than a fifth of all rows: agreement "
-            f"{figure(report.agreement)} on {count(report.n_rows, 'row')}, at least "
-            f"{figure(report.interval[0])} with 95 % confidence.",
+            f"On {count(report.n_rows, 'row')} kept aside, the surrogate decides otherwise than the model on "
+            f"{percent(1 - report.agreement)}.",
             "Fit with more rows, more queries to the model or more latents; until then, trust single rows by "
             "their own figure only.",
         )
     if report.n_rows < thresholds.FEW_ROWS:
         yield Notice(
             WARNING,
-            f"Only {count(report.n_rows, 'row')} were kept aside to measure trust, so every figure of trust is rough.",
+            f"Only {count(report.n_rows, 'row')} were kept aside to measure trust, so every figure of it is "
+            "rough.",
             "Fit with more rows, or give report_size a larger share.",
         )
     if report.r2 < thresholds.LOW_R2:
@@ -65,7 +65,7 @@ def _of_fit(quality: Quality) -> Iterator[Notice]:
             NOTE,
             f"On the rows kept aside, a single linear model for all rows did no worse (agreement "
             f"{figure(quality.baseline.agreement)} against {figure(report.agreement)}).",
-            "The difference was not seen while choosing; consider encoder=\"identity\", which is simpler.",
+            'The difference was not seen while choosing; consider encoder="identity", which is simpler.',
         )
 
 
@@ -75,14 +75,16 @@ def _of_classes(quality: Quality) -> Iterator[Notice]:
         named = listed([f"{quoted(c.name)} ({percent(c.agreement)} of {c.n_rows:,})" for c in low])
         yield Notice(
             WARNING,
-            f"On rows of some classes the surrogate often decides otherwise than the model: it agrees on {named}.",
+            "On rows of some classes the surrogate often decides otherwise than the model: it agrees on "
+            f"{named}.",
             "Read explanations of these decisions with care, and fit with more rows of these classes.",
         )
     unseen = [quoted(c.name) for c in quality.classes if not c.n_rows]
     if unseen:
         yield Notice(
             WARNING,
-            f"None of the rows kept aside was decided as {listed(unseen)}, so nothing is known of the trust there.",
+            f"None of the rows kept aside was decided as {listed(unseen)}, so nothing is known of the trust "
+            "there.",
             "Fit with more rows of these classes.",
         )
 
@@ -93,25 +95,25 @@ def _of_rows(explained: Explained) -> Iterator[Notice]:
     if low:
         yield Notice(
             WARNING,
-            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: around them, the surrogate "
-            f"agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is off by more than "
-            f"{thresholds.LARGE_ERROR:g} in probability.",
-            "They are marked in the table and can be filtered. For these rows, go by the counterfactuals, or ask "
-            "somebody who knows the case.",
+            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: around them, the "
+            f"surrogate agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is "
+            f"off by more than {thresholds.LARGE_ERROR:g} in probability.",
+            "They are marked in the table and can be filtered. For these rows, go by the counterfactuals, or "
+            "ask somebody who knows the case.",
         )
     wrong, refined = int((~attributions.faithful).sum()), int(attributions.refinement.refined.sum())
     if wrong:
         yield Notice(
             WARNING,
-            f"{count(wrong, 'row')} could not be made to agree with the model; their explanations speak for another "
-            "decision than the model's.",
+            f"{count(wrong, 'row')} could not be made to agree with the model; their explanations speak for "
+            "another decision than the model's.",
             "Do not use the explanations of these rows.",
         )
     if refined:
         yield Notice(
             NOTE,
-            f"For {count(refined, 'row')} the surrogate first decided otherwise; their explanations were moved, as "
-            "little as needed, towards those of similar rows on which both agree.",
+            f"For {count(refined, 'row')} the surrogate first decided otherwise; their explanations were "
+            "moved, as little as needed, towards those of similar rows on which both agree.",
             "The rows are marked as refined; their offset shows what this added.",
         )
     filled = int(attributions.imputed.any(1).sum())
@@ -129,7 +131,7 @@ def _of_rules(rules: RuleQuality | None) -> Iterator[Notice]:
     if not math.isnan(rules.precision) and rules.precision < thresholds.HIGH_AGREEMENT:
         yield Notice(
             WARNING,
-            f"Rules hold less often than one would wish: on average for {percent(rules.precision)} of the rows kept "
-            "aside that they cover.",
+            f"Rules hold less often than one would wish: on average for {percent(rules.precision)} of the "
+            "rows kept aside that they cover.",
             "Look at the precision of a rule before you rely on it.",
         )

@@ -11,12 +11,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-import illume
 from illume.report import sections
+from illume.report.card import package_version
 from illume.report.content import Content
 from illume.report.markup import text
 from illume.report.words import count, percent
 
+HALF = 0.5
 SCRIPTS = ("text", "data", "charts", "beeswarm", "map", "picking", "table", "row", "main")
 
 
@@ -33,7 +34,7 @@ def page(content: Content) -> str:
         script=script,
         data=_json(content),
         title=text(content.title),
-        about=text(f"{content.date} · illume {illume.__version__}"),
+        about=text(f"{content.date} · illume {package_version('illume')}"),
         tiles=sections.tiles(content),
         summary=sections.summary(content),
         notices=sections.notices(content),
@@ -48,10 +49,12 @@ def page(content: Content) -> str:
 def _map_note(content: Content) -> str:
     if content.map_share is None:
         return "The two axes are the surrogate's two latents."
-    return (
+    shown = (
         f"The two axes are the main directions of the surrogate's latents and show "
-        f"{percent(content.map_share)} of their variation."
+        f"{percent(content.map_share)} of their variation"
     )
+    little = content.map_share < HALF
+    return f"{shown}: rows that look close here may still lie far apart." if little else f"{shown}."
 
 
 def _static(name: str) -> str:

@@ -11,8 +11,6 @@ from illume.report.notices import WARNING, Notice
 from illume.report.thresholds import LOW, LOW_AGREEMENT
 from illume.report.words import figure, percent
 
-BADGES = {"high": "Trust: high", "fair": "Trust: fair", "low": "Trust: low"}
-
 
 def tiles(content: Content) -> Markup:
     """Return the few numbers at the top."""
@@ -20,7 +18,11 @@ def tiles(content: Content) -> Markup:
     low, high = figures.interval
     n = max(figures.n_rows, 1)
     shown = (
-        (percent(figures.agreement), "agreement with the model", f"{percent(low)} to {percent(high)}, on rows kept aside"),
+        (
+            percent(figures.agreement),
+            "agreement with the model",
+            f"{percent(low)} to {percent(high)}, on rows kept aside",
+        ),
         (f"{figures.n_rows:,}", "rows explained", f"{figures.n_features} features each"),
         (f"{figures.n_agreed:,}", "agreed at once", f"{percent(figures.n_agreed / n)} of the rows"),
         (f"{figures.n_low:,}", "rows of low trust", f"{percent(figures.n_low / n)} of the rows"),
@@ -33,7 +35,7 @@ def tiles(content: Content) -> Markup:
 def summary(content: Content) -> Markup:
     """Return the summary's paragraphs."""
     level = content.summary.level
-    badge = tag("p", BADGES[level], class_=f"badge {level}")
+    badge = tag("p", f"Trust: {level}", class_=f"badge {level}")
     blocks = [tag("div", tag("h3", head), tag("p", text)) for head, text in content.summary.paragraphs]
     return joined([badge, tag("div", *blocks, class_="columns")])
 
@@ -69,7 +71,12 @@ def _quality_row(line: QualityLine) -> Markup:
     return tag(
         "tr",
         name,
-        tag("td", figure(line.agreement), *([tag("small", "low")] if poor and line.n_rows else []), class_="number"),
+        tag(
+            "td",
+            figure(line.agreement),
+            *([tag("small", "low")] if poor and line.n_rows else []),
+            class_="number",
+        ),
         tag("td", _bar(line.agreement), class_="share"),
         tag("td", figure(line.r2), class_="number"),
         tag("td", f"{line.n_rows:,}", class_="number"),

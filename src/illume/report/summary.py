@@ -16,16 +16,18 @@ NAMED_CLASSES = 6
 
 ADVICE = {
     thresholds.HIGH: "The explanations can be read as a good account of how the model decides.",
-    thresholds.FAIR: "The explanations give the right picture mostly, not always: look at the trust figure of a "
-    "row before you rely on it.",
-    thresholds.LOW: "Do not rely on single explanations without a second look: prefer the counterfactuals, which were "
-    "checked on the model itself, and rows whose own trust figure is high.",
+    thresholds.FAIR: "The explanations give the right picture mostly, not always: look at the trust figure "
+    "of a row before you rely on it.",
+    thresholds.UNCERTAIN: "That looks well, but so few rows cannot tell it from a poor figure: go by the "
+    "trust figure of each row, and measure on more rows before you rely on the whole.",
+    thresholds.LOW: "Do not rely on single explanations without a second look: prefer the counterfactuals, "
+    "which were checked on the model itself, and rows whose own trust figure is high.",
 }
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Paragraphs, each with its heading, and how far to trust the whole: `high`, `fair` or `low`."""
+    """Paragraphs, each with its heading, and the trust in the whole: `high`, `fair`, `uncertain` or `low`."""
 
     paragraphs: tuple[tuple[str, str], ...]
     level: str
@@ -33,8 +35,7 @@ class Summary:
 
 def summary(model: str, explained: Explained, quality: Quality) -> Summary:
     """Say what was explained, what matters most and how far to trust it."""
-    low = quality.report.interval[0] if quality.report.n_rows else 0.0
-    level = thresholds.level(low)
+    level = thresholds.level(quality.agreement, quality.report.interval[0])
     paragraphs = (
         ("What this is", _what(model, explained)),
         ("What the model decides", _decisions(explained)),
@@ -61,7 +62,7 @@ def _decisions(explained: Explained) -> str:
     counts = np.bincount(attributions.decisions, minlength=len(attributions.class_names))
     order = np.argsort(-counts, kind="stable")
     shown = [
-        f"{quoted(attributions.class_names[c])} for {counts[c]:,} ({percent(counts[c] / max(len(attributions), 1))})"
+        f"{quoted(attributions.class_names[c])} for {counts[c]:,} ({percent(counts[c] / len(attributions))})"
         for c in order[:NAMED_CLASSES]
     ]
     others = len(counts) - len(shown)
@@ -92,6 +93,6 @@ def _trust(quality: Quality) -> str:
     low, high = fidelity.interval
     return (
         f"On {count(fidelity.n_rows, 'row')} kept aside for this, the surrogate decides like the model on "
-        f"{percent(fidelity.agreement)} (with so many rows, the true share is likely between {percent(low)} and "
-        f"{percent(high)})."
+        f"{percent(fidelity.agreement)} (with so many rows, the true share is likely between {percent(low)} "
+        f"and {percent(high)})."
     )

@@ -13,22 +13,24 @@ LARGE_ERROR = 0.2
 LOW_R2 = 0.5
 FEW_ROWS = 50
 
-HIGH, FAIR, LOW = "high", "fair", "low"
+HIGH, FAIR, UNCERTAIN, LOW = "high", "fair", "uncertain", "low"
 
 
-def level(agreement: float) -> str:
-    """Return what to call an agreement; one that is not known is low.
+def level(agreement: float, at_least: float) -> str:
+    """Return what to call an agreement that is measured, and at least so large with 95 % confidence.
 
-    >>> level(0.95), level(0.85), level(0.5), level(float("nan"))
-    ('high', 'fair', 'low', 'low')
+    >>> level(0.97, 0.95), level(0.9, 0.85), level(0.95, 0.7), level(0.7, 0.6), level(float("nan"), 0.0)
+    ('high', 'fair', 'uncertain', 'low', 'low')
     """
-    if agreement >= HIGH_AGREEMENT:
-        return HIGH
-    return FAIR if agreement >= LOW_AGREEMENT else LOW
+    if not agreement >= LOW_AGREEMENT:
+        return LOW
+    if at_least < LOW_AGREEMENT:
+        return UNCERTAIN
+    return HIGH if at_least >= HIGH_AGREEMENT else FAIR
 
 
 def low_trust(attributions: Attributions) -> BoolArray:
-    """Return the rows around which the surrogate often decides otherwise or is far off, or which it got wrong.
+    """Return the rows around which the surrogate decides otherwise or is far off, or which it gets wrong.
 
     Without held-out rows nothing is known, and that is no trust either.
     """

@@ -7,19 +7,19 @@ from collections.abc import Sequence
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent; never "100 %" or "0 %" for what only comes near.
+    r"""Return a share in per cent; never "100 %" or "0 %" for what only comes near.
 
     >>> percent(0.5), percent(0.9996), percent(1.0), percent(0.0004), percent(float("nan"))
-    ('50 %', '99.9 %', '100 %', 'below 0.1 %', 'an unknown share')
+    ('50\xa0%', '99.9\xa0%', '100\xa0%', 'below 0.1\xa0%', 'an unknown share')
     """
     if math.isnan(share):
         return "an unknown share"
     if 0 < share < 0.001:
-        return "below 0.1 %"
+        return "below 0.1\N{NO-BREAK SPACE}%"
     number = 100 * share
     if number < 10 or 99 <= number < 100:
-        return f"{min(math.floor(10 * number + 0.5) / 10, 99.9):g} %"
-    return f"{number:.0f} %"
+        return f"{min(math.floor(10 * number + 0.5) / 10, 99.9):g}\N{NO-BREAK SPACE}%"
+    return f"{number:.0f}\N{NO-BREAK SPACE}%"
 
 
 def count(number: int, noun: str) -> str:

@@ -13,7 +13,9 @@ def destination(path: str | os.PathLike[str]) -> Path:
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; name a file in it, such as {target / 'report.html'}")
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} into; make it first")
+        raise FileNotFoundError(
+            f"there is no folder {target.parent} to write {target.name} into; make it first"
+        )
     return target
 
 

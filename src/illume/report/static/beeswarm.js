@@ -16,20 +16,36 @@ function drawSwarm(output) {
   const sizes = output === null ? data.columns.map((_, feature) => added(feature)) : data.importance[output];
   const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, SWARM_FEATURES);
   const columns = order.map((feature) => towards(output, feature));
-  let reach = 1e-12;
-  for (const column of columns) for (const number of column) reach = Math.max(reach, Math.abs(number));
+  let [low, high] = [-1e-12, 1e-12];
+  for (const column of columns) {
+    for (const number of column) {
+      low = Math.min(low, number);
+      high = Math.max(high, number);
+    }
+  }
+  const at = (number) => (number - low) / (high - low);
   const lines = order.map((feature, line) => {
     const { name } = data.columns[feature];
     const canvas = make("canvas", { role: "img", "aria-label": `${name}: ${swarmWords(columns[line])}` });
     return [make("div", { class: "line" }, make("span", { class: "name", title: name }, name), canvas), canvas, feature];
   });
   box.replaceChildren(...lines.map(([line]) => line),
-    make("p", { class: "axis" }, make("span", {}, signed(-reach, 1)), make("span", {}, "0"), make("span", {}, signed(reach, 1))));
-  lines.forEach(([, canvas, feature], line) => drawLine(canvas, columns[line], feature, reach));
+    swarmAxis(low, high, at));
+  lines.forEach(([, canvas, feature], line) => drawLine(canvas, columns[line], feature, at));
   byId("swarm-legend").replaceChildren(
     make("span", {}, swatch("low-value", 0), "small value"),
     make("span", {}, swatch("high-value", 0), "large value"),
     make("span", {}, swatch("no-value", 0), "category or missing"));
+}
+
+function swarmAxis(low, high, at) {
+  const ends = [low, 0, high].filter((number) => number === 0 || Math.abs(at(number) - at(0)) > 0.12);
+  const marks = ends.map((number) => {
+    const mark = make("span", {}, number === 0 ? "0" : signed(number, 1));
+    mark.style.left = `${100 * at(number)}%`;
+    return mark;
+  });
+  return make("div", { class: "line" }, make("span", {}), make("p", { class: "axis" }, ...marks));
 }
 
 function swarmWords(column) {
@@ -79,12 +95,12 @@ function mixed(from, to, share) {
   return `rgb(${parts.join(",")})`;
 }
 
-function drawLine(canvas, column, feature, reach) {
+function drawLine(canvas, column, feature, share) {
   const { brush, width, height } = fitted(canvas, SWARM_LINE);
   const middle = height / 2;
-  const at = (number) => width / 2 + (number / reach) * (width / 2 - 4);
-  brush.fillStyle = colour("line");
-  brush.fillRect(width / 2 - 0.5, 0, 1, height);
+  const at = (number) => 4 + share(number) * (width - 8);
+  brush.fillStyle = colour("none");
+  brush.fillRect(at(0) - 0.5, 0, 1, height);
   const colours = Array.from({ length: 21 }, (_, i) => mixed(colour("small"), colour("large"), i / 20));
   const grey = colour("none");
   const value = ranks(feature);

@@ -37,7 +37,10 @@
     redraw();
   });
   let before;
+  let closed = [];
   window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const details of closed) details.open = true;
     before = document.documentElement.dataset.theme;
     document.documentElement.dataset.theme = "light";
     redraw();
@@ -45,6 +48,7 @@
   window.addEventListener("afterprint", () => {
     if (before === undefined) delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = before;
+    for (const details of closed) details.open = false;
     redraw();
   });
   let wait = 0;
@@ -60,7 +64,7 @@
   byId("by-example-box").hidden = !data.counterfactuals;
   const controls = { find: "find", "by-decision": "decision", "by-status": "status", "by-trust": "trust", "by-example": "example" };
   for (const [id, name] of Object.entries(controls)) {
-    byId(id).addEventListener("input", () => table.filter(name, byId(id).value));
+    byId(id).addEventListener(id === "find" ? "input" : "change", () => table.filter(name, byId(id).value));
   }
   byId("reset").addEventListener("click", () => {
     for (const id of Object.keys(controls)) byId(id).value = "";

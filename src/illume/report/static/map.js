@@ -5,6 +5,7 @@ const MARGIN = 14;
 const rowMap = (() => {
   const canvas = byId("map");
   const { x, y, n } = data;
+  const keep = document.createElement("canvas"); // the picture of all rows, without marks
   let places = null;
   let seen = null;
   let hovered = -1;
@@ -60,25 +61,26 @@ const rowMap = (() => {
       }
     }
     brush.strokeStyle = colour("text");
-    brush.lineWidth = 1.2;
+    brush.lineWidth = n > 4000 ? 0.7 : 1.2;
     for (let row = 0; row < n; row += 1) {
       if (data.status[row] && strong(row)) {
-        brush.globalAlpha = 0.9;
-        dot(brush, row, size + 2);
+        brush.globalAlpha = n > 4000 ? 0.6 : 0.9;
+        dot(brush, row, size + (n > 4000 ? 1.2 : 2));
         brush.stroke();
       }
     }
     brush.globalAlpha = 1;
-    keep = brush.getImageData(0, 0, canvas.width, canvas.height);
+    keep.width = canvas.width;
+    keep.height = canvas.height;
+    keep.getContext("2d").drawImage(canvas, 0, 0);
     marks();
   }
 
-  let keep = null;
-
   /** Mark the chosen row and the one under the pointer over the picture of all. */
   function marks() {
-    const { brush } = places;
-    brush.putImageData(keep, 0, 0);
+    const { brush, width: wide, height: tall } = places;
+    brush.clearRect(0, 0, wide, tall);
+    brush.drawImage(keep, 0, 0, wide, tall);
     for (const [row, width] of [[hovered, 1.5], [chosen, 2.5]]) {
       if (row < 0) continue;
       brush.fillStyle = classColour(data.decision[row]);

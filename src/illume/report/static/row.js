@@ -24,13 +24,13 @@ const rowPanel = (() => {
 
   function statusWords(row) {
     const own = fixed(data.surrogateProbability[row]);
-    if (data.status[row] === 0) return `The surrogate agrees: it gives this class ${own}.`;
+    if (data.status[row] === 0) return `The surrogate agrees: it gives this class a probability of ${own}.`;
     const other = inQuotes(data.classes[data.surrogateDecision[row]]);
     if (data.status[row] === 2) {
-      return `Not faithful: the surrogate decides ${other} (it gives the model's class ${own}), and no training row could help. Do not use this explanation.`;
+      return `Not faithful: the surrogate decides ${other} (it gives the model's class ${own} only), and no training row could help. Do not use this explanation.`;
     }
     const [neighbour, gammaW, gammaX] = data.refined(row);
-    return `Refined: the surrogate first decided ${other} (it gave the model's class ${own}). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
+    return `Refined: the surrogate first decided ${other} (it gave the model's class ${own} only). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
   }
 
   function trustWords(row) {
@@ -91,6 +91,7 @@ const rowPanel = (() => {
       make("p", { class: "quiet" }, `Contributions to the surrogate's ${data.meaning(output)}; from the base value they add up to ${signed(score)}.`),
       outputChoice(row, output),
       make("table", { class: "waterfall" },
+        make("colgroup", {}, ...["names", "numbers", "charts"].map((kind) => make("col", { class: kind }))),
         make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {},
           line("base value", "", signed(base), floating(0, base, scale), "quiet"),

@@ -18,10 +18,14 @@ const table = (() => {
       title: column.name,
       feature: true,
       number: !column.categories,
-      show: (row) => data.text(row, feature),
+      show: column.categories ? (row) => data.text(row, feature) : alignedColumn(column),
       key: column.categories ? (row) => column.categories[column.values()[row]] : (row) => column.values()[row],
     })),
   ];
+  function alignedColumn(column) {
+    const decimals = once(() => decimalsOf(column.values()));
+    return (row) => aligned(column.values()[row], decimals());
+  }
   const filters = { find: "", decision: "", status: "", trust: "", example: "" };
   let sorted = { column: 0, down: false };
   let order = [...Array(data.n).keys()];
@@ -72,8 +76,8 @@ const table = (() => {
       mask = new Uint8Array(data.n);
       for (const row of kept) mask[row] = 1;
     }
-    focused = Math.max(kept.indexOf(chosen), 0);
-    page = Math.floor(focused / PAGE_ROWS);
+    focused = 0;
+    page = 0;
     changed(mask);
     show();
   }

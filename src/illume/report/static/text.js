@@ -34,6 +34,24 @@ function shortNumber(number) {
   return text.replace("-", "−");
 }
 
+/** How many decimals a column of numbers needs, so that they can stand under each other. */
+function decimalsOf(numbers) {
+  const sizes = Array.from(numbers).filter((number) => Number.isFinite(number) && number !== 0).map(Math.abs);
+  if (sizes.every(Number.isInteger)) return 0;
+  sizes.sort((a, b) => a - b);
+  const middle = sizes[Math.floor(sizes.length / 2)];
+  const most = Math.min(Math.max(3 - Math.floor(Math.log10(middle)), 0), 6);
+  const given = sizes.map((size) => (shortNumber(size).split(".")[1] || "").replace(/e.*/, "").length);
+  return given.reduce((needed, one) => Math.max(needed, Math.min(one, most)), 0);
+}
+
+/** A number with so many decimals, unless these would hide it. */
+function aligned(number, decimals) {
+  const hidden = number !== 0 && Math.abs(number) < 0.5 * 10 ** -decimals;
+  if (!Number.isFinite(number) || hidden || Math.abs(number) >= 1e15) return shortNumber(number);
+  return number.toFixed(decimals).replace("-", "−");
+}
+
 /** A contribution, with its sign. */
 function signed(number, digits = 3) {
   const text = Math.abs(number).toFixed(digits);
@@ -45,10 +63,10 @@ const fixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(
 /** A share in per cent; never 100 % or 0 % for what only comes near. */
 function percent(share) {
   if (!Number.isFinite(share)) return "an unknown share";
-  if (share > 0 && share < 0.001) return "below 0.1 %";
+  if (share > 0 && share < 0.001) return "below 0.1\u00a0%";
   const number = 100 * share;
-  if (number < 10 || (number >= 99 && number < 100)) return `${Math.min(Math.round(10 * number) / 10, 99.9)} %`;
-  return `${Math.round(number)} %`;
+  if (number < 10 || (number >= 99 && number < 100)) return `${Math.min(Math.round(10 * number) / 10, 99.9)}\u00a0%`;
+  return `${Math.round(number)}\u00a0%`;
 }
 
 const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");

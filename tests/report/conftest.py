@@ -1,0 +1,34 @@
+import pytest
+
+from illume import Explainer
+from tests.common import FAST
+from tests.report.common import CLASSES, DATE, SCRIPT, odd_frame, odd_model
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="session")
+def odd_explainer():
+    return Explainer(odd_model, n_latents=2, queries=200, training=FAST, class_names=CLASSES).fit(odd_frame())
+
+
+@pytest.fixture(scope="session")
+def odd_report(odd_explainer, folder):
+    return odd_explainer.report(odd_frame(), folder / "odd.html", title=f"{SCRIPT} & co", date=DATE)
+
+
+@pytest.fixture(scope="session")
+def loan_report(loan_explainer, loan_frame, folder):
+    return loan_explainer.report(
+        loan_frame, folder / "loans.html", n_counterfactuals=1, max_counterfactual_rows=50, date=DATE
+    )
+
+
+@pytest.fixture(scope="session")
+def three_report(three_class_explainer, three_class, folder):
+    return three_class_explainer.report(
+        three_class[1], folder / "three.html", max_counterfactual_rows=20, date=DATE
+    )

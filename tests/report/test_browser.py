@@ -1,0 +1,322 @@
+"""The report in a real browser, offline."""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from illume import Explainer
+from tests.report.common import LONG, SCRIPT, data_of, numbers
+
+pytestmark = pytest.mark.browser
+
+VIOLATIONS = """
+const done = arguments[arguments.length - 1];
+axe.run(document).then((found) => done(found.violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => one.id + ": " + one.nodes.map((node) => node.target + " " + node.failureSummary).join("; "))))
+"""
+
+
+def signed(number):
+    """Return a contribution as the page writes it."""
+    text = f"{abs(number):.3f}"
+    return text if float(text) == 0 else ("+" if number > 0 else "−") + text
+
+
+class Page:
+    """A report in a window, with what a reader does to it."""
+
+    def __init__(self, driver):
+        self.driver = driver
+
+    def open(self, path, width=1300, dark=False):
+        wishes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        self.driver.get(path.as_uri())
+        return self
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(f"return {script}", *arguments)
+
+    def find(self, selector):
+        return self.driver.find_element("css selector", selector)
+
+    def texts(self, selector):
+        return self.run(
+            "[...document.querySelectorAll(arguments[0])].map((one) => one.textContent)", selector
+        )
+
+    def column(self, position):
+        return self.texts(f"#table tbody tr > :nth-child({position})")
+
+    def choose(self, selector, value):
+        from selenium.webdriver.support.ui import Select
+
+        Select(self.find(selector)).select_by_value(value)
+
+    def press(self, *keys):
+        from selenium.webdriver import ActionChains, Keys
+
+        for key in keys:
+            ActionChains(self.driver).send_keys(getattr(Keys, key, key)).perform()
+
+    @property
+    def shown(self):
+        return self.find("#shown").text
+
+    @property
+    def row(self):
+        return self.find("#row h3").text
+
+    @property
+    def selected(self):
+        return self.texts("#table tr[aria-selected=true] > th")
+
+    @property
+    def errors(self):
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+
+@pytest.fixture(scope="module")
+def page():
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
+    if None in found:
+        pytest.fail("install Chromium and its driver; on Debian: apt-get install chromium chromium-driver")
+    options = webdriver.ChromeOptions()
+    options.binary_location = found[0]
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(found[1]))
+    driver.set_network_conditions(offline=True, latency=0, download_throughput=0, upload_throughput=0)
+    yield Page(driver)
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def big_report(folder):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(10_000, 30))).add_prefix("feature ")
+    X["feature 3"] = rng.choice(["low", "middle", "high"], len(X))
+
+    def model(frame):
+        return 1 / (1 + np.exp(-frame["feature 0"] * frame["feature 1"] - 2 * frame["feature 2"]))
+
+    return Explainer(model, encoder="identity").fit(X).report(X, folder / "big.html")
+
+
+@pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_report"])
+def test_a_report_opens_offline_without_an_error(name, page, request):
+    page.open(request.getfixturevalue(name))
+    assert page.row.startswith("Row")
+    assert len(page.column(1)) == 20
+    assert page.run("performance.getEntriesByType('resource').length") == 0
+    assert page.errors == []
+
+
+def test_markup_in_names_shows_as_text_and_runs_nothing(page, odd_report):
+    from selenium.common.exceptions import NoAlertPresentException
+
+    page.open(odd_report)
+    with pytest.raises(NoAlertPresentException):
+        page.driver.switch_to.alert.accept()
+    assert page.find("h1").text == f"{SCRIPT} & co"
+    assert SCRIPT in page.texts("#table thead .head-name")
+    assert SCRIPT in page.texts("#bars .name")
+    assert page.column(1)[0] == "customer 000 </script><!--"
+    assert page.run("document.querySelectorAll('main img, main script').length") == 0
+    assert page.errors == []
+
+
+def test_filters_search_and_reset_choose_rows(page, loan_report, loan_explainer, loan_frame):
+    found = loan_explainer(loan_frame)
+    page.open(loan_report)
+    n = int((found.decisions == 1).sum())
+    page.choose("#by-decision", "1")
+    assert page.shown.startswith(f"{n} rows of 200")
+    assert set(page.column(2)) == {found.class_names[1]}
+    n = int(((found.decisions == 1) & ~found.agreed).sum())
+    page.choose("#by-status", "otherwise")
+    assert page.shown.startswith(f"{n} row" if n else "No row")
+    page.find("#reset").click()
+    assert page.shown.startswith("200 rows,")
+    page.find("#find").send_keys("middle true")
+    both = (loan_frame["education"] == "middle") & loan_frame["owner"]
+    assert page.shown.startswith(f"{both.sum()} rows of 200")
+    page.find("#find").send_keys(" nothing like this")
+    assert page.shown == "No row of 200 fits"
+    assert page.errors == []
+
+
+def test_low_trust_can_be_filtered(page, big_report):
+    n = int(numbers(data_of(big_report)["rows"]["low"]).sum())
+    assert 20 < n < 5000
+    page.open(big_report).choose("#by-trust", "low")
+    assert page.shown.startswith(f"{n:,} rows of 10,000")
+    assert all(text.endswith("low") for text in page.column(6))
+
+
+def test_any_column_sorts_both_ways_with_missing_values_last(page, loan_report, loan_frame):
+    page.open(loan_report)
+    position = 1 + page.texts("#table thead .head-name").index("income")
+    button = f"#table thead th:nth-child({position}) button"
+    page.find(button).click()
+    lowest = np.sort(loan_frame["income"].dropna())[:20]
+    np.testing.assert_allclose([float(text) for text in page.column(position)], lowest, atol=0.01)
+    assert page.find(f"#table thead th:nth-child({position})").get_attribute("aria-sort") == "ascending"
+    page.find(button).click()
+    highest = np.sort(loan_frame["income"].dropna())[::-1][:20]
+    np.testing.assert_allclose([float(text) for text in page.column(position)], highest, atol=0.01)
+    page.find("#last").click()
+    assert set(page.column(position)[-5:]) == {"(missing)"}
+
+
+def test_a_click_on_the_map_selects_the_row(page, loan_report, loan_explainer, loan_frame):
+    from selenium.webdriver import ActionChains
+
+    page.open(loan_report)
+    canvas = page.find("#map")
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
+    plane = loan_explainer.latents(loan_frame).plane
+    far = np.abs(plane - plane.mean(0)).sum(1).argmax()  # a row that no other one hides
+    low, span = plane.min(0), np.ptp(plane, axis=0)
+    width, height = page.run("[arguments[0].clientWidth, arguments[0].clientHeight]", canvas)
+    share = (plane[far] - low) / span
+    x, y = 14 + share[0] * (width - 28), height - 14 - share[1] * (height - 28)
+    ActionChains(page.driver).move_to_element_with_offset(canvas, x - width / 2, y - height / 2).perform()
+    assert page.find("#tip").text.startswith(f"row {far}:")
+    ActionChains(page.driver).click().perform()
+    assert page.row == f"Row {far}"
+    assert page.selected == [str(far)]
+    assert page.errors == []
+
+
+def test_the_map_works_by_keys(page, loan_report):
+    page.open(loan_report)
+    page.run("document.getElementById('map').focus()")
+    page.press("ARROW_RIGHT", "ARROW_RIGHT")
+    said = page.find("#said").get_attribute("textContent")
+    page.press("ENTER")
+    assert said.startswith(f"{page.row.replace('Row', 'row')}:")
+    assert page.row != "Row 0"
+
+
+def test_the_table_works_by_keys_alone(page, loan_report):
+    page.open(loan_report)
+    page.run("document.querySelector('#table thead th:last-child button').focus()")
+    page.press("TAB", "ARROW_DOWN", "ARROW_DOWN", "ENTER")
+    assert page.row == "Row 2"
+    assert page.selected == ["2"]
+    page.press("PAGE_DOWN", "ARROW_UP", "SPACE")
+    assert page.row == "Row 21"
+    assert page.find("#page-now").text == "Page 2 of 10"
+    page.press("END", "ENTER")
+    assert page.row == "Row 199"
+    page.press("HOME", "ENTER")
+    assert page.row == "Row 0"
+    assert page.run("document.activeElement.getAttribute('aria-selected')") == "true"
+
+
+def test_a_row_shows_attribution_rule_counterfactual_and_trust(page, loan_report, loan_explainer, loan_frame):
+    page.open(loan_report)
+    found = loan_explainer(loan_frame.iloc[:1])[0]
+    text = page.find("#row").text
+    assert f"{found.decision} with probability {found.probability:.3f}" in text
+    for _, _, size in found.lines(10):
+        assert signed(size) in text
+    rule = loan_explainer.rules(loan_frame.iloc[:1])[0]
+    assert all(str(condition) in text for condition in rule.conditions)
+    example = loan_explainer.counterfactuals(loan_frame.iloc[:1], n=1)[0].examples[0]
+    assert f"{example.decision} with probability {example.probability:.2f}" in text
+    assert (
+        f"held-out rows around here, the surrogate decides like the model on {found.trust.agreement:.0%}"[:-1]
+        in text
+    )
+    page.find("#row button[aria-label='Next row']").click()
+    assert page.row == "Row 1"
+
+
+def test_each_class_has_its_own_contributions(page, three_report, three_class_explainer, three_class):
+    page.open(three_report)
+    values = three_class_explainer(three_class[1]).values
+    for output in range(3):
+        page.choose("#row-output", str(output))
+        shown = page.texts("#row .waterfall tr:not(.quiet):not(.sum) td.number")
+        largest = values[0, np.abs(values[0, :, output]).argmax(), output]
+        assert shown[0] == signed(largest)
+    page.choose("#output", "1")
+    bars = page.texts("#bars .number")
+    assert bars[0] == f"{np.abs(values[:, :, 1]).mean(0).max():.3f}"
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("name", ["odd_report", "three_report"])
+def test_a_phone_needs_no_sideways_scrolling(name, page, request):
+    page.open(request.getfixturevalue(name), width=400)
+    assert page.run("document.documentElement.scrollWidth") <= 400
+    page.run("document.querySelectorAll('#table tbody tr')[3].click()")
+    assert page.run("document.documentElement.scrollWidth") <= 400
+    assert page.run("parseFloat(getComputedStyle(document.querySelector('#summary p')).fontSize)") >= 14
+
+
+def test_dark_mode_follows_the_system_and_the_button(page, loan_report):
+    def lightness():
+        background = page.run("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in background[4:-1].split(","))
+
+    page.open(loan_report)
+    assert lightness() > 600
+    page.find("#theme").click()
+    assert lightness() < 150
+    assert page.find("#theme").get_attribute("aria-pressed") == "true"
+    page.open(loan_report, dark=True)
+    assert lightness() < 150
+    page.find("#theme").click()
+    assert lightness() > 600
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "width"), [("odd_report", 1300), ("three_report", 1300), ("loan_report", 400)]
+)
+def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
+    """Contrast of at least 4.5:1 is one of the rules that axe checks."""
+    script = Path(os.environ.get("AXE_SCRIPT", "build/axe/package/axe.min.js"))
+    if not script.is_file():
+        pytest.fail(f"there is no {script}; make test-browser fetches it")
+    page.open(request.getfixturevalue(name), width=width, dark=dark)
+    page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    page.driver.execute_script(script.read_text("utf-8"))
+    assert page.driver.execute_async_script(VIOLATIONS) == []
+
+
+def test_ten_thousand_rows_stay_usable(page, big_report):
+    assert big_report.stat().st_size < 15e6
+    page.open(big_report)
+    paint = page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert paint < 2000
+    assert page.shown == "10,000 rows, 1 to 20 shown"
+    took = page.run(
+        "(() => { const start = performance.now(); const box = document.getElementById('find');"
+        "box.value = 'high'; box.dispatchEvent(new Event('input')); return performance.now() - start; })()"
+    )
+    assert took < 2000
+    assert "of 10,000" in page.shown
+    assert page.errors == []
+
+
+def test_long_names_are_cut_and_told_in_full(page, odd_report):
+    page.open(odd_report)
+    head = page.find(f"#table thead button[title^='{LONG[:20]}']")
+    assert head.get_attribute("title") == LONG
+    assert head.size["width"] < 260

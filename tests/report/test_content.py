@@ -1,0 +1,122 @@
+"""The figures in a report are those of the explainer."""
+
+import numpy as np
+import pytest
+
+from tests.report.common import data_of, numbers, text_of
+
+
+@pytest.mark.parametrize("name", ["loan", "three_class"])
+def test_contributions_are_the_explainers_and_add_up(name, request):
+    report = request.getfixturevalue("loan_report" if name == "loan" else "three_report")
+    frame = (
+        request.getfixturevalue("loan_frame") if name == "loan" else request.getfixturevalue("three_class")[1]
+    )
+    expected = request.getfixturevalue(f"{name}_explainer")(frame)
+    rows = data_of(report)["rows"]
+    values = np.array([[numbers(packed) for packed in output] for output in rows["contributions"]])
+    by_output = np.moveaxis(np.atleast_3d(expected.values), -1, 0)
+    np.testing.assert_allclose(np.swapaxes(values, 1, 2), by_output, rtol=1e-6, atol=1e-6)
+    offset = np.zeros((len(frame), len(rows["outputs"])))
+    for row, each in rows["offset"].items():
+        offset[int(row)] = each
+    scores = np.array(rows["base"]) + values.sum(1).T + offset
+    np.testing.assert_allclose(scores, expected.scores.reshape(len(frame), -1), atol=1e-4)
+    np.testing.assert_allclose(np.array(rows["importance"]), np.atleast_2d(expected.importance.T))
+
+
+def test_decisions_probabilities_trust_and_status_are_the_explainers(loan_report, loan_explainer, loan_frame):
+    expected = loan_explainer(loan_frame)
+    rows = data_of(loan_report)["rows"]
+    decided = numbers(rows["decision"]).astype(int)
+    np.testing.assert_array_equal(decided, expected.decisions)
+    np.testing.assert_allclose(numbers(rows["probability"]), expected.probabilities.max(1), atol=1e-6)
+    own = expected.surrogate_probabilities[np.arange(len(decided)), decided]
+    np.testing.assert_allclose(numbers(rows["surrogate_probability"]), own, atol=1e-6)
+    np.testing.assert_allclose(numbers(rows["trust_agreement"]), expected.trust.agreement, atol=1e-6)
+    status = np.array(["agreed", "refined", "not faithful"])[numbers(rows["status"]).astype(int)]
+    np.testing.assert_array_equal(status, expected.refinement.status.astype(str))
+    assert {int(row) for row in rows["refined"]} == set(np.flatnonzero(expected.refinement.refined))
+
+
+def test_a_row_keeps_its_own_values(loan_report, loan_frame):
+    columns = {column["name"]: column for column in data_of(loan_report)["rows"]["columns"]}
+    np.testing.assert_array_equal(numbers(columns["age"]["values"]), loan_frame["age"])
+    np.testing.assert_allclose(numbers(columns["income"]["values"]), loan_frame["income"], rtol=1e-6)
+    codes = numbers(columns["education"]["values"]).astype(int)
+    assert [columns["education"]["categories"][code] for code in codes] == loan_frame["education"].tolist()
+
+
+def test_rules_are_the_explainers(loan_report, loan_explainer, loan_frame):
+    found = data_of(loan_report)["rules"]
+    rules = loan_explainer.rules(loan_frame)
+    for row, at in enumerate(numbers(found["of_row"]).astype(int)):
+        rule, expected = found["rules"][at], rules[row]
+        assert rule["conditions"] == [str(condition) for condition in expected.conditions]
+        assert (rule["covered"], rule["decision"]) == (expected.n_covered, rules.decisions[row])
+        assert rule["precision"] == (pytest.approx(expected.precision) if expected.n_covered else None)
+
+
+def test_counterfactuals_are_the_explainers_and_belong_to_their_rows(loan_report, loan_explainer, loan_frame):
+    found = data_of(loan_report)["counterfactuals"]
+    rows = [int(row) for row in found["examples"]]
+    assert rows == np.round(np.linspace(0, len(loan_frame) - 1, 50)).astype(int).tolist()
+    expected = loan_explainer.counterfactuals(loan_frame.iloc[rows], n=1)
+    assert any(one.examples for one in expected)
+    for row, one in zip(rows, expected, strict=True):
+        shown = found["examples"][str(row)]
+        assert [each["decision"] for each in shown] == [each.decision for each in one.examples]
+        changed = [[name for name, *_ in each["changes"]] for each in shown]
+        assert changed == [[change.feature for change in each.changes] for each in one.examples]
+        assert (str(row) in found["reasons"]) == (not one.examples)
+
+
+def test_the_map_is_the_latents_plane(loan_report, loan_explainer, loan_frame):
+    rows = data_of(loan_report)["rows"]
+    plane = loan_explainer.latents(loan_frame).plane
+    np.testing.assert_allclose(
+        np.column_stack([numbers(rows["x"]), numbers(rows["y"])]), plane, rtol=1e-5, atol=1e-6
+    )
+
+
+def test_the_text_holds_the_measured_figures(loan_report, loan_explainer, loan_frame):
+    text, quality = text_of(loan_report), loan_explainer.quality_
+    low, high = quality.report.interval
+    assert f"{quality.agreement:.3f} ({low:.3f} to {high:.3f}, 95 % interval)" in text
+    assert f"On {quality.report.n_rows} rows kept aside for this" in text
+    strongest = np.argmax(loan_explainer(loan_frame).strength)
+    assert f"moved most by “{loan_explainer.schema_.names[strongest]}”" in text
+    assert "a HistGradientBoostingClassifier (the last of 2 steps of a Pipeline)" in text
+    for class_quality in quality.classes:
+        assert f"decided “{class_quality.name}”" in text
+
+
+def test_rows_that_do_not_fit_are_left_out_evenly_and_said(loan_explainer, loan_frame, tmp_path):
+    path = loan_explainer.report(
+        loan_frame, tmp_path / "few.html", max_rows=10, rules=False, counterfactuals=False, date="today"
+    )
+    found = data_of(path)
+    assert found["rows"]["n"] == 10
+    assert found["rows"]["labels"][0] == "0"
+    assert found["rows"]["labels"][-1] == "199"
+    assert found["rules"] is None
+    assert found["counterfactuals"] is None
+    assert "evenly spaced, from the 200 rows given" in text_of(path)
+
+
+@pytest.mark.parametrize("kind", ["polars", "numpy"])
+def test_any_frame_can_be_reported(kind, tmp_path):
+    import polars as pl
+
+    from illume import Explainer
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    frame = X if kind == "numpy" else pl.DataFrame(X, schema=["a", "b", "c"])
+
+    def model(rows):
+        return np.asarray(rows)[:, 0] > 0
+
+    explainer = Explainer(lambda rows: model(rows).astype(float), encoder="identity").fit(frame)
+    path = explainer.report(frame, tmp_path / "report.html", max_counterfactual_rows=3)
+    assert data_of(path)["rows"]["labels"] is None
+    assert "the function <lambda>" in text_of(path)
