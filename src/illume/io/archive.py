@@ -36,14 +36,13 @@ class Archive:
     members: dict[str, bytes]
 
 
-def write(path: str | os.PathLike[str], manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> None:
+def write(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file: it is there as a whole, or what was there before is."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise SaveError(f"{target} is a folder; name a file in it")
     if not target.parent.is_dir():
         raise SaveError(f"the folder {target.parent} does not exist; make it first")
-    content = _zipped(manifest, members)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
     try:
         try:
@@ -85,7 +84,8 @@ def printed(values: Any) -> bytes:
     return json.dumps(values, indent=1, allow_nan=False, sort_keys=True).encode("utf-8")
 
 
-def _zipped(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+def zipped(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
+    """Return a whole file; sizes and hashes are added to the manifest."""
     listed = {
         name: {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
         for name, data in members.items()
@@ -139,6 +139,8 @@ def _checked(content: bytes) -> Archive:
         head = archive.read(infos[MANIFEST])
         manifest = parsed(head, MANIFEST)
         _require_version(manifest)
+        if len(archive.comment) < len(_seal(head)):
+            raise FormatError("the file is damaged or cut off: its last bytes, the hash of the manifest, miss")
         if archive.comment != _seal(head):
             raise FormatError(f"{MANIFEST} was changed: its hash is not the one at the end of the file")
         wanted = _wanted(manifest)

@@ -44,6 +44,8 @@ def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> 
         raise FormatError(f"{name} is of kind {kind!r}, which is not known")
     encoder = unfitted(kind, settings, name)
     if isinstance(encoder, IdentityEncoder):
+        if alpha is not None or outputs is not None:
+            raise FormatError(f"{name} has weights, which an identity encoder never has")
         encoder.n_features_in_ = n_inputs
         return encoder
     from illume.encoders.stored import restored, shapes_of

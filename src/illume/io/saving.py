@@ -31,11 +31,16 @@ from illume.results.rule_quality import RuleQuality
 
 MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
-LEAST = 16  # rows of a rare decision that are kept
+LEAST = 16  # rows of a rare decision that are kept, where so many may be
 
 
 def save(explainer: Any, path: str | os.PathLike[str], rows: int | str) -> None:
     """Write a fitted explainer."""
+    archive.write(path, content(explainer, rows))
+
+
+def content(explainer: Any, rows: int | str) -> bytes:
+    """Return the file of a fitted explainer, always the same bytes for the same one."""
     kept = _kept(explainer.material_.training, rows)
     model, data = ArrayWriter(), ArrayWriter()
     manifest = _described(explainer, model)
@@ -50,7 +55,7 @@ def save(explainer: Any, path: str | os.PathLike[str], rows: int | str) -> None:
         members[ROWS] = data.content()
     members[MODEL] = model.content()
     manifest["transposed"] = {MODEL: model.transposed, ROWS: data.transposed}
-    archive.write(path, manifest, members)
+    return archive.zipped(manifest, members)
 
 
 def _kept(training: Answered, rows: int | str) -> IntArray:
@@ -61,7 +66,11 @@ def _kept(training: Answered, rows: int | str) -> IntArray:
         return np.arange(len(training))
     if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
         raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
-    return spread(training.P.argmax(1), int(rows), LEAST)
+    n, n_classes = int(rows), training.P.shape[1]
+    if len(training) <= n:
+        return np.arange(len(training))
+    least = min(LEAST, n // (2 * n_classes))
+    return spread(training.P.argmax(1), n - n_classes * least, least)
 
 
 def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Hashable
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -22,7 +23,7 @@ def dump(hint: Any, value: Any) -> Any:
     if hint is Hashable or hint is Any:
         return scalar(value)
     if is_dataclass(hint):
-        hints = get_type_hints(hint)
+        hints = _hints(hint)
         return {field.name: dump(hints[field.name], getattr(value, field.name)) for field in fields(hint)}
     if get_origin(hint) is not None:
         return None if value is None else _dump_many(hint, value)
@@ -119,7 +120,7 @@ def read_scalar(value: Any, where: str) -> Any:
 
 
 def _read_dataclass(hint: Any, value: Any, where: str) -> Any:
-    hints = get_type_hints(hint)
+    hints = _hints(hint)
     names = tuple(field.name for field in fields(hint))
     found = items_of(value, names, where)
     given = {
@@ -147,6 +148,11 @@ def _read_plain(hint: Any, value: Any, where: str) -> Any:
     if hint is int and type(value) is int and abs(value) > LONGEST:
         raise FormatError(f"{where} is {_shown(value)}, which is too large")
     return of_type(hint, value, where)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _number(value: Any) -> Any:
