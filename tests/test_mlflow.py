@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 
 import pandas as pd
 import pytest
@@ -145,6 +146,25 @@ def test_a_given_signature_is_kept_and_gets_the_params(loan_explainer, rows, tmp
     assert f"illume[mlflow]=={illume.__version__}" in needed
     assert "xgboost" in needed
     assert "+" not in needed
+
+
+def test_a_signature_with_params_of_its_own_is_left_alone(loan_explainer, rows, tmp_path):
+    signature = mlflow.models.infer_signature(rows, params={"kind": "rules"})
+    flavour.save_model(loan_explainer, tmp_path / "model", signature=signature)
+    loaded = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    assert [param.name for param in loaded.metadata.signature.params.params] == ["kind"]
+    assert "rule" in loaded.predict(rows).columns
+
+
+def test_a_model_that_cannot_be_asked_or_pickled_is_refused(loan_explainer, tmp_path):
+    lock = threading.Lock()
+    with pytest.raises(illume.BlackBoxError, match="a bool cannot be asked"):
+        flavour.save_model(loan_explainer, tmp_path / "model", model=True)
+    with pytest.raises(
+        illume.SaveError, match=r"the function cannot be pickled: .*save the explainer without"
+    ):
+        flavour.save_model(loan_explainer, tmp_path / "model", model=lambda frame: lock)
+    assert not (tmp_path / "model").exists()
 
 
 def test_another_kind_of_model_is_refused(tmp_path):

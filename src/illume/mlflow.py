@@ -13,7 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from illume.errors import BlackBoxError, FormatError, MissingExtraError
+from illume.data.black_box import BlackBox
+from illume.errors import BlackBoxError, FormatError, MissingExtraError, SaveError
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -146,14 +147,26 @@ def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> Ex
 
 
 def _write(explainer: Any, model: Any, folder: Path) -> None:
+    if model is not None:
+        (folder / MODEL).write_bytes(_pickled(model))
     if isinstance(explainer, (str, os.PathLike)):
         shutil.copyfile(explainer, folder / EXPLAINER)
     else:
         explainer.save(folder / EXPLAINER)
-    if model is not None:
-        import cloudpickle
 
-        (folder / MODEL).write_bytes(cloudpickle.dumps(model))
+
+def _pickled(model: Any) -> bytes:
+    import cloudpickle
+
+    BlackBox(model)  # refuses what cannot be asked
+    try:
+        content: bytes = cloudpickle.dumps(model)
+    except Exception as error:
+        raise SaveError(
+            f"the {type(model).__name__} cannot be pickled: {error}; save the explainer without it, and "
+            "pass it to illume.mlflow.load_model"
+        ) from error
+    return content
 
 
 def _read(folder: Path, model: Any) -> Explainer:
