@@ -70,7 +70,7 @@ _HOMES = {
     "load": "illume.loading",
 }
 
-_MODULES = ("displays", "plots")
+_MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
 
 __all__ = [
     "Attribution",
@@ -114,4 +114,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted({*__all__, *_MODULES, "__version__"})

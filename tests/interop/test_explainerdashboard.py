@@ -18,11 +18,9 @@ def shown(explained, rows):
         rows,
         decided,
         shap="kernel",
-        X_background=rows,
-        model_output="logodds",
         labels=list(attributions.class_names),
     )
-    explainer.set_shap_values(*attributions.to_explainerdashboard())
+    attributions.to_explainerdashboard(explainer)
     return explainer, attributions
 
 
@@ -61,15 +59,31 @@ def test_it_draws_them(shown, rows):
     assert all(figure.data for figure in figures)
 
 
+def test_it_shows_log_odds_and_no_percentages(shown, rows):
+    explainer, attributions = shown
+    i = int(np.flatnonzero(attributions.agreed)[0])
+    figure = explainer.plot_contributions(rows.index[i])
+    score = attributions.scores[i] if attributions.scores.ndim == 1 else attributions.scores[i, 1]
+    drawn = np.concatenate([np.asarray(bar.y, dtype=float) for bar in figure.data if bar.y is not None])
+    assert np.isclose(drawn, score, atol=0.01).any()
+    assert "%" not in str(figure.layout.title.text) + str(figure.layout.yaxis.title.text)
+
+
 def test_a_dashboard_of_it_opens(two, rows):
     decided = pd.Series(two.model.predict(rows), index=rows.index)
-    explainer = dashboards.ClassifierExplainer(
-        two.model, rows, decided, shap="kernel", X_background=rows, model_output="logodds"
-    )
-    explainer.set_shap_values(*two(rows).to_explainerdashboard())
-    parts = pytest.importorskip("explainerdashboard.dashboard_components")
-    shown = [parts.ShapContributionsGraphComponent, parts.ShapDependenceComponent]
-    page = dashboards.ExplainerDashboard(explainer, shown, title="loans")
+    explainer = dashboards.ClassifierExplainer(two.model, rows, decided, shap="kernel")
+    two(rows).to_explainerdashboard(explainer)
+    page = dashboards.ExplainerDashboard(explainer, title="loans", whatif=False, shap_interaction=False)
     answer = page.app.server.test_client().get("/_dash-layout")
     assert answer.status_code == 200
     assert "loans" in answer.get_data(as_text=True)
+
+
+def test_a_dashboard_of_encoded_columns_or_other_rows_is_refused(two, rows):
+    decided = pd.Series(two.model.predict(rows), index=rows.index)
+    encoded = dashboards.ClassifierExplainer(two.model, rows, decided, model_output="logodds")
+    with pytest.raises(ValueError, match='and with shap="kernel", which leaves the columns of a Pipeline'):
+        two(rows).to_explainerdashboard(encoded)
+    explainer = dashboards.ClassifierExplainer(two.model, rows, decided, shap="kernel")
+    with pytest.raises(ValueError, match="the dashboard has 60 rows, the attributions 10"):
+        two(rows[:10]).to_explainerdashboard(explainer)

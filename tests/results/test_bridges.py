@@ -68,3 +68,40 @@ def test_one_is_warned_of_rows_that_a_dashboard_cannot_add_up(two):
 def test_a_dashboard_without_rows_is_refused(two):
     with pytest.raises(ValueError, match="at least one row, found none"):
         two[:0].to_explainerdashboard()
+
+
+class Dashboard:
+    """What a `ClassifierExplainer` is to us."""
+
+    model_output = "probability"
+
+    def __init__(self, columns, n):
+        self.columns, self.X = columns, range(n)
+
+    def set_shap_values(self, base_value, shap_values):
+        self.given = base_value, shap_values
+
+
+def test_a_dashboard_that_is_passed_gets_the_values_as_log_odds(two):
+    agreed = two[two.agreed]
+    dashboard = Dashboard(agreed.feature_names, len(agreed))
+    base, values = agreed.to_explainerdashboard(dashboard)
+    assert dashboard.model_output == "logodds"
+    assert dashboard.given[0] == base
+    np.testing.assert_array_equal(dashboard.given[1], values)
+
+
+@pytest.mark.parametrize(
+    ("columns", "n", "message"),
+    [
+        (
+            ["age", "income"],
+            5,
+            r"has the columns \['age', 'income'\], the attributions \['age', .*shap=\"kernel\"",
+        ),
+        (["age", "income", "owner", "education"], 7, "the dashboard has 7 rows, the attributions 5"),
+    ],
+)
+def test_a_dashboard_of_other_columns_or_rows_is_refused(two, columns, n, message):
+    with pytest.raises(ValueError, match=message):
+        two[two.agreed][:5].to_explainerdashboard(Dashboard(columns, n))

@@ -257,15 +257,18 @@ class Attributions:
 
         return contributions(self)
 
-    def to_explainerdashboard(self) -> DashboardValues:
-        """Return what explainerdashboard wants: `ClassifierExplainer(…).set_shap_values(*…)`.
+    def to_explainerdashboard(self, explainer: Any = None) -> DashboardValues:
+        """Return what explainerdashboard's `set_shap_values` takes; set it, where its explainer is passed.
 
-        Make the `ClassifierExplainer` with the explained rows, the columns of `feature_names`, and
-        `model_output="logodds"`.
+        That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Leave out what
+        shap would compute anew: `ExplainerDashboard(explainer, whatif=False, shap_interaction=False)`.
         """
-        from illume.results.dashboard_bridge import values
+        from illume.results import dashboard_bridge
 
-        return values(self)
+        given = dashboard_bridge.values(self)
+        if explainer is not None:
+            dashboard_bridge.hand_over(self, given, explainer)
+        return given
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -43,3 +43,23 @@ def values(attributions: Attributions) -> DashboardValues:
     classes = range(of_each.shape[2])
     shared = [np.ascontiguousarray(of_each[:, :, i]) for i in classes]
     return DashboardValues([float(base[i]) for i in classes], shared)
+
+
+def hand_over(attributions: Attributions, given: DashboardValues, explainer: Any) -> None:
+    """Set the values of a `ClassifierExplainer`, and say that they are log-odds.
+
+    With `shap="kernel"` it takes everything for probabilities, whatever `model_output` it was made with.
+    """
+    columns, rows = [str(name) for name in explainer.columns], len(explainer.X)
+    ours = list(attributions.feature_names)
+    if columns != ours:
+        raise ValueError(
+            f"the dashboard has the columns {columns}, the attributions {ours}; make it with these, "
+            'and with shap="kernel", which leaves the columns of a Pipeline as they are'
+        )
+    if rows != len(attributions):
+        raise ValueError(
+            f"the dashboard has {rows} rows, the attributions {len(attributions)}; explain the same"
+        )
+    explainer.model_output = "logodds"
+    explainer.set_shap_values(*given)
