@@ -34,7 +34,7 @@ def differences(one, other, where="result"):
 def _equal(one, other):
     if isinstance(one, pd.Index):
         return one.equals(other)
-    return type(one) is type(other) and (one == other or (is_missing(one) and is_missing(other)))
+    return type(one) is type(other) and ((is_missing(one) and is_missing(other)) or one == other)
 
 
 def _array_differences(one, other, where):

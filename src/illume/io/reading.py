@@ -14,7 +14,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
-from illume.errors import FormatError, IllumeError
+from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair, Trial
@@ -82,8 +82,12 @@ def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
         return _Reading(found).stored(known)
     except FormatError as error:
         raise FormatError(f"{os.path.basename(path)}: {error}") from error
-    except IllumeError:
+    except MissingExtraError:
         raise
+    except IllumeError as error:
+        raise FormatError(
+            f"{os.path.basename(path)}: what the file holds does not fit together ({error})"
+        ) from error
     except (
         ArithmeticError,
         AttributeError,
