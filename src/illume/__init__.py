@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
+    from illume.results.files import load_result
     from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rules
@@ -66,6 +67,7 @@ _HOMES = {
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.training",
     "load": "illume.loading",
+    "load_result": "illume.results.files",
 }
 
 __all__ = [
@@ -94,6 +96,7 @@ __all__ = [
     "SchemaError",
     "Training",
     "load",
+    "load_result",
     "plots",
 ]
 

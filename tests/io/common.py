@@ -75,7 +75,7 @@ def zipped(members, comment=b"", compression=zipfile.ZIP_STORED):
 
 def forged(path, change_manifest=None, change_member=None):
     """Return a file whose content was changed and whose hashes are right all the same."""
-    from illume.io import archive
+    from illume.storage import archive
 
     members, _ = members_of(path)
     manifest = json.loads(members.pop("manifest.json"))

@@ -8,9 +8,9 @@ import pytest
 
 from illume import FormatError, SaveError
 from illume.data.frames import as_frame
-from illume.io.archive import parsed, printed
-from illume.io.arrays import ArrayReader, ArrayWriter
-from illume.io.frames import dump_frame, read_frame
+from illume.storage.archive import parsed, printed
+from illume.storage.arrays import ArrayReader, ArrayWriter
+from illume.storage.frames import dump_frame, read_frame
 from tests.io.common import differences
 
 PANDAS = {

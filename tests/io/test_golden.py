@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import illume
-from illume.io.archive import VERSION
+from illume.storage.archive import VERSION
 
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))

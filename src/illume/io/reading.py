@@ -18,19 +18,20 @@ from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair, Trial
-from illume.io import archive, parts
-from illume.io.archive import Archive
-from illume.io.arrays import ArrayReader
+from illume.io import parts
 from illume.io.encoders import read_encoder
-from illume.io.frames import read_frame
 from illume.io.saving import MODEL, POOL, ROWS
 from illume.io.settings import read_settings
 from illume.io.surrogates import read_tree, read_weights
-from illume.io.values import items_of, of_type, read
 from illume.results.history import History
 from illume.results.quality import Quality
 from illume.results.rule_quality import RuleQuality
 from illume.rule_fitting import RuleModel
+from illume.storage import archive
+from illume.storage.archive import Archive
+from illume.storage.arrays import ArrayReader
+from illume.storage.frames import read_frame
+from illume.storage.values import items_of, of_type, read
 
 NAMES = (
     *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
