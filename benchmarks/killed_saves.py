@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-LONGEST = 0.06  # seconds, some saves
+LONGEST = 0.15  # seconds, some saves
 
 # Loads two explainers once; then, for each line that comes in, forks a child that saves them by turns.
 PROGRAM = """

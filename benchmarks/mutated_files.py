@@ -24,9 +24,10 @@ import numpy as np
 
 import illume
 from illume.fitting import Setting, Trial
-from illume.io import archive, saving
-from illume.io.values import dump
+from illume.io import saving
 from illume.metrics.fidelity import Fidelity
+from illume.storage import archive
+from illume.storage.values import dump
 
 EVENTS = (
     *("exec", "compile", "import", "marshal.loads", "pickle.find_class", "code.__new__"),

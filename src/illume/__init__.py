@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
+    from illume.results.files import load_result
     from illume.results.latents import Latents
     from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
@@ -68,6 +69,7 @@ _HOMES = {
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.training",
     "load": "illume.loading",
+    "load_result": "illume.results.files",
 }
 
 _MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
@@ -100,6 +102,7 @@ __all__ = [
     "Training",
     "displays",
     "load",
+    "load_result",
     "plots",
 ]
 

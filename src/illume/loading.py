@@ -34,9 +34,9 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
         The file.
     model
         The model that was explained. It is asked about some of the stored rows, and a `ModelChangedWarning`
-        says if it answers otherwise than it did. Without a model, the surrogate's own decisions
-        and probabilities stand in for the model's, and results say so; counterfactuals, which are checked on
-        the model, are not to be had.
+        says if it answers otherwise than it did; a file without rows cannot tell. Without a model, the
+        surrogate's own decisions and probabilities stand in for the model's, and results say so;
+        counterfactuals, which are checked on the model, are not to be had.
     """
     known = {name: None for name in Explainer(None).get_params(deep=False) if name != "model"}
     stored = reading.load(path, known)

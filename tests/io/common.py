@@ -34,7 +34,7 @@ def differences(one, other, where="result"):
 def _equal(one, other):
     if isinstance(one, pd.Index):
         return one.equals(other)
-    return type(one) is type(other) and (one == other or (is_missing(one) and is_missing(other)))
+    return type(one) is type(other) and ((is_missing(one) and is_missing(other)) or one == other)
 
 
 def _array_differences(one, other, where):
@@ -75,7 +75,7 @@ def zipped(members, comment=b"", compression=zipfile.ZIP_STORED):
 
 def forged(path, change_manifest=None, change_member=None):
     """Return a file whose content was changed and whose hashes are right all the same."""
-    from illume.io import archive
+    from illume.storage import archive
 
     members, _ = members_of(path)
     manifest = json.loads(members.pop("manifest.json"))

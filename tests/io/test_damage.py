@@ -27,8 +27,8 @@ def refused(tmp_path):
     return check
 
 
-def test_a_thousand_mutated_files_are_refused_or_what_they_were():
-    outcomes, events = mutated_files.run(600, seed=1, forgeries=400)
+def test_mutated_files_are_refused_or_what_they_were():
+    outcomes, events = mutated_files.run(300, seed=1, forgeries=200)
     assert not events
     for kind, outcome in outcomes.items():
         assert not outcome.wrong, kind
@@ -76,7 +76,7 @@ def test_a_changed_manifest_or_member_is_told_by_name(small_file, refused):
         refused(
             zipped({**members, name: members[name][:-1]}.items(), comment), f"{name} has .* bytes, expected"
         )
-    refused(zipped(members.items()), "hash of the manifest, miss")
+    refused(zipped(members.items()), "hash of the manifest is missing")
     at = content.index(b"sha256:", len(content) - 200) + 10
     refused(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :], "manifest.json was changed")
 

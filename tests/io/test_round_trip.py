@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import illume
-from illume import Explainer
+from illume import Explainer, IdentityEncoder
 from illume.data.frames import as_frame
 from tests.io.common import differences, same
-from tests.io.conftest import QUICK
+from tests.io.conftest import QUICK, prefer_local, steep
 
 
 def test_a_loaded_explainer_explains_with_the_same_bits(saved):
@@ -77,6 +77,25 @@ def test_fewer_rows_change_only_explanations_that_were_refined(saved, tmp_path):
     assert explainer.counterfactuals(few).examples.shape == loaded.counterfactuals(few).examples.shape
 
 
+def test_an_index_of_neighbours_is_built_again(numpy_rows, tmp_path):
+    rows = np.tile(numpy_rows, (3, 1)) + np.random.default_rng(0).normal(scale=0.1, size=(180, 3))
+    explainer = prefer_local(Explainer(steep, **{**QUICK, "search": "index"}).fit(rows))
+    explainer.neighbours_ = explainer.pair_.neighbours(explainer.material_.training, "index")
+    explainer.save(tmp_path / "a.illume")
+    loaded = illume.load(tmp_path / "a.illume", model=steep)
+    assert explainer(rows).refinement.refined.any()
+    assert same(explainer(rows), loaded(rows))
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 30])
+def test_no_more_rows_than_asked_for_are_in_the_file(small, tmp_path, most):
+    small.save(tmp_path / "a.illume", rows=most)
+    found = illume.load(tmp_path / "a.illume")
+    assert 1 <= len(found.neighbours_.X) <= most
+    decided = small.material_.training.P.argmax(1)
+    assert most < 2 or len(np.unique(found.material_.training.P.argmax(1))) == len(np.unique(decided))
+
+
 @pytest.mark.parametrize("rows", [0, -1, True, "some", 2.5])
 def test_a_number_of_rows_that_means_nothing_is_refused(small, tmp_path, rows):
     with pytest.raises(ValueError, match="'all', 'none' or a positive integer"):
@@ -103,8 +122,16 @@ class OwnSurrogate:
         return np.column_stack([1 - p, p])
 
 
-class OwnTree:
-    """A tree of somebody else's."""
+class OwnEncoder(IdentityEncoder):
+    """An encoder of somebody else's."""
+
+
+def test_an_encoder_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
+    explainer = Explainer(steep, **{**QUICK, "encoder": OwnEncoder()}).fit(numpy_rows)
+    explainer.pair_ = explainer.local_
+    with pytest.raises(illume.SaveError, match=r"OwnEncoder cannot be saved.*MetaEncoder"):
+        explainer.save(tmp_path / "a.illume")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_surrogate_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):

@@ -5,7 +5,7 @@ import pytest
 
 import illume
 from benchmarks import killed_saves
-from illume.io import archive
+from illume.storage import archive
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import numpy as np
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.trained import Head
 from illume.errors import FormatError, SaveError
-from illume.io.arrays import ArrayReader, ArrayWriter
 from illume.io.settings import ENCODERS, dump_settings, unfitted
-from illume.io.values import items_of, of_type
+from illume.storage.arrays import ArrayReader, ArrayWriter
+from illume.storage.values import items_of, of_type
 
 
 def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:

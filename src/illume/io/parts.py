@@ -19,10 +19,10 @@ from illume.explanations.rules import TreeRules
 from illume.explanations.sample import Sample
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered
-from illume.io.arrays import ArrayReader, ArrayWriter
 from illume.io.rows import dump_rows, read_rows
-from illume.io.values import items_of, of_type
 from illume.rule_fitting import Curve
+from illume.storage.arrays import ArrayReader, ArrayWriter
+from illume.storage.values import items_of, of_type
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,23 +14,24 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
-from illume.errors import FormatError, IllumeError
+from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair, Trial
-from illume.io import archive, parts
-from illume.io.archive import Archive
-from illume.io.arrays import ArrayReader
+from illume.io import parts
 from illume.io.encoders import read_encoder
-from illume.io.frames import read_frame
 from illume.io.saving import MODEL, POOL, ROWS
 from illume.io.settings import read_settings
 from illume.io.surrogates import read_tree, read_weights
-from illume.io.values import items_of, of_type, read
 from illume.results.history import History
 from illume.results.quality import Quality
 from illume.results.rule_quality import RuleQuality
 from illume.rule_fitting import RuleModel
+from illume.storage import archive
+from illume.storage.archive import Archive
+from illume.storage.arrays import ArrayReader
+from illume.storage.frames import read_frame
+from illume.storage.values import items_of, of_type, read
 
 NAMES = (
     *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
@@ -82,8 +83,12 @@ def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
         return _Reading(found).stored(known)
     except FormatError as error:
         raise FormatError(f"{os.path.basename(path)}: {error}") from error
-    except IllumeError:
+    except MissingExtraError:
         raise
+    except IllumeError as error:
+        raise FormatError(
+            f"{os.path.basename(path)}: what the file holds does not fit together ({error})"
+        ) from error
     except (
         ArithmeticError,
         AttributeError,

@@ -8,7 +8,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.errors import SaveError
 from illume.explanations.layout import Layout
-from illume.io.arrays import ArrayReader, ArrayWriter
+from illume.storage.arrays import ArrayReader, ArrayWriter
 
 NONE = -1
 

@@ -17,17 +17,17 @@ from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.sample import spread
 from illume.fitting import Answered, Trial
-from illume.io import archive
-from illume.io.arrays import ArrayWriter
 from illume.io.encoders import dump_encoder
-from illume.io.frames import dump_frame
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust, valid_rows
 from illume.io.settings import dump_settings
 from illume.io.surrogates import dump_tree, dump_weights
-from illume.io.values import dump
 from illume.results.history import History
 from illume.results.quality import Quality
 from illume.results.rule_quality import RuleQuality
+from illume.storage import archive
+from illume.storage.arrays import ArrayWriter
+from illume.storage.frames import dump_frame
+from illume.storage.values import dump
 
 MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")

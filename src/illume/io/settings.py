@@ -14,7 +14,7 @@ from illume.encoders.meta import MetaEncoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import Training
 from illume.errors import FormatError
-from illume.io.values import dump, of_type, read, read_scalar, scalar
+from illume.storage.values import dump, of_type, read, read_scalar, scalar
 
 VALUES = {"Objective": Objective, "Training": Training, "Schema": Schema}
 ENCODERS = {"MetaEncoder": MetaEncoder, "LinearEncoder": LinearEncoder, "IdentityEncoder": IdentityEncoder}

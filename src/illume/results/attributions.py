@@ -16,6 +16,7 @@ from illume.results.calibration import Calibration, ClassAgreement, calibration,
 from illume.results.columns import Column, column
 from illume.results.labels import Labels
 from illume.results.refinement import Refinement
+from illume.results.saves import SavesResult
 from illume.results.take import positions
 from illume.results.trust import Trust
 
@@ -26,7 +27,7 @@ SCALE = "log-odds"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attributions:
+class Attributions(SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
     They are the surrogate's, refined where it would decide otherwise than the black box.

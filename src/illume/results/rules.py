@@ -15,6 +15,7 @@ from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
 from illume.results.refinement import Refinement
 from illume.results.rule import Rule
+from illume.results.saves import SavesResult
 from illume.results.take import positions
 
 SHOWN = 5
@@ -22,7 +23,7 @@ STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules:
+class Rules(SavesResult):
     """One rule per row, for the black box's decision on it; the row itself always satisfies it.
 
     Parameters

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from illume.errors import FormatError, SaveError
-from illume.io.arrays import TYPES, ArrayReader
-from illume.io.values import items_of, of_type
+from illume.storage.arrays import TYPES, ArrayReader
+from illume.storage.values import items_of, of_type
 
 NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
 MASKED = {

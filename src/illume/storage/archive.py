@@ -140,7 +140,7 @@ def _checked(content: bytes) -> Archive:
         manifest = parsed(head, MANIFEST)
         _require_version(manifest)
         if len(archive.comment) < len(_seal(head)):
-            raise FormatError("the file is damaged or cut off: its last bytes, the hash of the manifest, miss")
+            raise FormatError("the file is damaged or cut off: the hash of the manifest is missing")
         if archive.comment != _seal(head):
             raise FormatError(f"{MANIFEST} was changed: its hash is not the one at the end of the file")
         wanted = _wanted(manifest)

@@ -20,10 +20,11 @@ LONGEST = 2**53  # a whole number that a float holds
 
 def dump(hint: Any, value: Any) -> Any:
     """Return a value of some type as JSON values."""
+    kind: Hashable = hint
     if hint is Hashable or hint is Any:
         return scalar(value)
     if is_dataclass(hint):
-        hints = _hints(hint)
+        hints = _hints(kind)
         return {field.name: dump(hints[field.name], getattr(value, field.name)) for field in fields(hint)}
     if get_origin(hint) is not None:
         return None if value is None else _dump_many(hint, value)
@@ -151,7 +152,7 @@ def _read_plain(hint: Any, value: Any, where: str) -> Any:
 
 
 @cache
-def _hints(kind: Any) -> dict[str, Any]:
+def _hints(kind: Hashable) -> dict[str, Any]:
     return get_type_hints(kind)
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.schema import require_columns
 from illume.errors import FormatError, IllumeError, MissingExtraError, SaveError
-from illume.io.arrays import TYPES, ArrayReader, ArrayWriter
-from illume.io.values import items_of, of_type, read_scalar, scalar
+from illume.storage.arrays import TYPES, ArrayReader, ArrayWriter
+from illume.storage.values import items_of, of_type, read_scalar, scalar
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
@@ -101,7 +101,7 @@ def _columns(library: str | None) -> Columns:
         import_module(library)
     except ImportError as error:
         raise MissingExtraError.of(library, library) from error
-    from illume.io import columns
+    from illume.storage import columns
 
     codecs: dict[str, Columns] = {
         "pandas": columns.PandasColumns(),
