@@ -300,6 +300,28 @@ def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
     assert page.driver.execute_async_script(VIOLATIONS) == []
 
 
+def test_printing_shows_everything_on_light_paper_and_leaves_the_page_as_it_was(page, loan_report):
+    page.open(loan_report)
+    page.find("#theme").click()
+    page.driver.execute_script("""
+        window.addEventListener("beforeprint", () => {
+            const closed = document.querySelectorAll("details:not([open])").length;
+            window.seen = [document.documentElement.dataset.theme, closed];
+        });""")
+    assert page.driver.print_page()
+    assert page.run("window.seen") == ["light", 0]
+    assert page.run("document.documentElement.dataset.theme") == "dark"
+    assert page.run("document.querySelectorAll('details[open]').length") == 0
+    assert page.errors == []
+
+
+def test_one_row_makes_a_report_too(page, loan_explainer, loan_frame, folder):
+    page.open(loan_explainer.report(loan_frame.iloc[[7]], folder / "one.html"))
+    assert page.row == "Row 7"
+    assert page.shown == "1 row, 1 to 1 shown"
+    assert page.errors == []
+
+
 def test_ten_thousand_rows_stay_usable(page, big_report):
     assert big_report.stat().st_size < 15e6
     page.open(big_report)

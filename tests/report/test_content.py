@@ -79,6 +79,18 @@ def test_the_map_is_the_latents_plane(loan_report, loan_explainer, loan_frame):
     )
 
 
+def test_latents_are_the_maps_times_the_inputs_and_give_the_surrogates_answers(
+    three_class_explainer, three_class
+):
+    found = three_class_explainer.latents(three_class[1], maps=True)
+    np.testing.assert_allclose(np.einsum("ikm,im->ik", found.maps, found.X), found.Z, atol=1e-5)
+    logits = found.Z @ found.coefficients.T + found.intercept
+    np.testing.assert_array_equal(logits.argmax(1), found.surrogate_decisions)
+    assert len(found) == len(three_class[1])
+    assert found.agreed.mean() == (found.decisions == found.surrogate_decisions).mean()
+    assert np.abs(found.plane.mean(0)).max() < 1e-6
+
+
 def test_the_text_holds_the_measured_figures(loan_report, loan_explainer, loan_frame):
     text, quality = text_of(loan_report), loan_explainer.quality_
     low, high = quality.report.interval

@@ -21,13 +21,14 @@ from illume.results.quality import Quality
 
 @dataclass(frozen=True)
 class QualityLine:
-    """Agreement and R² of one class or of all, on `n_rows` rows kept aside."""
+    """Agreement and R² of one class or of all, on `n_rows` rows kept aside, or of an `other` surrogate."""
 
     name: str
     agreement: float
     r2: float
     n_rows: int
     note: str = ""
+    other: bool = False
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,9 @@ def _quality_lines(quality: Quality) -> tuple[QualityLine, ...]:
     whole = QualityLine("All rows kept aside", quality.agreement, quality.r2, quality.report.n_rows, note)
     each = tuple(QualityLine(f"decided “{c.name}”", c.agreement, c.r2, c.n_rows) for c in quality.classes)
     base = quality.baseline
-    other = QualityLine("For comparison: one linear model for all rows", base.agreement, base.r2, base.n_rows)
+    other = QualityLine(
+        "For comparison: one linear model for all rows", base.agreement, base.r2, base.n_rows, other=True
+    )
     return (whole, *each, other)
 
 

@@ -98,7 +98,7 @@ def _of_rows(explained: Explained) -> Iterator[Notice]:
             f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: around them, the "
             f"surrogate agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is "
             f"off by more than {thresholds.LARGE_ERROR:g} in probability.",
-            "They are marked in the table and can be filtered. For these rows, go by the counterfactuals, or "
+            "They are marked in the table and can be filtered. For these rows, go by counterfactuals, or "
             "ask somebody who knows the case.",
         )
     wrong, refined = int((~attributions.faithful).sum()), int(attributions.refinement.refined.sum())

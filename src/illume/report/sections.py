@@ -57,16 +57,16 @@ def _notice(notice: Notice) -> Markup:
 
 def quality(content: Content) -> Markup:
     """Return the table of agreement."""
-    head = tag("tr", *(tag("th", name, scope="col") for name in ("", "Agreement", "", "R²", "Rows")))
-    head = Markup(head.replace('<th scope="col"></th>', "<td></td>"))
+    agreement, r2, rows_head = (tag("th", name, scope="col") for name in ("Agreement", "R²", "Rows"))
+    head = tag("tr", tag("td"), agreement, tag("td", class_="share"), r2, rows_head)
     rows = [_quality_row(line) for line in content.quality]
     caption = tag("caption", "How often, and how closely, the surrogate answers like the model")
     return tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")
 
 
 def _quality_row(line: QualityLine) -> Markup:
-    poor = not line.agreement >= LOW_AGREEMENT
-    marks = {"class_": LOW} if poor else {}
+    poor = not line.agreement >= LOW_AGREEMENT and not line.other
+    marks = {"class_": LOW} if poor else {"class_": "other"} if line.other else {}
     name = tag("th", line.name, *([tag("small", line.note)] if line.note else []), scope="row")
     return tag(
         "tr",

@@ -20,8 +20,8 @@ ADVICE = {
     "of a row before you rely on it.",
     thresholds.UNCERTAIN: "That looks well, but so few rows cannot tell it from a poor figure: go by the "
     "trust figure of each row, and measure on more rows before you rely on the whole.",
-    thresholds.LOW: "Do not rely on single explanations without a second look: prefer the counterfactuals, "
-    "which were checked on the model itself, and rows whose own trust figure is high.",
+    thresholds.LOW: "Do not rely on single explanations without a second look: prefer counterfactuals, "
+    "which are checked on the model itself, and rows whose own trust figure is high.",
 }
 
 

@@ -22,7 +22,7 @@ function barLine(feature, parts, total, largest, stacked) {
   let start = 0;
   const rects = parts.map((part, output) => {
     const width = (100 * part) / largest;
-    const rect = draw("rect", { x: start, width, height: 10, class: stacked ? `class-${output % PALETTE.length}` : "for" });
+    const rect = draw("rect", { x: start, width, height: 10, class: stacked ? classKind(output) : "for" });
     start += width;
     return rect;
   });
@@ -35,7 +35,7 @@ function barLine(feature, parts, total, largest, stacked) {
 
 function classLegend(disagreements) {
   const entries = data.classes.map((name, position) =>
-    make("span", {}, swatch(`class-${position % PALETTE.length}`, Math.floor(position / PALETTE.length)), name));
+    make("span", {}, classSwatch(position), name));
   if (disagreements) entries.push(make("span", {}, swatch("ring", 0), "surrogate decided otherwise"));
   return entries;
 }

@@ -76,3 +76,14 @@ const data = (() => {
     reason: (row) => counterfactuals.reasons[row],
   };
 })();
+
+const N_COLOURS = 8;
+
+/** Which colour a class has: of two, the second has that of contributions that speak for it. */
+const classNumber = (position) => (data.binary ? 1 - position : position % N_COLOURS);
+const classKind = (position) => `class-${classNumber(position)}`;
+const classColour = (position) => colour(`c${classNumber(position)}`);
+
+/** After the colours, shapes tell classes apart. */
+const classShape = (position) => Math.floor(position / N_COLOURS);
+const classSwatch = (position) => swatch(classKind(position), classShape(position));

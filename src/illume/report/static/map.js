@@ -11,27 +11,27 @@ const rowMap = (() => {
   let hovered = -1;
   let chosen = -1;
 
-  function range(numbers) {
+  /** Where each number lies between the smallest and the largest, 0 to 1. */
+  function shares(numbers) {
     let low = Infinity;
     let high = -Infinity;
     for (const number of numbers) {
       low = Math.min(low, number);
       high = Math.max(high, number);
     }
-    return [low, high - low || 1];
+    const span = high - low;
+    return (number) => (span ? (number - low) / span : 0.5);
   }
 
   function place() {
     const height = Math.round(Math.min(Math.max(canvas.clientWidth * 0.62, 260), 460));
     canvas.style.height = `${height}px`;
     const fit = fitted(canvas, height);
-    const [left, wide] = range(x);
-    const [bottom, tall] = range(y);
-    const flat = Math.max(...y) === Math.min(...y);
+    const [across, up] = [shares(x), shares(y)];
     places = { ...fit, px: new Float32Array(n), py: new Float32Array(n) };
     for (let row = 0; row < n; row += 1) {
-      places.px[row] = MARGIN + ((x[row] - left) / wide) * (fit.width - 2 * MARGIN);
-      places.py[row] = flat ? fit.height / 2 : fit.height - MARGIN - ((y[row] - bottom) / tall) * (fit.height - 2 * MARGIN);
+      places.px[row] = MARGIN + across(x[row]) * (fit.width - 2 * MARGIN);
+      places.py[row] = fit.height - MARGIN - up(y[row]) * (fit.height - 2 * MARGIN);
     }
   }
 
@@ -40,7 +40,7 @@ const rowMap = (() => {
   function dot(brush, row, size) {
     const [px, py] = [places.px[row], places.py[row]];
     brush.beginPath();
-    if (Math.floor(data.decision[row] / PALETTE.length) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
+    if (classShape(data.decision[row]) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
     else brush.arc(px, py, size, 0, 2 * Math.PI);
   }
 

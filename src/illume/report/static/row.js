@@ -17,7 +17,7 @@ const rowPanel = (() => {
           make("button", { type: "button", class: "ghost", "aria-label": "Row before", onclick: () => step(row, -1) }, "‹"),
           make("button", { type: "button", class: "ghost", "aria-label": "Next row", onclick: () => step(row, 1) }, "›"))),
       make("p", { class: "decision" },
-        swatch(`class-${data.decision[row] % PALETTE.length}`, Math.floor(data.decision[row] / PALETTE.length)),
+        classSwatch(data.decision[row]),
         make("b", {}, name), ` with probability ${fixed(data.probability[row])}`),
     ];
   }
@@ -44,7 +44,7 @@ const rowPanel = (() => {
       make("strong", {}, low ? "Trust is low here" : "Trust"),
       make("p", {}, trustWords(row)),
       make("p", {}, statusWords(row)),
-      low ? make("p", {}, "Go by the counterfactuals, which were checked on the model itself, rather than by the contributions.") : null);
+      low ? make("p", {}, "Go by counterfactuals, which are checked on the model itself, rather than by the contributions.") : null);
   }
 
   function steps(row, output) {
@@ -125,7 +125,7 @@ const rowPanel = (() => {
     const below = covered && precision < data.rules.wanted
       ? make("p", { class: "caution" }, `That is below the wanted precision of ${data.rules.wanted}: the rule is a hint, not a law.`) : null;
     return make("section", {}, make("h4", {}, "Rule"),
-      make("p", { class: "quiet" }, `The model decides ${name} for most rows with`), parts, make("p", {}, measured), below);
+      make("p", { class: "quiet" }, `The rule says ${name} for rows with`), parts, make("p", {}, measured), below);
   }
 
   function example(found) {
@@ -150,7 +150,7 @@ const rowPanel = (() => {
     }
     if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`));
     return make("section", {}, head,
-      make("p", { class: "quiet" }, "Put to the model itself, it decided otherwise on this row with these values changed:"),
+      make("p", { class: "quiet" }, "The model itself was asked: with these values changed, it decides otherwise."),
       ...found.map(example));
   }
 

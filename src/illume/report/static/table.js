@@ -109,7 +109,7 @@ const table = (() => {
     if (column.first) return make("th", { scope: "row", role: "rowheader", class: "first" }, text);
     const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
     if (text.length > 24) element.title = text;
-    if (column.name === "Decision" && !column.feature) element.prepend(swatch(`class-${data.decision[row] % PALETTE.length}`, Math.floor(data.decision[row] / PALETTE.length)));
+    if (column.name === "Decision" && !column.feature) element.prepend(classSwatch(data.decision[row]));
     if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("otherwise");
     if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
     return element;

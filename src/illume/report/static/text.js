@@ -75,6 +75,3 @@ const inQuotes = (name) => `“${name}”`;
 
 /** Read a colour that the style sheet defines. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
-
-const PALETTE = ["c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7"];
-const classColour = (position) => colour(PALETTE[position % PALETTE.length]);
