@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import illume
+from illume import metrics
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
@@ -23,7 +24,7 @@ illume.plots.compare({"illume": attributions[0], "Tree SHAP": of_shap[0]}, n_fea
 
 # %%
 # Over all rows: how alike are the two, row by row?
-alike = illume.metrics.cosine_score(attributions.values, of_shap.values)
+alike = metrics.cosine_score(attributions.values, of_shap.values)
 print(f"mean cosine {alike.mean():.2f}")
 
 # %%
