@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test lint test-slow test-browser bench-core bench-rules bench-quick bench-paper results clean
+.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results test-browser clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -20,6 +20,11 @@ lint: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# The packages that explanations are handed to, in an environment of their own: explainerdashboard asks for an older
+# numpy, and a plugin that dash brings for pytest does not load where warnings are errors.
+test-interop: .venv-interop/.ready
+	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
 
 # The report in a real browser. axe-core, which checks accessibility, is fetched once and kept in build/.
 AXE_VERSION := 4.14.0
@@ -67,9 +72,29 @@ results: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks figures
 	.venv-peers/bin/python -m benchmarks tables
 
+# The documentation, in build/site; a warning is an error. Examples are run by the environment of the tests, pages
+# are written by one of their own, which has only the packages of the extra `docs`.
+docs: $(READY) .venv-docs/.ready
+	NO_MKDOCS_2_WARNING=1 ILLUME_PYTHON=$(BIN)/python .venv-docs/bin/mkdocs build --strict
+
+# The pictures of docs/method.md.
+pictures: $(READY)
+	$(BIN)/python tools/method_pictures.py docs/images/method
+
+.venv-docs/.ready: pyproject.toml constraints.txt
+	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt $$($(PYTHON) tools/extra.py docs)
+	touch $@
+
 .venv-peers/.ready: pyproject.toml constraints.txt
 	test -x .venv-peers/bin/python || $(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[bench,peers]"
+	touch $@
+
+.venv-interop/.ready: pyproject.toml constraints.txt
+	test -x .venv-interop/bin/python || $(PYTHON) -m venv .venv-interop
+	sed '/^numpy==/d' constraints.txt > .venv-interop/constraints.txt
+	.venv-interop/bin/python -m pip install --quiet --constraint .venv-interop/constraints.txt --editable ".[interop]"
 	touch $@
 
 $(READY): pyproject.toml constraints.txt
@@ -78,4 +103,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-peers demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-docs .venv-peers .venv-interop demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

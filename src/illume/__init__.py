@@ -11,19 +11,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume import plots
+    from illume import displays, plots
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
     from illume.encoders.meta import MetaEncoder
     from illume.encoders.objective import Objective
     from illume.encoders.training import Training
-    from illume.errors import BlackBoxError, IllumeError, MissingExtraError, SchemaError
+    from illume.errors import (
+        BlackBoxError,
+        FormatError,
+        IllumeError,
+        LeftOutError,
+        MissingExtraError,
+        ModelChangedWarning,
+        SaveError,
+        SchemaError,
+    )
     from illume.explainer import Explainer
+    from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
+    from illume.results.files import load_result
+    from illume.results.latents import Latents
     from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rules
@@ -38,20 +50,29 @@ _HOMES = {
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
     "Feature": "illume.data.schema",
+    "FormatError": "illume.errors",
     "IdentityEncoder": "illume.encoders.identity",
     "IllumeError": "illume.errors",
     "Kind": "illume.data.schema",
+    "Latents": "illume.results.latents",
+    "LeftOutError": "illume.errors",
     "LinearEncoder": "illume.encoders.linear",
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
+    "ModelChangedWarning": "illume.errors",
     "Objective": "illume.encoders.objective",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
     "Rules": "illume.results.rules",
+    "SaveError": "illume.errors",
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.training",
+    "load": "illume.loading",
+    "load_result": "illume.results.files",
 }
+
+_MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
 
 __all__ = [
     "Attribution",
@@ -61,31 +82,39 @@ __all__ = [
     "Counterfactuals",
     "Explainer",
     "Feature",
+    "FormatError",
     "IdentityEncoder",
     "IllumeError",
     "Kind",
+    "Latents",
+    "LeftOutError",
     "LinearEncoder",
     "MetaEncoder",
     "MissingExtraError",
+    "ModelChangedWarning",
     "Objective",
     "Rule",
     "RuleSet",
     "Rules",
+    "SaveError",
     "Schema",
     "SchemaError",
     "Training",
+    "displays",
+    "load",
+    "load_result",
     "plots",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import illume` itself loads nothing heavy."""
-    if name == "plots":
-        return import_module("illume.plots")
+    if name in _MODULES:
+        return import_module(f"illume.{name}")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'illume' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted({*__all__, *_MODULES, "__version__"})

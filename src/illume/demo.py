@@ -17,8 +17,8 @@ from illume import Explainer, plots
 from illume.results.attributions import Attributions
 
 
-def main(folder: str = "demo") -> None:
-    """Fit, explain, print, and write pictures to `folder`."""
+def main(folder: str = "demo", *, verbose: bool = True) -> None:
+    """Fit, explain, print, and write pictures to `folder`; `verbose` shows the training on stderr."""
     start = time.perf_counter()
     data = load_breast_cancer(as_frame=True)
     labels = data.target_names[data.target]
@@ -30,7 +30,7 @@ def main(folder: str = "demo") -> None:
         f"Black box: gradient boosting, accuracy {model.score(X_test, y_test):.3f} on {len(X_test)} test rows"
     )
 
-    explainer = Explainer(model, verbose=True).fit(X_train)
+    explainer = Explainer(model, verbose=verbose).fit(X_train)
     attributions = explainer(X_test)
 
     print(f"\n{explainer.quality_}\n\n{attributions}\n")

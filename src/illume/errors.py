@@ -12,7 +12,23 @@ class SchemaError(IllumeError, ValueError):
 
 
 class BlackBoxError(IllumeError, RuntimeError):
-    """The model to explain failed, or did not answer with probabilities."""
+    """The model to explain failed, did not answer with probabilities, or is not there."""
+
+
+class FormatError(IllumeError, ValueError):
+    """A file is damaged, cut off, of another kind, or newer than this version of illume."""
+
+
+class SaveError(IllumeError, RuntimeError):
+    """Something could not be saved; a file that was there before is unchanged."""
+
+
+class LeftOutError(IllumeError, RuntimeError):
+    """What is asked for needs what was left out when the explainer was saved."""
+
+
+class ModelChangedWarning(UserWarning):
+    """The model given to `load` does not answer as the explained one did."""
 
 
 class MissingExtraError(IllumeError, ImportError):

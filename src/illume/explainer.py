@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from illume.assembly import parts
 from illume.assembly.constraints import Wanted
-from illume.assembly.latents import latents
-from illume.assembly.parts import attribution_assembly, counterfactual_assembly, pool_rows, rule_assembly
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.data.encoding import Unknown
@@ -25,6 +24,7 @@ from illume.encoders.training import Training
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
 from illume.fitting import Setting, choose_pair
+from illume.io.mixin import Saves
 from illume.preparation import DataSettings, prepare
 from illume.quality import measure, measure_rules
 from illume.report.mixin import Reporting
@@ -37,7 +37,7 @@ from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
 
 
-class Explainer(Reporting, BaseEstimator):
+class Explainer(Reporting, Saves, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -162,17 +162,16 @@ class Explainer(Reporting, BaseEstimator):
         prepared = prepare(X, self.model, data, rng)
         material = prepared.material
         choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
-        self.schema_, self.columns_, self.backend_ = (
-            prepared.schema,
-            prepared.frame.names,
-            prepared.frame.origin.backend,
-        )
+        self.schema_, self.columns_ = prepared.schema, prepared.frame.names
+        self.backend_ = prepared.frame.origin.backend
         self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
         self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-        self.pool_frame_ = prepared.frame.take(self.split_.training[pool_rows(material.training)])
+        pool = parts.pool_rows(material.training)
+        self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
+        self.pool_answers_ = material.training.P[pool]
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
         seconds = time.perf_counter() - start
@@ -185,21 +184,26 @@ class Explainer(Reporting, BaseEstimator):
     def __call__(self, X: Any) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order."""
         frame = self._checked(X)
-        return attribution_assembly(self).attributions(frame, self.black_box_)
+        return parts.attribution_assembly(self).attributions(frame, self.black_box_)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
-        """Return where a frame's rows lie in the latent space; with `maps`, the rows' own maps too."""
-        return latents(self, self._checked(X), maps)
+        """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
+
+        They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
+        """
+        frame = self._checked(X)
+        return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
     ) -> Iterator[Any]:
         """Yield explanations piece by piece, so that memory is bounded by the piece.
 
-        `kind` is `attributions`, `rules` or `counterfactuals`; options are those of the method of that name.
+        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
         kinds: dict[str, Callable[..., Any]] = {
             "attributions": self,
+            "latents": self.latents,
             "rules": self.rules,
             "counterfactuals": self.counterfactuals,
         }
@@ -227,7 +231,7 @@ class Explainer(Reporting, BaseEstimator):
         """
         options = RuleOptions(polish, precision, max_conditions)
         frame = self._checked(X)
-        return rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
+        return parts.rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -258,28 +262,30 @@ class Explainer(Reporting, BaseEstimator):
         """
         wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes, min_probability)
         frame = self._checked(X)
+        parts.require_examples(self)
         wanted.desired(self.class_names_)
         wanted.permitted(self.schema_, self.pool_frame_)
-        return counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
+        return parts.counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
 
     def rule_set(self) -> RuleSet:
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
         check_is_fitted(self, "pair_")
         backend = Origin(self.backend_)
-        return rule_set(rule_assembly(self.fit_rules()), self.material_.training, backend)
+        return rule_set(parts.rule_assembly(self.fit_rules()), self.material_.training, backend)
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
         check_is_fitted(self, "pair_")
         if hasattr(self, "rule_model_"):
             return self
+        parts.require_for_rules(self)
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
         pairs = rule_pairs(self.local_, encoder, self.tree, self.material_)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
-        self.rule_quality_ = measure_rules(rule_assembly(self), self.material_.report, seconds)
+        self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
         return self
 
     def _checked(self, X: Any) -> Frame:

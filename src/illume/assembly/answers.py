@@ -11,6 +11,7 @@ from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, chunks
+from illume.results.labels import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
 
@@ -25,6 +26,17 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
         X[rows], imputed[rows] = encoded.X, encoded.imputed
         answers.append(black_box(piece))
     return Encoded(X, imputed), np.concatenate(answers) if answers else black_box(frame)
+
+
+def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
+    """Return what features, inputs and classes are called."""
+    return Labels(
+        features=encoding.schema.names,
+        inputs=encoding.input_names,
+        classes=class_names,
+        owner=encoding.owner,
+        unit=encoding.scale,
+    )
 
 
 def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:

@@ -10,7 +10,8 @@ import numpy as np
 
 from illume._chunks import row_chunks
 from illume._typing import FloatArray, IntArray
-from illume.assembly.answers import values_of
+from illume.assembly.answers import labels_of, values_of
+from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
@@ -21,7 +22,6 @@ from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
-from illume.results.labels import Labels
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 
@@ -46,7 +46,7 @@ class AttributionAssembly:
         Every piece is checked before the black box is asked about it. Beside the result itself, memory
         is needed for one piece only.
         """
-        n, labels = len(frame), self._labels()
+        n, labels = len(frame), labels_of(self.encoding, self.class_names)
         outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
         result = Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
@@ -59,9 +59,10 @@ class AttributionAssembly:
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
             trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
-            refinement=Refinement.empty(n),
+            refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
             origin=frame.origin,
+            stand_in=stands_in(black_box),
         )
         for rows, piece in chunks(frame, BATCH_ROWS):
             features = piece.select(self.encoding.schema.names)
@@ -100,7 +101,7 @@ class AttributionAssembly:
             self.neighbours,
         )
         others = np.flatnonzero(~agreed)
-        if not len(others):
+        if not len(others) or result.refinement.off:
             return
         # Once a piece, for the same reason as above; then maps are needed, a chunk of rows at a time.
         refined = refine(X[others], Z[others], wanted[others])
@@ -124,16 +125,6 @@ class AttributionAssembly:
 
     def _decide(self, Z: FloatArray) -> IntArray:
         return self.pair.surrogate.probabilities(Z).argmax(1)
-
-    def _labels(self) -> Labels:
-        encoding = self.encoding
-        return Labels(
-            features=encoding.schema.names,
-            inputs=encoding.input_names,
-            classes=self.class_names,
-            owner=encoding.owner,
-            unit=encoding.scale,
-        )
 
     def _intercept(self) -> Any:
         intercept = self.pair.surrogate.intercept_

@@ -1,32 +1,68 @@
-"""From a frame's rows to their latents."""
+"""From a frame's rows to their latents and maps."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from illume._chunks import row_chunks
-from illume.assembly.answers import answered
-from illume.assembly.parts import attribution_assembly
+from illume._typing import FloatArray
+from illume.assembly.answers import answered, labels_of, values_of
+from illume.data.encoding import Encoding
 from illume.data.frames import Frame
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import LinearEncoder
+from illume.fitting import Pair
 from illume.results.latents import Latents
+from illume.results.plane import Plane
+
+PLANE_ROWS = 20_000  # training rows that the plane is laid through
 
 
-def latents(explainer: Any, frame: Frame, maps: bool) -> Latents:
-    """Return the latents of the rows of a frame, with their maps if asked for."""
-    encoded, P = answered(explainer.encoding_, frame, explainer.black_box_)
-    encoder, surrogate = explainer.pair_.encoder, explainer.pair_.surrogate
-    Z = encoder.transform(encoded.X)
-    W = [encoder.encode(encoded.X[rows]).W for rows in row_chunks(len(Z))] if maps else None
-    return Latents(
-        Z=Z,
-        X=encoded.X,
-        maps=None if W is None else np.concatenate(W),
-        coefficients=surrogate.coef_,
-        intercept=surrogate.intercept_,
-        probabilities=P,
-        surrogate_probabilities=surrogate.probabilities(Z),
-        labels=attribution_assembly(explainer)._labels(),
-        origin=frame.origin,
-    )
+@dataclass(frozen=True, eq=False)
+class LatentAssembly:
+    """All that is needed to show where rows stand; `fitted` are the latents of training rows, (N, k)."""
+
+    encoding: Encoding
+    pair: Pair
+    class_names: tuple[str, ...]
+    fitted: FloatArray
+
+    def latents(self, frame: Frame, black_box: Callable[[Frame], FloatArray], maps: bool) -> Latents:
+        """Return the latents of a frame's rows; maps are kept only where asked for."""
+        encoded, P = answered(self.encoding, frame, black_box)
+        X, surrogate = encoded.X, self.pair.surrogate
+        Z = np.empty((len(X), self.pair.n_latents))
+        for rows in row_chunks(len(X)):
+            Z[rows] = self.pair.encoder.pull_back(X[rows], surrogate.coef_).Z
+        labels = labels_of(self.encoding, self.class_names)
+        same = isinstance(self.pair.encoder, IdentityEncoder)
+        return Latents(
+            Z=Z,
+            X=X,
+            maps=self._maps(X) if maps else None,
+            coefficients=surrogate.coef_,
+            intercept=surrogate.intercept_,
+            data=values_of(self.encoding, frame),
+            probabilities=P,
+            surrogate_probabilities=surrogate.probabilities(Z),
+            names=labels.inputs if same else tuple(f"z{r + 1}" for r in range(Z.shape[1])),
+            view=Plane.of(self._plane_rows(Z)),
+            labels=labels,
+            origin=frame.origin,
+        )
+
+    def _maps(self, X: FloatArray) -> FloatArray:
+        """Return the maps of rows (n, k, m): one matrix, seen n times, where all rows share it."""
+        encoder, shape = self.pair.encoder, (len(X), self.pair.n_latents, X.shape[1])
+        if isinstance(encoder, (IdentityEncoder, LinearEncoder)):
+            return np.broadcast_to(encoder.encode(np.zeros((1, X.shape[1]))).W, shape)
+        W = np.empty(shape)
+        for rows in row_chunks(len(X)):
+            W[rows] = encoder.encode(X[rows]).W
+        return W
+
+    def _plane_rows(self, Z: FloatArray) -> FloatArray:
+        return self.fitted[:: 1 + len(self.fitted) // PLANE_ROWS] if len(self.fitted) else Z

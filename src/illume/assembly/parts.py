@@ -9,7 +9,10 @@ import numpy as np
 from illume._typing import IntArray
 from illume.assembly.attributions import AttributionAssembly
 from illume.assembly.counterfactuals import CounterfactualAssembly
+from illume.assembly.latents import LatentAssembly
 from illume.assembly.rules import RuleAssembly
+from illume.assembly.stand_in import stands_in
+from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
 from illume.explanations.sample import spread
@@ -37,6 +40,13 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
     )
 
 
+def latent_assembly(explainer: Any) -> LatentAssembly:
+    """Return what shows where rows stand."""
+    return LatentAssembly(
+        explainer.encoding_, explainer.pair_, explainer.class_names_, explainer.neighbours_.Z
+    )
+
+
 def rule_assembly(explainer: Any) -> RuleAssembly:
     """Return what makes rules."""
     return RuleAssembly(
@@ -59,7 +69,8 @@ def counterfactual_assembly(explainer: Any) -> CounterfactualAssembly:
         if None in feature.categories:  # to go missing is no change to propose
             values = explainer.pool_frame_.labels(feature.name)
             present[:, j] &= np.array([value is not None for value in values], dtype=bool)
-    pool = Pool.of(Layout.of(explainer.encoding_), encoded.X, decisions[pool_rows(training)], present)
+    decided = explainer.pool_answers_.argmax(1)
+    pool = Pool.of(Layout.of(explainer.encoding_), encoded.X, decided, present)
     return CounterfactualAssembly(
         rule_assembly(explainer),
         explainer.pair_,
@@ -67,3 +78,26 @@ def counterfactual_assembly(explainer: Any) -> CounterfactualAssembly:
         explainer.pool_frame_,
         training.X[spread(decisions, REFERENCE_ROWS)],
     )
+
+
+def require_examples(explainer: Any) -> None:
+    """Refuse counterfactuals without the black box that checks them, or rows to take values from."""
+    if explainer.pool_frame_ is None:
+        raise LeftOutError(
+            "counterfactuals take values from training rows, and the explainer was saved with rows='none'; "
+            "save it with rows to have them"
+        )
+    if stands_in(explainer.black_box_):
+        raise BlackBoxError(
+            "counterfactuals are checked on the model, and the explainer was loaded without it; "
+            "use illume.load(path, model=…)"
+        )
+
+
+def require_for_rules(explainer: Any) -> None:
+    """Refuse to grow a tree without the rows of the fit, which no file holds."""
+    if not len(explainer.material_.validation):
+        raise LeftOutError(
+            "the explainer was saved with rules=False, and growing their tree takes all rows of the fit; "
+            "save it with rules=True to have rules and counterfactuals"
+        )

@@ -7,12 +7,17 @@ import numpy as np
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
 from illume.data.frames import Origin
+from illume.errors import LeftOutError
 from illume.fitting import Answered
 from illume.results.rule_set import RuleSet
 
 
 def rule_set(assembly: RuleAssembly, training: Answered, backend: Origin) -> RuleSet:
     """Return the leaves that hold training rows, largest first."""
+    if not len(training):
+        raise LeftOutError(
+            "the leaves are shown by training rows in them, and the explainer was saved with rows='none'"
+        )
     model = assembly.model
     rules, report = model.rules, model.report
     Z = rules.encoder.transform(training.X)

@@ -11,10 +11,12 @@ import numpy as np
 
 from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.assembly.answers import answered
+from illume.assembly.answers import answered, values_of
 from illume.assembly.bounds import in_own_units
+from illume.assembly.stand_in import stands_in
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
+from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
 from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
 from illume.results.bounds import Bounds
@@ -69,7 +71,8 @@ class RuleAssembly:
         """Return the rules of a frame's rows, every piece checked before the black box is asked."""
         encoded, P = answered(self.encoding, frame, black_box)
         numbers = self.numbers(frame)
-        return self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
+        rules = self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
+        return replace(rules, data=values_of(self.encoding, frame), stand_in=stands_in(black_box))
 
     def of_rows(
         self,
@@ -123,6 +126,11 @@ class RuleAssembly:
     ) -> tuple[Boxes, BoolArray]:
         """Return boxes as the options want them, and which of them were polished."""
         bins = self.model.bins
+        if not len(bins.sample) and (options.polish or options.max_conditions is not None):
+            raise LeftOutError(
+                "rules are polished on rows, and the explainer was saved with rows='none'; ask for the "
+                "tree's own rules with polish=False"
+            )
         limit = None if options.max_conditions is None else min(options.max_conditions, LIMIT)
         if not options.polish:
             if limit is None:
@@ -145,7 +153,7 @@ class RuleAssembly:
         rules = self.model.rules
         n, m, depth = *X.shape, rules.depth
         boxes, sound = Boxes.everything(n, m), Boxes.everything(n, m)
-        refinement = Refinement.empty(n)
+        refinement = Refinement.empty(n, off=not len(rules.neighbours.X))
         oblique = ObliqueRules(
             latent=np.full((n, depth), -1, dtype=np.intp),
             weights=np.zeros((n, depth, m), dtype=np.float32),

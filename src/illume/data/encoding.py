@@ -50,9 +50,8 @@ class Encoding:
     @classmethod
     def fit(cls, schema: Schema, frame: Frame, unknown: Unknown = "error") -> Encoding:
         """Learn means and scales from training rows."""
-        live = [j for j, feature in enumerate(schema.features) if not feature.constant]
-        widths = [_width(schema.features[j]) for j in live]
-        owner = np.repeat(np.array(live, dtype=np.intp), widths)
+        owner = cls.owners(schema)
+        live = np.unique(owner)
         raw = cls(schema, owner, np.zeros(len(owner)), np.ones(len(owner)), unknown)
         mean, scale = [], []
         for j in live:
@@ -60,6 +59,13 @@ class Encoding:
             mean.append(_mean(block))
             scale.append(_scale(block) if schema.features[j].numeric else np.ones(block.shape[1]))
         return cls(schema, owner, np.concatenate([*mean, []]), np.concatenate([*scale, []]), unknown)
+
+    @staticmethod
+    def owners(schema: Schema) -> IntArray:
+        """Return which feature each input belongs to, (m,)."""
+        live = [j for j, feature in enumerate(schema.features) if not feature.constant]
+        widths = [_width(schema.features[j]) for j in live]
+        return np.repeat(np.array(live, dtype=np.intp), np.array(widths, dtype=np.intp))
 
     @property
     def n_inputs(self) -> int:

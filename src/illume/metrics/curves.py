@@ -68,7 +68,7 @@ def insertion(
 ) -> float:
     """Return the area under the class's probability as a typical row gets the row's own values.
 
-    As :func:`deletion`, the other way round: higher is better.
+    As `deletion`, the other way round: higher is better.
 
     >>> ask = lambda X: np.column_stack([1 - X[:, 0], X[:, 0]])  # only the first column is read
     >>> X, zeros, label = np.array([[1.0, 1.0]]), np.zeros((1, 2)), np.array([1])

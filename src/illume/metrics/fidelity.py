@@ -50,7 +50,7 @@ def agreement(P: FloatArray, Q: FloatArray) -> float:
 
 
 def r_squared(P: FloatArray, Q: FloatArray) -> float:
-    r"""Return :math:`1 - \sum (P - Q)^2 / \sum (P - \bar P)^2` over all rows and classes.
+    """Return `1 − Σ (P − Q)² / Σ (P − mean P)²` over all rows and classes.
 
     Classes are pooled, so that a class that hardly varies cannot dominate. NaN where P does not vary.
 

@@ -43,9 +43,9 @@ def local_fidelity(
     n_samples: int = 32,
     seed: int = 0,
 ) -> LocalFidelity:
-    r"""Compare slopes with the black box on rows jittered by :math:`\delta = r\, N(0, 1)`.
+    """Compare slopes with the black box on rows jittered by δ = r · N(0, 1).
 
-    The slopes' own model of the log-odds of a row's class is :math:`f(x) + \psi \cdot \delta`.
+    The slopes' own model of the log-odds of a row's class is `f(x) + ψ·δ`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def prediction_gap(
         One figure per column, (n, m). A feature matters by the largest absolute value of its columns,
         since slopes of categories may cancel; equal features are ordered by lot.
     X, ask, classes
-        As in :func:`local_fidelity`.
+        As in `local_fidelity`.
     background
         Encoded rows (b, m) from which other values are taken.
     owner
@@ -173,17 +173,17 @@ def infidelity(
     n_samples: int = 32,
     seed: int = 0,
 ) -> float:
-    r"""Return what contributions miss of the drop of log-odds when features are replaced; 0 is perfect.
+    """Return what contributions miss of the drop of log-odds when features are replaced; 0 is perfect.
 
     Random sets of features, every size as likely, get the values of background rows. The predicted drop s is
     the sum of the contributions of the replaced columns, the true drop t that of the log-odds. The score is
-    :math:`\sum (\beta_i s - t)^2 / \sum t^2` over all rows; 1 is as good as saying nothing. Each row has the
-    scale :math:`\beta_i = \max(0, \sum s t / \sum s^2)` that suits it best, so that only the proportions
+    `Σ (βᵢ s − t)² / Σ t²` over all rows; 1 is as good as saying nothing. Each row has the
+    scale `βᵢ = max(0, Σ s t / Σ s²)` that suits it best, so that only the proportions
     of contributions count.
 
-    Each set is filled from two background rows, and :math:`t^2` is the product of their two drops, t in the
+    Each set is filled from two background rows, and `t²` is the product of their two drops, t in the
     other terms their mean: contributions cannot know which row will be drawn, so what it adds by chance is
-    not held against them. The parameters are those of :func:`prediction_gap`; the black box is asked
+    not held against them. The parameters are those of `prediction_gap`; the black box is asked
     `2 * n_samples` times per row. NaN where it does not move.
 
     Examples

@@ -42,7 +42,7 @@ Explanations: TypeAlias = FloatArray | Boxes
 
 
 def cosine_score(A: FloatArray, B: FloatArray) -> FloatArray:
-    r"""Return :math:`a_i \cdot b_i / (|a_i| |b_i|)` of each row, (n, m) twice to (n,); 0 for a zero vector.
+    """Return `aᵢ·bᵢ / (|aᵢ| |bᵢ|)` of each row, (n, m) twice to (n,); 0 for a zero vector.
 
     >>> cosine_score(np.array([[2.0, 0.0], [3.0, 4.0], [0.0, 0.0]]), np.array([[1.0, 0], [-3, -4], [1, 1]]))
     array([ 1., -1.,  0.])
@@ -63,9 +63,9 @@ def rank_score(A: FloatArray, reference: FloatArray) -> FloatArray:
 
 
 def completeness(boxes: Boxes, others: Boxes) -> FloatArray:
-    r"""Return how alike the bounds of each two rules are, (n,), from 0 to 1.
+    """Return how alike the bounds of each two rules are, (n,), from 0 to 1.
 
-    The mean of :math:`1 / (1 + (l - \hat l)^2)` and :math:`1 / (1 + (u - \hat u)^2)` over the bounds that
+    The mean of `1 / (1 + (l − l̂)²)` and `1 / (1 + (u − û)²)` over the bounds that
     are finite in at least one of the two rules. A finite bound against an open side counts 0, two rules
     without any bound count 1.
 

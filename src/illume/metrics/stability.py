@@ -22,19 +22,19 @@ def robustness(
     onehot: BoolArray | None = None,
     n_neighbours: int = 20,
 ) -> float:
-    r"""Return how alike the explanations of neighbours are; 1 is best.
+    """Return how alike the explanations of neighbours are; 1 is best.
 
     For each row and K = 1, ..., `n_neighbours`: the least similarity to the explanations of its K nearest
     other rows of the same decision (of all of them, where there are fewer); the mean over K and rows. A row
     that is alone with its decision is left out; NaN where all are. Rows that are equally near come in no
-    particular order. Constant explanations score 1, so the figure says little without :func:`faithfulness`.
+    particular order. Constant explanations score 1, so the figure says little without `faithfulness`.
 
     Parameters
     ----------
     explanations
-        Attributions (n, m), compared by their cosine, or :class:`Boxes`, compared by their completeness.
+        Attributions (n, m), compared by their cosine, or `Boxes`, compared by their completeness.
     X
-        Encoded rows (n, m). They are :math:`(m-h)/m\, d_{cos} + h/m\, d_{hamming}` apart, h the number of
+        Encoded rows (n, m). They are `(m − h)/m · d_cos + h/m · d_hamming` apart, h the number of
         one-hot columns.
     decisions
         The decision of the black box for each row.
@@ -62,9 +62,9 @@ def robustness(
 def global_robustness(
     explanations: Explanations, X: FloatArray, decisions: IntArray, *, n_pairs: int = 50_000, seed: int = 0
 ) -> float:
-    r"""Return how well alike explanations go with near rows, over pairs of rows of the same decision.
+    """Return how well alike explanations go with near rows, over pairs of rows of the same decision.
 
-    :math:`\max(0, -\rho)` with Spearman's :math:`\rho` of the similarity of two explanations and the
+    `max(0, −ρ)` with Spearman's ρ of the similarity of two explanations and the
     Euclidean distance of their rows: all pairs up to 300 rows, else `n_pairs` random ones.
 
     >>> X = np.array([[0.0], [1.0], [3.0]])
@@ -77,9 +77,9 @@ def global_robustness(
 
 
 def faithfulness(explanations: Explanations, P: FloatArray, *, n_pairs: int = 50_000, seed: int = 0) -> float:
-    r"""Return how well alike explanations go with alike answers P (n, c) of the black box.
+    """Return how well alike explanations go with alike answers P (n, c) of the black box.
 
-    :math:`\max(0, -\rho)` with Spearman's :math:`\rho` of the similarity of two explanations and the
+    `max(0, −ρ)` with Spearman's ρ of the similarity of two explanations and the
     Euclidean distance of their answers: all pairs up to 300 rows, else `n_pairs` random ones. Constant
     explanations score 0.
 
@@ -150,7 +150,7 @@ def _neighbours(
 
 
 def _embedded(X: FloatArray, onehot: BoolArray | None) -> tuple[FloatArray, FloatArray]:
-    r"""Return points (n, m) and offsets (n,) with :math:`d_X(i, j) = w + o_i + o_j - p_i \cdot p_j`.
+    """Return points (n, m) and offsets (n,) with `d_X(i, j) = w + oᵢ + oⱼ − pᵢ·pⱼ`.
 
     Two one-hot columns differ by 0 or 1, centred or not, so the Hamming share is a squared distance over h,
     and both kinds of columns fit one matrix product; w is the share of numeric columns.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from illume.plots.axes import as_text, clean, given_or_new
+from illume.plots import words
+from illume.plots.axes import clean, given_or_new, require, require_count
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attribution import Attribution
 from illume.results.attributions import Attributions
@@ -15,23 +17,38 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def bar(result: Attribution | Attributions, *, n_features: int = 10, ax: Axes | None = None) -> Axes:
+def bar(
+    result: Attribution | Attributions,
+    *,
+    output: int | str | None = None,
+    n_features: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
     """Draw contributions of one row, or global importance of a batch, strongest on top.
 
-    With more than two classes the importance is summed over classes.
+    `output` chooses the class, by name or position, where there are several. By default it is the decided
+    class of a row; the importance of a batch is summed over classes.
     """
+    require(result, (Attribution, Attributions), "bars show attributions", "pass explainer(X) or a row of it")
+    require_count(n_features, "n_features")
     if isinstance(result, Attribution):
-        values, label = result.contributions(), f"contribution to the log-odds of {result.output_name!r}"
-    else:
+        i = result.position(output)
+        values, label = result.contributions(i), words.contribution(result.batch, i)
+    elif output is None:
         values, label = result.strength, "mean absolute contribution (log-odds)"
+    else:
+        i = result.output(output)
+        values = result.importance if result.values.ndim == 2 else result.importance[:, i]
+        label = f"mean absolute {words.contribution(result, i)}"
     order = np.argsort(-np.abs(values), kind="stable")[:n_features]
-    ax = given_or_new(ax, 1.2 + 0.32 * len(order))
+    names = distinct([result.feature_names[j] for j in order])
+    ax = given_or_new(ax, 1.2 + 0.32 * len(order), labels=names)
     place = np.arange(len(order))
     fill = [colours.of(values[j]) for j in order]
     ax.barh(place, values[order], color=fill, height=0.7)
-    ax.set_yticks(place, [as_text(result.feature_names[j]) for j in order])
+    ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
-    ax.set_xlabel(label.replace("$", r"\$"))
+    ax.set_xlabel(label)
     clean(ax)
     return ax

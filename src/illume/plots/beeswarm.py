@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.plots.axes import as_text, clean, given_or_new
+from illume.plots import words
+from illume.plots.axes import clean, given_or_new, require, require_count
+from illume.plots.names import distinct
 from illume.results import colours
 from illume.results.attributions import Attributions
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 BINS = 60
 COLOURS = "cividis"
+BRIGHTEST = 1.1  # the very end of the scale is hard to see on white
 
 
 def beeswarm(
@@ -26,27 +29,18 @@ def beeswarm(
     Dark is a low value and bright a high one; categories and missing values have a colour of their
     own. `output` chooses the class, by name or position, where there are several.
     """
-    if not isinstance(attributions, Attributions):
-        raise TypeError(
-            f"a beeswarm shows many rows, found {type(attributions).__name__}; pass the whole batch"
-        )
+    require(attributions, Attributions, "a beeswarm shows many rows", "pass the whole batch")
+    require_count(n_features, "n_features")
     i = attributions.output(output)
-    values = attributions.values if attributions.values.ndim == 2 else attributions.values[:, :, i]
+    values = attributions.contributions(i)
     order = np.argsort(-np.abs(values).sum(0), kind="stable")[: n_features if len(values) else 0]
-    ax = given_or_new(ax, 1.4 + 0.38 * len(order))
-    for place, j in enumerate(order):
-        height = place + 0.8 * _spread(values[:, j])
-        shade = _shades(attributions.data[:, j])
-        known = np.isfinite(shade)
-        ax.scatter(values[~known, j], height[~known], s=7, color=colours.CATEGORY, linewidths=0)
-        ax.scatter(
-            values[known, j], height[known], s=7, c=shade[known], cmap=COLOURS, vmin=0, vmax=1, linewidths=0
-        )
+    names = distinct([attributions.feature_names[j] for j in order])
+    ax = given_or_new(ax, 1.4 + 0.38 * len(order), labels=names)
+    _dots(ax, values[:, order], attributions.data[:, order])
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
-    ax.set_yticks(np.arange(len(order)), [as_text(attributions.feature_names[j]) for j in order])
+    ax.set_yticks(np.arange(len(order)), names)
     ax.invert_yaxis()
-    name = attributions.output_names[i].replace("$", r"\$")
-    ax.set_xlabel(f"contribution to the log-odds of {name!r}")
+    ax.set_xlabel(words.contribution(attributions, i))
     ax.set_title(
         "dark: low value, bright: high, pink: category or missing",
         fontsize="small",
@@ -55,6 +49,20 @@ def beeswarm(
     )
     clean(ax)
     return ax
+
+
+def _dots(ax: Axes, values: FloatArray, data: np.ndarray[Any, Any]) -> None:
+    """Draw all features' dots at once, those without a shade first."""
+    n_features = values.shape[1]
+    if not values.size:
+        return
+    heights = np.column_stack([place + 0.8 * _spread(values[:, place]) for place in range(n_features)])
+    shades = np.column_stack([_shades(data[:, place]) for place in range(n_features)])
+    known = np.isfinite(shades)
+    look: Any = {"s": 7, "linewidths": 0}
+    ax.scatter(values[~known], heights[~known], color=colours.CATEGORY, **look)
+    scale: Any = {"cmap": COLOURS, "vmin": 0, "vmax": BRIGHTEST}
+    ax.scatter(values[known], heights[known], c=shades[known], **scale, **look)
 
 
 def _spread(values: FloatArray) -> FloatArray:

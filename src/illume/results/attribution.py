@@ -117,38 +117,49 @@ class Attribution:
         """The name of that output."""
         return self.batch.output_names[self.output]
 
-    def contributions(self) -> FloatArray:
-        """Contributions to `output_name`, (n_features,)."""
-        return self.values if self.values.ndim == 1 else self.values[:, self.output]
+    def position(self, output: int | str | None = None) -> int:
+        """Return the position of an output, given by its name or position; by default `output`."""
+        return self.output if output is None else self.batch.output(output)
 
-    def lines(self, n_features: int) -> list[Line]:
+    def contributions(self, output: int | str | None = None) -> FloatArray:
+        """Contributions to an output, by default to `output_name`, (n_features,)."""
+        return self.batch.contributions(self.position(output))[0]
+
+    def lines(self, n_features: int, output: int | str | None = None) -> list[Line]:
         """Return the strongest features with value and contribution, and the rest in one line.
 
         With the base value, the contributions of all lines add up to the score.
         """
-        top = self.top(n_features)
-        shown = zip(top.feature_names, map(short, top.data), top.contributions(), strict=True)
+        i = self.position(output)
+        top = self.top(n_features, i)
+        shown = zip(top.feature_names, map(short, top.data), top.contributions(i), strict=True)
         lines = [Line(*line) for line in shown]
-        offset = float(np.ravel(self.batch.offset[0])[self.output])
+        offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:
             lines.append(Line("offset of the refinement", "", offset))
-        others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[self.output])
+        others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[i])
         if others or rest:
             lines.append(Line(f"{others} other features" if others else "left out", "", rest))
         return lines
 
-    def top(self, n_features: int) -> Attribution:
-        """Keep the features that moved the decision most, strongest first."""
-        order = np.argsort(-np.abs(self.contributions()), kind="stable")[:n_features]
+    def top(self, n_features: int, output: int | str | None = None) -> Attribution:
+        """Keep the features that moved the decision most, or another output, strongest first."""
+        order = np.argsort(-np.abs(self.contributions(output)), kind="stable")[:n_features]
         return Attribution(self.batch._features(order))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
         return tables.row_dict(self)
 
-    def to_shap(self) -> Any:
+    def style(self, n: int = 10) -> Any:
+        """Return a styled pandas table: a line per feature, the n strongest, with coloured bars."""
+        from illume.results import styles
+
+        return styles.attribution(self, n)
+
+    def to_shap(self, offset: str = "base") -> Any:
         """Return a one-row `shap.Explanation` of the decided class, as `shap.plots.waterfall` wants it."""
-        return self.batch.to_shap(self.output)[0]
+        return self.batch.to_shap(self.output, offset)[0]
 
     def __repr__(self) -> str:
         return text.row(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -12,16 +12,22 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import html, tables, text
 from illume.results.attribution import Attribution
+from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.columns import Column, column
 from illume.results.labels import Labels
 from illume.results.refinement import Refinement
+from illume.results.saves import SavesResult
 from illume.results.take import positions
 from illume.results.trust import Trust
+
+if TYPE_CHECKING:
+    from illume.results.dashboard_bridge import DashboardValues
 
 SCALE = "log-odds"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attributions:
+class Attributions(SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
     They are the surrogate's, refined where it would decide otherwise than the black box.
@@ -53,6 +59,8 @@ class Attributions:
         How the surrogate did on the held-out rows around each row.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
+    stand_in
+        Whether there was no black box: its decisions and probabilities are then the surrogate's own.
     """
 
     values: FloatArray
@@ -68,6 +76,7 @@ class Attributions:
     refinement: Refinement
     labels: Labels
     origin: Origin
+    stand_in: bool = False
 
     scale = SCALE
 
@@ -158,9 +167,33 @@ class Attributions:
         taken = {name: getattr(self, name)[rows] for name in per_row.split()}
         return replace(self, **taken, origin=self.origin.take(rows))
 
-    def top(self, n_features: int) -> Attributions:
-        """Keep the features of largest importance, strongest first; the others go into `rest`."""
-        order = np.argsort(-self.strength, kind="stable")[:n_features]
+    def contributions(self, output: int | str = 0) -> FloatArray:
+        """Contributions to one output, by name or position, (n, n_features)."""
+        i = self.output(output)
+        return self.values if self.values.ndim == 2 else self.values[:, :, i]
+
+    def column(self, feature: int | str) -> Column:
+        """Return one feature's values, by name or position: numbers, or positions among its categories."""
+        return column(self.data, self.labels, self.labels.feature(feature))
+
+    def calibration(self, output: int | str = 0, n_bins: int = 10) -> Calibration:
+        """Compare the surrogate's probabilities of a class with the black box's, in groups of rows."""
+        name = self.output_names[self.output(output)]
+        c = self.class_names.index(name)
+        return calibration(self.probabilities[:, c], self.surrogate_probabilities[:, c], name, n_bins)
+
+    @property
+    def class_agreement(self) -> ClassAgreement:
+        """On what share of the rows of each decision the surrogate decides alike, before any refinement."""
+        return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
+
+    def top(self, n_features: int, output: int | str | None = None) -> Attributions:
+        """Keep the features of largest importance, strongest first; the others go into `rest`.
+
+        Importance is summed over outputs, unless one is chosen.
+        """
+        strength = self.strength if output is None else np.abs(self.contributions(output)).sum(0)
+        order = np.argsort(-strength, kind="stable")[:n_features]
         return self._features(order)
 
     def _features(self, order: IntArray) -> Attributions:
@@ -198,20 +231,49 @@ class Attributions:
         """Return plain Python values, ready for JSON."""
         return tables.batch_dict(self)
 
-    def to_shap(self, output: int | str | None = None) -> Any:
+    def style(self, n: int = 10) -> Any:
+        """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
+        from illume.results import styles
+
+        return styles.attributions(self, n)
+
+    def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for all that is in `shap.plots`.
 
-        Most of these plots take one output: with more than two classes, name the class.
+        Most of these plots take one output: with more than two classes, name the class. The offset of
+        refined rows goes into their base values; plots that know one base value for all rows (`decision`,
+        and `force` of many) want `offset="feature"`, which makes it a column of its own.
         """
         from illume.results.shap_bridge import explanation
 
-        return explanation(self, None if output is None else self.output(output))
+        return explanation(self, None if output is None else self.output(output), offset)
+
+    def to_shapash(self) -> dict[str, Any]:
+        """Return what shapash wants: `SmartExplainer(model).compile(x=rows, contributions=…)`.
+
+        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows
+        goes into their base values.
+        """
+        from illume.results.shapash_bridge import contributions
+
+        return contributions(self)
+
+    def to_explainerdashboard(self, explainer: Any = None) -> DashboardValues:
+        """Return what explainerdashboard's `set_shap_values` takes; set it, where its explainer is passed.
+
+        That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Leave out what
+        shap would compute anew: `ExplainerDashboard(explainer, whatif=False, shap_interaction=False)`.
+        """
+        from illume.results import dashboard_bridge
+
+        given = dashboard_bridge.values(self)
+        if explainer is not None:
+            dashboard_bridge.hand_over(self, given, explainer)
+        return given
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
-        if isinstance(name, str) and name not in self.output_names:
-            raise ValueError(f"output {name!r} is not known; choose one of {list(self.output_names)}")
-        return self.output_names.index(name) if isinstance(name, str) else name
+        return self.labels.output(name)
 
     def __repr__(self) -> str:
         return text.batch(self)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from illume.data.schema import Feature
 from illume.results.conditions import Interval, Membership
 from illume.results.numbers import bound, plain, short
 from illume.results.rule import Rule
@@ -23,12 +24,17 @@ class Change:
     before: Any
     after: Any
 
-    def __str__(self) -> str:
+    @property
+    def text(self) -> str:
+        """From what to what."""
         before, after = (
             bound(v) if isinstance(v, float) and not math.isnan(v) else short(v)
             for v in (self.before, self.after)
         )
-        return f"{self.feature}: {before} → {after}"
+        return f"{before} → {after}"
+
+    def __str__(self) -> str:
+        return f"{self.feature}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,10 @@ class Counterfactual:
     def examples(self) -> tuple[Example, ...]:
         """Changed rows that are decided as desired, best first."""
         return tuple(self.batch.example(i) for i in range(len(self.batch.row)))
+
+    def feature(self, name: str) -> Feature:
+        """Return what was seen of a feature while fitting: its range or its categories."""
+        return self.batch.rules.bounds.features[self.batch.feature_names.index(name)]
 
     @property
     def rule(self) -> Rule | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from illume.data.frames import Origin
 from illume.results.numbers import plain
+from illume.results.tables import apart
 
 if TYPE_CHECKING:
     from illume.results.counterfactuals import Counterfactuals
@@ -38,8 +39,7 @@ def _wide(found: Counterfactuals) -> dict[str, Any]:
         "distance": found.distance,
         "plausibility": found.plausibility,
     }
-    taken = set(found.feature_names)
-    columns = {(f"{name}_" if name in taken else name): column for name, column in about.items()}
+    columns = apart(about, found.feature_names)
     for j in np.flatnonzero(found.changed.any(0)):
         after = [plain(value) for value in found.after[:, j]]
         pairs = zip(after, found.changed[:, j], strict=True)

@@ -13,13 +13,14 @@ from illume.data.frames import Frame, Origin
 from illume.results.counterfactual import Change, Counterfactual, Example
 from illume.results.refinement import Refinement
 from illume.results.rules import Rules
+from illume.results.saves import SavesResult
 from illume.results.take import positions
 
 SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterfactuals:
+class Counterfactuals(SavesResult):
     """Per row, changed rows that the black box decides otherwise, and the rule behind them.
 
     Every example was put to the black box; one that it does not decide as desired is never returned.
@@ -152,6 +153,12 @@ class Counterfactuals:
         from illume.results import counterfactual_tables
 
         return counterfactual_tables.frame(self, layout)
+
+    def style(self) -> Any:
+        """Return a styled pandas table: a line per example, with what changes from what to what."""
+        from illume.results import styles
+
+        return styles.counterfactuals(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""

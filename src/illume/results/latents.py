@@ -1,32 +1,48 @@
-"""Where rows lie in the latent space, and what the surrogate reads there."""
+"""Where rows stand between the inputs and the decision: latents, and the maps that lead to them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results.labels import Labels
+from illume.results.latent_row import LatentRow
+from illume.results.plane import Plane
+from illume.results.take import positions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Latents:
-    """Latents of a batch of rows: `Z[i] = maps[i] @ X[i]`, and `Z @ coefficients.T + intercept` the log-odds.
+    """Latents of a batch: what the surrogate decides on.
+
+    They are the rows' own, before any refinement. Where the surrogate would decide otherwise than the black
+    box, attributions are refined, and these latents and maps are not.
 
     Parameters
     ----------
     Z
-        Latents, (n, k).
+        The latents, (n, k); `Z[i] = maps[i] @ X[i]`. Where the global surrogate explains, Z is X.
     X
-        The rows as scaled inputs, (n, m).
+        The inputs: numbers centred and in standard deviations, categories as centred 0 and 1, (n, m).
     maps
-        The rows' own maps, (n, k, m); None unless asked for, for they are large.
+        Every row's own linear map, (n, k, m), where it was asked for; None otherwise.
     coefficients, intercept
-        The surrogate's weights, (c', k) and (c',), with one output for two classes.
+        The surrogate's weights on the latents, (c', k) and (c',): one line for two classes, else one per
+        class.
+    data
+        The rows themselves, (n, n_features).
     probabilities, surrogate_probabilities
         What the black box and the surrogate answer, (n, n_classes).
+    names
+        What the latents are called: `z1`, `z2` and so on, or the inputs where these are the latents.
+    view
+        The plane to look at them in; it comes from the training rows, so that a row has one place, whatever
+        other rows are asked for.
     """
 
     Z: FloatArray
@@ -34,19 +50,47 @@ class Latents:
     maps: FloatArray | None
     coefficients: FloatArray
     intercept: FloatArray
+    data: np.ndarray[Any, Any]
     probabilities: FloatArray
     surrogate_probabilities: FloatArray
+    names: tuple[str, ...]
+    view: Plane
     labels: Labels
     origin: Origin
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, in the order of `data`."""
+        return self.labels.features
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The inputs behind the features, in the order of `X`."""
+        return self.labels.inputs
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """All classes of the black box."""
+        return self.labels.classes
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The surrogate's outputs: the second of two classes, or every class."""
+        return self.labels.outputs
+
+    @property
+    def n_latents(self) -> int:
+        """How many latents there are, k."""
+        return self.coefficients.shape[1]
+
+    @property
     def decisions(self) -> IntArray:
-        """The black box's decision, as a position among the classes."""
+        """The black box's decision, as a position in `class_names`."""
         return self.probabilities.argmax(1)
 
     @property
     def surrogate_decisions(self) -> IntArray:
-        """The surrogate's decision, as a position among the classes."""
+        """The surrogate's decision, as a position in `class_names`."""
         return self.surrogate_probabilities.argmax(1)
 
     @property
@@ -55,29 +99,74 @@ class Latents:
         return self.decisions == self.surrogate_decisions
 
     @property
+    def scores(self) -> FloatArray:
+        """The surrogate's log-odds, (n, c')."""
+        return self.Z @ self.coefficients.T + self.intercept
+
+    @property
     def plane(self) -> FloatArray:
-        """The rows in two dimensions, (n, 2): Z itself, or its first two principal components."""
-        return plane(self.Z)
+        """Where the rows lie in a plane, (n, 2): Z itself for two latents, else two principal components."""
+        return self.view(self.Z)
+
+    def decide(self, Z: FloatArray) -> IntArray:
+        """Return the surrogate's decisions on latents (…, k), as positions in `class_names`.
+
+        The surrogate's regions, for two latents: what it decides at every place of the plane.
+        """
+        scores = Z @ self.coefficients.T + self.intercept
+        return (scores[..., 0] > 0).astype(np.intp) if len(self.intercept) == 1 else scores.argmax(-1)
+
+    def output(self, name: int | str) -> int:
+        """Return the position of an output, given by its name or position."""
+        return self.labels.output(name)
 
     def __len__(self) -> int:
         return len(self.Z)
 
+    def __iter__(self) -> Iterator[LatentRow]:
+        return (self[i] for i in range(len(self)))
 
-def plane(Z: FloatArray) -> FloatArray:
-    """Return Z (n, k) in two dimensions; of each component, the largest weight is positive.
+    @overload
+    def __getitem__(self, rows: int) -> LatentRow: ...
+    @overload
+    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Latents: ...
+    def __getitem__(self, rows: Any) -> LatentRow | Latents:
+        """Take one row by its position, or several by a slice, positions or a mask."""
+        taken, single = positions(rows, len(self))
+        per_row = "Z X data probabilities surrogate_probabilities"
+        batch = replace(
+            self,
+            **{name: getattr(self, name)[taken] for name in per_row.split()},
+            maps=None if self.maps is None else self.maps[taken],
+            origin=self.origin.take(taken),
+        )
+        return LatentRow(batch) if single else batch
 
-    >>> plane(np.array([[1.0, 2.0], [3.0, 4.0]]))
-    array([[1., 2.],
-           [3., 4.]])
-    >>> plane(np.array([[1.0], [3.0]]))
-    array([[1., 0.],
-           [3., 0.]])
-    """
-    n, k = Z.shape
-    if k <= 2:
-        return np.column_stack([Z, np.zeros((n, 2 - k))])
-    centred = Z - Z.mean(0) if n else Z
-    _, vectors = np.linalg.eigh(centred.T @ centred)
-    axes = vectors[:, ::-1][:, :2]
-    largest = axes[np.abs(axes).argmax(0), [0, 1]]
-    return centred @ (axes * np.where(largest < 0, -1.0, 1.0))
+    def to_frame(self) -> Any:
+        """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
+
+        It has a line per row: what black box and surrogate decide, the place in the plane, and the latents.
+        """
+        rows = np.arange(len(self))
+        names = np.array(self.class_names, dtype=object)
+        decisions, place = self.decisions, self.plane
+        about = {
+            "decision": names[decisions].tolist(),
+            "probability": self.probabilities[rows, decisions],
+            "surrogate_decision": names[self.surrogate_decisions].tolist(),
+            "surrogate_probability": self.surrogate_probabilities[rows, decisions],
+            "agreed": self.agreed,
+            "plane_x": np.ascontiguousarray(place[:, 0]),
+            "plane_y": np.ascontiguousarray(place[:, 1]),
+        }
+        columns = {(f"{name}_" if name in self.names else name): column for name, column in about.items()}
+        latents = {name: np.ascontiguousarray(self.Z[:, r]) for r, name in enumerate(self.names)}
+        return self.origin.frame(columns | latents)
+
+    def __repr__(self) -> str:
+        n, m = self.X.shape
+        maps = "with" if self.maps is not None else "without"
+        head = f"Latents of {n} rows: {self.n_latents} from {m} inputs, {maps} maps"
+        if not n:
+            return head
+        return f"{head}\nsurrogate and black box agree on {int(self.agreed.sum())} of {n} rows"

@@ -25,17 +25,21 @@ class Refinement:
         Position, among the rows given to `fit`, of the neighbour; -1 where none was needed, or none exists.
     agreed
         Whether the surrogate decided like the black box at once.
+    off
+        Whether nothing could be refined, because the explainer was saved without rows.
     """
 
     gamma_w: FloatArray
     gamma_x: FloatArray
     neighbour: IntArray
     agreed: BoolArray
+    off: bool = False
 
     @classmethod
-    def empty(cls, n: int) -> Refinement:
+    def empty(cls, n: int, off: bool = False) -> Refinement:
         """Return room for n rows, to be filled in."""
-        return cls(np.zeros(n), np.zeros(n), np.full(n, -1, dtype=np.intp), np.ones(n, dtype=bool))
+        none = np.full(n, -1, dtype=np.intp)
+        return cls(np.zeros(n), np.zeros(n), none, np.ones(n, dtype=bool), off)
 
     @property
     def refined(self) -> BoolArray:
@@ -56,13 +60,16 @@ class Refinement:
     def among(self, fitted: IntArray) -> Refinement:
         """Name neighbours by their position among all fitted rows, not only among the training rows."""
         near = self.neighbour
+        if not len(fitted):  # nothing was refined
+            return self
         return replace(self, neighbour=np.where(near >= 0, fitted[near], -1))
 
     def __len__(self) -> int:
         return len(self.agreed)
 
     def __getitem__(self, rows: Any) -> Refinement:
-        return Refinement(self.gamma_w[rows], self.gamma_x[rows], self.neighbour[rows], self.agreed[rows])
+        per_row = ("gamma_w", "gamma_x", "neighbour", "agreed")
+        return replace(self, **{name: getattr(self, name)[rows] for name in per_row})
 
     def __setitem__(self, rows: Any, other: Refinement) -> None:
         """Fill in some rows while a result is being put together."""
@@ -73,6 +80,8 @@ class Refinement:
         """Say in words how one row's explanation came to agree; nothing if it agreed at once."""
         if self.agreed[row]:
             return ""
+        if self.off:
+            return "not faithful: the surrogate decides otherwise; refinement is off, for there are no rows"
         if not self.refined[row]:
             return "not faithful: the surrogate decides otherwise, and no training row could help"
         return (

@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray
 from illume.data.frames import as_frame
-from illume.data.schema import require_columns
+from illume.data.schema import Feature, require_columns
 from illume.results.conditions import Interval, Membership
 from illume.results.oblique import ObliqueCondition
 
@@ -86,6 +86,16 @@ class Rule:
         """`agreed`, `refined` or `not faithful`: whether the tree decides like the black box."""
         return str(self.batch.refinement.status[0])
 
+    def value(self, name: str) -> Any:
+        """Return the row's own value of a feature."""
+        if self.batch.data is None:
+            raise ValueError("the rule of a counterfactual has no row of its own")
+        return self.batch.data[0, self.batch.feature_names.index(name)]
+
+    def feature(self, name: str) -> Feature:
+        """Return what was seen of a feature while fitting: its range or its categories."""
+        return self.batch.bounds.features[self.batch.feature_names.index(name)]
+
     def covers(self, frame: Any) -> BoolArray:
         """Return which rows of a frame satisfy the rule.
 
@@ -122,6 +132,7 @@ class Rule:
             "n_rows": self.batch.n_rows,
             "polished": self.polished,
             "status": self.status,
+            "stand_in": self.batch.stand_in,
             "box": [condition.to_dict() for condition in self.box],
             "oblique": [condition.to_dict() for condition in self.oblique],
         }
@@ -148,10 +159,16 @@ class Rule:
         return self.text
 
     def __repr__(self) -> str:
+        return "\n  ".join([self.text, self.measured, *self.notes])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What else there is to know: how the row was refined, and whether the black box was there."""
+        from illume.results.rules import STAND_IN
+
         note = self.batch.refinement.note()
-        return "\n".join([self.text, f"  {self.measured}", *([f"  {note}"] if note else [])])
+        return tuple(said for said in (note, STAND_IN if self.batch.stand_in else "") if said)
 
     def _repr_html_(self) -> str:
-        note = self.batch.refinement.note()
-        lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *([escape(note)] if note else [])]
+        lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *map(escape, self.notes)]
         return f"<p>{'<br>'.join(lines)}</p>"

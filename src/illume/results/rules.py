@@ -15,13 +15,15 @@ from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
 from illume.results.refinement import Refinement
 from illume.results.rule import Rule
+from illume.results.saves import SavesResult
 from illume.results.take import positions
 
 SHOWN = 5
+STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules:
+class Rules(SavesResult):
     """One rule per row, for the black box's decision on it; the row itself always satisfies it.
 
     Parameters
@@ -50,6 +52,10 @@ class Rules:
         Which tree the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
     columns
         The columns that the explainer was fitted with.
+    data
+        The rows themselves, (n, n_features); None for rules of counterfactuals.
+    stand_in
+        Whether there was no black box: the decisions are then the surrogate's own.
     """
 
     bounds: Bounds
@@ -67,6 +73,8 @@ class Rules:
     class_names: tuple[str, ...]
     columns: tuple[str, ...]
     origin: Origin
+    data: np.ndarray[Any, Any] | None = None
+    stand_in: bool = False
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -119,7 +127,8 @@ class Rules:
         taken, single = positions(rows, len(self))
         per_row = "bounds box oblique decisions probabilities n_covered n_correct polished refinement"
         fields = {name: getattr(self, name)[taken] for name in per_row.split()}
-        batch = replace(self, **fields, origin=self.origin.take(taken))
+        data = None if self.data is None else self.data[taken]
+        batch = replace(self, **fields, origin=self.origin.take(taken), data=data)
         return Rule(batch) if single else batch
 
     def to_frame(self, layout: str = "wide") -> Any:
@@ -131,6 +140,12 @@ class Rules:
         from illume.results import rule_tables
 
         return rule_tables.frame(self, layout)
+
+    def style(self) -> Any:
+        """Return a styled pandas table: a line per row, with precision and coverage as bars."""
+        from illume.results import styles
+
+        return styles.rules(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per rule."""
@@ -145,8 +160,9 @@ class Rules:
         lines = [
             f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
             f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions",
-            f"tree and black box: {_statuses(self.refinement)}",
+            f"tree and {'surrogate' if self.stand_in else 'black box'}: {_statuses(self.refinement)}",
         ]
+        lines += [STAND_IN] * self.stand_in
         lines += [f"  {self[i].text}" for i in range(min(n, SHOWN))]
         return "\n".join(lines + ([f"  … and {n - SHOWN} more"] if n > SHOWN else []))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,23 +13,59 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
 
 
-def explanation(attributions: Attributions, output: int | None) -> Any:
+OFFSET, REST = "offset of the refinement", "left out"
+
+
+def explanation(attributions: Attributions, output: int | None, offset: str = "base") -> Any:
     """Return the batch, or one output of it, as shap keeps it: numbers in `data`, the values for display."""
     try:
         import shap
     except ImportError as error:
         raise MissingExtraError.of("shap", "shap") from error
-    outputs = attributions.output_names
-    values, base = attributions.values, attributions.base_values + attributions.offset + attributions.rest
+    columns = _in_base(attributions) if offset == "base" else _as_features(attributions, offset)
+    values, base, outputs = columns.values, columns.base, attributions.output_names
     if output is not None and values.ndim == 3:
         values, base, outputs = values[:, :, output], base[:, output], outputs[output : output + 1]
     return shap.Explanation(
         values=values,
         base_values=np.ascontiguousarray(base),
-        data=_numbers(attributions.data),
-        display_data=attributions.data,
-        feature_names=list(attributions.feature_names),
+        data=_numbers(columns.data),
+        display_data=columns.shown,
+        feature_names=list(columns.names),
         output_names=list(outputs) if len(outputs) > 1 else outputs[0],
+    )
+
+
+class _Columns(NamedTuple):
+    """What shap sees: contributions, base values, the rows, as they are shown, and the columns' names."""
+
+    values: FloatArray
+    base: FloatArray
+    data: np.ndarray[Any, Any]
+    shown: np.ndarray[Any, Any]
+    names: tuple[str, ...]
+
+
+def _in_base(attributions: Attributions) -> _Columns:
+    base = attributions.base_values + attributions.offset + attributions.rest
+    data = attributions.data
+    return _Columns(attributions.values, base, data, data, attributions.feature_names)
+
+
+def _as_features(attributions: Attributions, offset: str) -> _Columns:
+    """Add a column for each term that is no feature's, so that one base value serves all rows."""
+    if offset != "feature":
+        raise ValueError(f"offset must be 'base' or 'feature', found {offset!r}")
+    terms = {OFFSET: attributions.offset, REST: attributions.rest}
+    shown = {name: term for name, term in terms.items() if term.any()}
+    values = [attributions.values, *(term[:, None] for term in shown.values())]
+    data, shape = attributions.data, (len(attributions), len(shown))
+    return _Columns(
+        np.concatenate(values, axis=1),
+        attributions.base_values,
+        np.concatenate([data, np.full(shape, np.nan)], axis=1),
+        np.concatenate([data, np.full(shape, "", dtype=object)], axis=1),
+        (*attributions.feature_names, *shown),
     )
 
 

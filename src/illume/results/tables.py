@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,22 @@ def decided(attributions: Attributions, array: FloatArray) -> FloatArray:
     return np.moveaxis(array, -1, 1)[rows, attributions.decisions]
 
 
+def apart(columns: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Any]:
+    """Rename columns until no name is taken by a feature.
+
+    >>> apart({"decision": 1, "rest": 2}, ["rest", "rest_"])
+    {'decision': 1, 'rest__': 2}
+    """
+    names, renamed = set(taken), {}
+    for name, column in columns.items():
+        free = name
+        while free in names:
+            free += "_"
+        renamed[free] = column
+        names.add(free)
+    return renamed
+
+
 def _wide(attributions: Attributions) -> dict[str, Any]:
     rows = np.arange(len(attributions))
     decisions = attributions.decisions
@@ -47,12 +64,11 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
     }
     values = decided(attributions, attributions.values)
-    taken = set(attributions.feature_names)
-    columns = {(f"{name}_" if name in taken else name): column for name, column in about.items()}
     if attributions.offset.any():
-        columns["offset"] = np.ascontiguousarray(decided(attributions, attributions.offset))
+        about["offset"] = np.ascontiguousarray(decided(attributions, attributions.offset))
     if attributions.rest.any():
-        columns["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
+        about["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
+    columns = apart(about, attributions.feature_names)
     for j, name in enumerate(attributions.feature_names):
         columns[name] = np.ascontiguousarray(values[:, j])
     return columns
@@ -93,6 +109,7 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
         "decisions": [attributions.class_names[c] for c in attributions.decisions],
         "agreed": attributions.agreed.tolist(),
+        "stand_in": attributions.stand_in,
         "refinement": {
             "status": attributions.refinement.status.tolist(),
             "gamma_w": attributions.refinement.gamma_w.tolist(),
@@ -116,6 +133,7 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "probability": attribution.probability,
         "surrogate_probability": attribution.surrogate_probability,
         "agreed": attribution.agreed,
+        "stand_in": attribution.batch.stand_in,
         "status": attribution.status,
         "scale": attribution.batch.scale,
         "output": attribution.output_name,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from illume.results.attributions import Attributions
 
 SHOWN = 8
+STAND_IN = "without the black box: decision and probability are the surrogate's own"
 BAR = 20
 
 
@@ -52,7 +53,7 @@ def row(attribution: Attribution) -> str:
 
 def notes(attribution: Attribution) -> list[str]:
     """Say how far to trust a row's attribution, and what was missing."""
-    said = []
+    said = [STAND_IN] if attribution.batch.stand_in else []
     trust = attribution.trust
     if int(trust.n_rows):
         said.append(
@@ -76,11 +77,14 @@ def batch(attributions: Attributions) -> str:
         else f"log-odds of {len(outputs)} classes"
     )
     lines = [f"Attributions of {n} rows and {n_features} features, in {named}"]
-    if n:
+    if attributions.stand_in:
+        lines.append(STAND_IN)
+    elif n:
         refined = int(attributions.refinement.refined.sum())
         lines.append(
             f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows"
             + (f", after refinement on {int(attributions.faithful.sum())}" if refined else "")
+            + ("; refinement is off, for there are no rows" if attributions.refinement.off else "")
         )
     strength = attributions.strength
     order = np.argsort(-strength, kind="stable")[:SHOWN]

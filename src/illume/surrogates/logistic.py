@@ -72,6 +72,17 @@ class HeadSurrogate(_Weights):
         return self
 
 
+class FittedWeights(_Weights):
+    """Weights that were fitted before, kept as they are."""
+
+    def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
+        self.coef_, self.intercept_ = coef, intercept
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Do nothing: the weights are fitted."""
+        return self
+
+
 def centred(coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Take out what all classes share, which softmax ignores, so that log-odds are unique."""
     coef, intercept = np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)

@@ -39,17 +39,17 @@ class DecisionTreeSurrogate(BaseEstimator):
 
     def apply(self, Z: FloatArray) -> IntArray:
         """Return the leaf of every row; scikit-learn compares in float32, and so do we."""
-        return self.model_.apply(_within_single(Z))
+        return self.model_.apply(within_single(Z))
 
     def probabilities(self, Z: FloatArray) -> FloatArray:
         """Return the shares of the classes in each row's leaf, (n, c)."""
         Q = np.zeros((len(Z), self.n_classes_))
         if len(Z):
-            Q[:, self.model_.classes_] = self.model_.predict_proba(_within_single(Z))
+            Q[:, self.model_.classes_] = self.model_.predict_proba(within_single(Z))
         return Q
 
 
-def _within_single(Z: FloatArray) -> FloatArray:
+def within_single(Z: FloatArray) -> FloatArray:
     """Keep latents within what scikit-learn's trees can hold."""
     largest = np.finfo(np.float32).max
     return np.clip(Z, -largest, largest)

@@ -1,0 +1,40 @@
+"""Attributions: what moved each decision.
+
+A gradient-boosting model of breast cancer, 569 rows and 30 numbers. Which measurements moved one decision,
+which matter over all rows, and how far can one believe it?
+"""
+
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.model_selection import train_test_split
+
+import illume
+
+data = load_breast_cancer(as_frame=True)
+X, y = data.data, data.target_names[data.target]
+X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=1)
+model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
+
+# %%
+# Two settings are smaller than the default here, to be quick: the number of latents is given instead of
+# chosen, and at most 3,000 made-up rows are put to the model.
+explainer = illume.Explainer(model, n_latents=4, queries=3_000).fit(X_train)
+attributions = explainer(X_test)
+print(attributions[0])
+
+# %%
+# The base value and all contributions add up to the surrogate's log-odds. As a picture:
+illume.plots.waterfall(attributions[0])
+
+# %%
+# Over all rows: one dot per row and feature.
+illume.plots.beeswarm(attributions, n_features=8)
+
+# %%
+# One feature: its value to the right, its contribution upwards, coloured by a second feature.
+illume.plots.dependence(attributions, "worst perimeter", colour="worst texture")
+
+# %%
+# How far to trust it: measured on rows that were not used to learn or to choose anything.
+print(explainer.quality_)
+illume.plots.quality(attributions)

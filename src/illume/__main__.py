@@ -1,0 +1,6 @@
+"""`python -m illume` is the command `illume`."""
+
+from illume.cli.entry import main
+
+if __name__ == "__main__":
+    main()

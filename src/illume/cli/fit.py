@@ -1,0 +1,282 @@
+"""`illume fit`: from a file of rows and a model to an explainer in a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from illume.cli.errors import UsageError
+from illume.cli.loading import model_beside
+from illume.cli.models import load_model, require_features, save_model
+from illume.cli.options import Debug, Json, Quiet, TrustModel, listed, voice_of
+from illume.cli.reading import read_rows, require
+from illume.cli.voice import Voice
+from illume.cli.writing import answer, as_json, require_output
+
+UNNAMED = "Unnamed: 0"  # what pandas calls an index that was saved without a name
+
+
+class Trainer(StrEnum):
+    """A model that illume can train by itself."""
+
+    GBM = "gbm"
+
+
+class Unknown(StrEnum):
+    """What to do with a category that was not seen while fitting."""
+
+    ERROR = "error"
+    IGNORE = "ignore"
+
+
+class ObjectiveName(StrEnum):
+    """What the explainer's network is trained for."""
+
+    ALIGNED = "aligned"
+    JOINT = "joint"
+    CO = "co"
+    SO = "so"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to fit, on what, and where to."""
+
+    train: Path
+    out: Path
+    target: str | None = None
+    model: Path | None = None
+    trainer: str | None = None
+    trusted: bool = False
+    categorical: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    n_latents: int | str = "auto"
+    queries: int = 30_000
+    objective: str = "aligned"
+    seed: int = 0
+    held: int | str = 20_000
+    unknown: Literal["error", "ignore"] = "error"
+
+    @property
+    def model_out(self) -> Path:
+        """Where a model that is trained here goes: beside the explainer."""
+        return model_beside(self.out)
+
+    def check(self) -> None:
+        """Refuse, before any work is done, what cannot work."""
+        if self.model is None and self.trainer is None:
+            raise UsageError(
+                "which model? give yours with --model model.joblib, or let illume train one with --train gbm"
+            )
+        if self.model is not None and self.trainer is not None:
+            raise UsageError("--model brings a model and --train makes one; give one of the two")
+        if self.trainer is not None and self.target is None:
+            raise UsageError("--train needs --target, the column that holds the classes")
+        require_output(self.out, (".illume",), self.train, self.model)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An explainer in its file, and how good it is."""
+
+    explainer: Any
+    out: Path
+    model_file: Path
+    score: Any
+    n_rows: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values; what could not be measured is NaN."""
+        return {
+            "explainer": str(self.out),
+            "model": str(self.model_file),
+            "model_score": None if self.score is None else self.score.to_dict(),
+            "n_rows": self.n_rows,
+            "features": list(self.explainer.schema_.names),
+            "classes": list(self.explainer.class_names_),
+            "quality": self.explainer.quality_.to_dict(),
+            "rule_quality": self.explainer.rule_quality_.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        parts = [str(self.explainer.quality_), str(self.explainer.rule_quality_)]
+        return "\n\n".join([*parts, f"Explainer: {self.out}\nModel:     {self.model_file}"])
+
+
+def fit(plan: Plan, voice: Voice) -> Fitted:
+    """Read the rows, load or train the model, fit the explainer and write it."""
+    plan.check()
+    rows, target = _rows(plan, voice)
+    categorical = listed(plan.categorical, list(rows.columns))
+    require(rows, categorical, "--categorical")
+    if plan.model is not None:
+        model, score, model_file = load_model(plan.model, voice, plan.trusted), None, plan.model
+        require_features(model, list(rows.columns), plan.target)
+    else:
+        model, score = _trained(rows, target, categorical, plan, voice)
+        model_file = plan.model_out
+    explainer = _explainer(model, rows, categorical, plan, voice)
+    explainer.save(plan.out, rows=plan.held)
+    voice.say(f"Written to {plan.out}; next: illume explain {plan.out} ROWS --model {model_file}")
+    return Fitted(explainer, plan.out, model_file, score, len(rows))
+
+
+def _rows(plan: Plan, voice: Voice) -> tuple[Any, Any]:
+    """Return the features and the target's column."""
+    rows = read_rows(plan.train)
+    dropped = listed(plan.drop, list(rows.columns))
+    require(rows, dropped, "--drop")
+    rows = rows.drop(columns=list(dropped))
+    if plan.trainer is not None:
+        rows = _without_names(rows, plan.target, voice)
+    if plan.target is None:
+        return rows, None
+    require(rows, [plan.target], "--target")
+    known = rows[plan.target].notna()
+    if plan.trainer is not None and not known.all():
+        voice.note(f"{int((~known).sum()):,} rows without {plan.target!r} are left out")
+        rows = rows[known].reset_index(drop=True)
+    return rows.drop(columns=plan.target), rows[plan.target]
+
+
+def _without_names(rows: Any, target: str | None, voice: Voice) -> Any:
+    """Leave out columns that only number or name the rows."""
+    names = [
+        name
+        for name in rows.columns
+        if name != target and rows[name].dtype.kind not in "biufM" and rows[name].nunique() == len(rows)
+    ]
+    for name in [*names, *({UNNAMED} & set(rows.columns))]:
+        voice.note(f"column {name!r} only tells the rows apart and is left out")
+        rows = rows.drop(columns=name)
+    return rows
+
+
+def _trained(
+    rows: Any, target: Any, categorical: tuple[str, ...], plan: Plan, voice: Voice
+) -> tuple[Any, Any]:
+    """Train a model, write it, and say how good it is."""
+    from illume.cli.gbm import train
+    from illume.data.schema import Schema
+
+    schema = Schema.infer(rows, categorical)
+    trained = train(rows, target, [f.name for f in schema.features if not f.numeric], plan.seed)
+    voice.say(f"Model: gradient boosting, {trained.score}; then trained on all {len(rows):,} rows")
+    save_model(trained.model, plan.model_out)
+    voice.say(f"Model written to {plan.model_out}")
+    return trained.model, trained.score
+
+
+def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
+    from illume import Explainer
+
+    used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
+    explainer = Explainer(
+        model,
+        categorical=[name for name in categorical if name in used],
+        n_latents=plan.n_latents,
+        queries=plan.queries,
+        objective=plan.objective,
+        random_state=plan.seed,
+        unknown=plan.unknown,
+        verbose=False if voice.quiet else None,
+    )
+    voice.say(f"Fitting the explainer on {len(rows):,} rows and {len(used)} features …")
+    return explainer.fit(rows).fit_rules()
+
+
+def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
+    """Read a whole number from 1, or one of some words.
+
+    >>> number_or("8", ("auto",), "--n-latents"), number_or("auto", ("auto",), "--n-latents")
+    (8, 'auto')
+    """
+    if text in words:
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"{option} must be {' or '.join(words)} or a whole number from 1, found {text!r}")
+    return int(text)
+
+
+def command(
+    context: typer.Context,
+    train: Annotated[
+        Path, typer.Argument(metavar="TRAIN", help="CSV or Parquet file of the rows to learn from.")
+    ],
+    *,
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE.illume", help="Where to write; replaced if it exists."),
+    ],
+    target: Annotated[
+        str | None, typer.Option(metavar="COL", help="Column of classes; it is no feature. --train needs it.")
+    ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Your model, saved by joblib. [b]Loading it runs code in it.[/]"),
+    ] = None,
+    trainer: Annotated[
+        Trainer | None,
+        typer.Option("--train", help="Train a model instead, and write it to FILE.model.joblib."),
+    ] = None,
+    categorical: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Columns whose numbers are codes of categories.")
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns to leave out, such as names and numbers of rows."),
+    ] = None,
+    n_latents: Annotated[
+        str, typer.Option(metavar="N|auto", help="Latents of the explainer; auto tries 4, 8 and 16.")
+    ] = "auto",
+    queries: Annotated[
+        int, typer.Option(min=0, help="Most made-up rows that the model is asked about.")
+    ] = 30_000,
+    objective: Annotated[
+        ObjectiveName, typer.Option(help="What the explainer is trained for.")
+    ] = ObjectiveName.ALIGNED,
+    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal explainers.")] = 0,
+    held: Annotated[
+        str,
+        typer.Option("--rows", metavar="N|all|none", help="Training rows that FILE.illume holds at most."),
+    ] = "20000",
+    unknown: Annotated[
+        Unknown,
+        typer.Option(help="Rows with a category not seen here: refuse them, or take none of the known."),
+    ] = Unknown.ERROR,
+    trust_model: TrustModel = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Fit an explainer to a model and write it to a file.
+
+    The model is yours (--model) or trained here (--train gbm).
+
+    Columns that the model does not use are left out where it says which it uses.
+
+    [b]illume fit loans.csv --target decision --train gbm -o loans.illume[/]
+    """
+    voice = voice_of(context, quiet, debug)
+    plan = Plan(
+        train=train,
+        out=out,
+        target=target,
+        model=model,
+        trainer=trainer,
+        trusted=trust_model,
+        categorical=tuple(categorical or ()),
+        drop=tuple(drop or ()),
+        n_latents=number_or(n_latents, ("auto",), "--n-latents"),
+        queries=queries,
+        objective=objective.value,
+        seed=seed,
+        unknown="ignore" if unknown is Unknown.IGNORE else "error",
+        held=number_or(held, ("all", "none"), "--rows"),
+    )
+    fitted = fit(plan, voice)
+    answer(as_json(fitted.to_dict(), indent=2) if json else str(fitted))

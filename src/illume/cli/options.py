@@ -1,0 +1,48 @@
+"""Options that several commands have, and the reading of lists of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from illume.cli.voice import Voice
+
+ROWS = "CSV or Parquet file of rows (- reads CSV from stdin)."
+
+ExplainerFile = Annotated[Path, typer.Argument(metavar="EXPLAINER", help="File that `illume fit` wrote.")]
+Rows = Annotated[Path, typer.Argument(metavar="ROWS", help=ROWS)]
+Model = Annotated[
+    Path | None,
+    typer.Option(
+        "--model", metavar="FILE", help="The model, saved by joblib. [b]Loading it runs code in it.[/]"
+    ),
+]
+TrustModel = Annotated[
+    bool, typer.Option("--trust-model", help="Do not warn that loading the model runs code in it.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+
+
+def voice_of(context: typer.Context, quiet: bool, debug: bool) -> Voice:
+    """Return the voice of this run, told how much to say."""
+    voice = context.obj
+    assert isinstance(voice, Voice)
+    voice.quiet, voice.debug = quiet, debug
+    return voice
+
+
+def listed(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Read names that were given one by one or with commas between; a column may hold a comma itself.
+
+    >>> listed(["a,b", "c, d"], ["a", "b", "c, d"])
+    ('a', 'b', 'c, d')
+    """
+    names: list[str] = []
+    for value in values:
+        names += [value] if value in columns else [part.strip() for part in value.split(",") if part.strip()]
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,1 @@
+"""One file for an explainer: JSON and plain arrays in a zip, hashed, without pickle."""

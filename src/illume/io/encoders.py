@@ -1,0 +1,65 @@
+"""Fitted encoders to JSON and arrays, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.trained import Head
+from illume.errors import FormatError, SaveError
+from illume.io.settings import ENCODERS, dump_settings, unfitted
+from illume.storage.arrays import ArrayReader, ArrayWriter
+from illume.storage.values import items_of, of_type
+
+
+def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:
+    """Store a fitted encoder."""
+    kind = type(encoder).__name__
+    if ENCODERS.get(kind) is not type(encoder):
+        raise SaveError(
+            f"an encoder {kind} cannot be saved, for loading runs no code of others; a file holds "
+            f"{', '.join(sorted(ENCODERS))}"
+        )
+    settings = dump_settings(encoder.get_params(deep=False))
+    if isinstance(encoder, IdentityEncoder):
+        return {"kind": kind, "settings": settings, "alpha": None, "head": None}
+    from illume.encoders.stored import weights_of
+
+    for part, array in weights_of(encoder).items():
+        arrays.add(f"{name}.maps.{part}", array)
+    outputs = None
+    if encoder.head_ is not None:
+        outputs = len(encoder.head_.coef)
+        arrays.add(f"{name}.head.coef", encoder.head_.coef)
+        arrays.add(f"{name}.head.intercept", encoder.head_.intercept)
+    return {"kind": kind, "settings": settings, "alpha": int(encoder.alpha_), "head": outputs}
+
+
+def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
+    """Return the fitted encoder that JSON values and arrays stand for."""
+    kind, settings, alpha, outputs = items_of(values, ("kind", "settings", "alpha", "head"), name)
+    if kind not in ENCODERS:
+        raise FormatError(f"{name} is of kind {kind!r}, which is not known")
+    encoder = unfitted(kind, settings, name)
+    if isinstance(encoder, IdentityEncoder):
+        if alpha is not None or outputs is not None:
+            raise FormatError(f"{name} has weights, which an identity encoder never has")
+        encoder.n_features_in_ = n_inputs
+        return encoder
+    from illume.encoders.stored import restored, shapes_of
+
+    try:
+        shapes = shapes_of(encoder, n_inputs)
+    except ValueError as error:
+        raise FormatError(f"{name}: {error}") from error
+    weights = {part: arrays.take(f"{name}.maps.{part}", np.float32, shape) for part, shape in shapes.items()}
+    if not 1 <= of_type(int, alpha, f"{name}.alpha") <= n_inputs:
+        raise FormatError(f"{name}.alpha is {alpha}, expected 1 to {n_inputs}")
+    head = None
+    if outputs is not None:
+        size = of_type(int, outputs, f"{name}.head")
+        coef = arrays.take(f"{name}.head.coef", np.float32, (size, encoder.n_latents))
+        head = Head(coef, arrays.take(f"{name}.head.intercept", np.float32, (size,)))
+    return restored(encoder, n_inputs, weights, alpha, head)

@@ -1,0 +1,242 @@
+"""The parts of an explainer, read from one file and checked; a file holds no code that could run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoding
+from illume.data.frames import Frame
+from illume.data.schema import Schema
+from illume.encoders.identity import IdentityEncoder
+from illume.errors import FormatError, IllumeError, MissingExtraError
+from illume.explanations.neighbours import SEARCHES, Neighbours
+from illume.explanations.trust import TrustMap
+from illume.fitting import Answered, Pair, Trial
+from illume.io import parts
+from illume.io.encoders import read_encoder
+from illume.io.saving import MODEL, POOL, ROWS
+from illume.io.settings import read_settings
+from illume.io.surrogates import read_tree, read_weights
+from illume.results.history import History
+from illume.results.quality import Quality
+from illume.results.rule_quality import RuleQuality
+from illume.rule_fitting import RuleModel
+from illume.storage import archive
+from illume.storage.archive import Archive
+from illume.storage.arrays import ArrayReader
+from illume.storage.frames import read_frame
+from illume.storage.values import items_of, of_type, read
+
+NAMES = (
+    *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
+    *(
+        "quality",
+        "rows",
+        "rules",
+        "schema",
+        "settings",
+        "transposed",
+        "trials",
+        "trust",
+        "unknown",
+        "version",
+    ),
+)
+BACKENDS = (None, "pandas", "polars", "pyarrow")
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """All that a file holds of an explainer, in the explainer's own terms."""
+
+    settings: dict[str, Any]
+    schema: Schema
+    columns: tuple[str, ...]
+    backend: str | None
+    class_names: tuple[str, ...]
+    missing: BoolArray
+    encoding: Encoding
+    pair: Pair
+    quality: Quality
+    history: History | None
+    trials: tuple[Trial, ...]
+    training: Answered
+    position: IntArray
+    neighbours: Neighbours
+    trust_map: TrustMap
+    pool_frame: Frame | None
+    pool_answers: FloatArray
+    rule_model: RuleModel | None
+    rule_quality: RuleQuality | None
+
+
+def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
+    """Read a file; `known` are the settings that an explainer has. Whatever is wrong is a `FormatError`."""
+    found = archive.read(path)
+    try:
+        return _Reading(found).stored(known)
+    except FormatError as error:
+        raise FormatError(f"{os.path.basename(path)}: {error}") from error
+    except MissingExtraError:
+        raise
+    except IllumeError as error:
+        raise FormatError(
+            f"{os.path.basename(path)}: what the file holds does not fit together ({error})"
+        ) from error
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        MemoryError,
+        RuntimeError,
+    ) as error:
+        raise FormatError(
+            f"{os.path.basename(path)}: what the file holds does not fit together ({error})"
+        ) from error
+
+
+class _Reading:
+    """One file on its way to parts."""
+
+    def __init__(self, found: Archive) -> None:
+        if not {MODEL} <= set(found.members) <= {MODEL, ROWS, POOL}:
+            raise FormatError(f"the members are {sorted(found.members)}, expected {MODEL}, {ROWS}, {POOL}")
+        self.head = dict(zip(NAMES, items_of(found.manifest, NAMES, "manifest"), strict=True))
+        transposed = read(dict[str, tuple[str, ...]], self.head["transposed"], "transposed")
+        self.model = ArrayReader(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
+        self.has_rows = ROWS in found.members
+        self.pool = None
+        if self.has_rows:
+            self.rows = ArrayReader(found.members[ROWS], transposed.get(ROWS, ()), ROWS)
+            self.pool = archive.parsed(found.members.get(POOL, b""), POOL)
+        else:
+            self.rows = ArrayReader.none(ROWS)
+        read(dict[str, str], self.head["libraries"], "libraries")
+        self.schema = _schema(self.head["schema"])
+        self.classes = read(tuple[str, ...], self.head["classes"], "classes")
+        if len(self.classes) < 2:
+            raise FormatError(f"there are {len(self.classes)} classes, expected two or more")
+        self.columns = read(tuple[str, ...], self.head["columns"], "columns")
+        if not set(self.schema.names) <= set(self.columns) or len(set(self.columns)) < len(self.columns):
+            raise FormatError("the columns are not those of the schema")
+        if self.head["backend"] not in BACKENDS:
+            raise FormatError(f"backend is {self.head['backend']!r}, expected one of {BACKENDS}")
+        self.encoding = parts.read_encoding(self.schema, self.model, self.head["unknown"])
+        self.encoders = [
+            read_encoder(values, self.model, f"encoder.{i}", self.encoding.n_inputs)
+            for i, values in enumerate(of_type(list, self.head["encoders"], "encoders"))
+        ]
+        if not 1 <= len(self.encoders) <= 2:
+            raise FormatError(f"there are {len(self.encoders)} encoders, expected one or two")
+
+    def stored(self, known: Mapping[str, Any]) -> Stored:
+        """Return all parts, once every array has been used."""
+        settings = read_settings(self.head["settings"], known, "settings")
+        search = settings.get("search", "exact")
+        if search not in SEARCHES:
+            raise FormatError(f"settings.search is {search!r}, expected one of {SEARCHES}")
+        c = len(self.classes)
+        pair = Pair(self.encoders[0], read_weights(self.model, c, self._n_latents(self.encoders[0])))
+        training = self._training()
+        pool_frame, answers = self._pool()
+        missing = read(tuple[bool, ...], self.head["missing"], "missing")
+        if len(missing) != len(self.schema):
+            raise FormatError(f"missing has {len(missing)} entries, expected {len(self.schema)}")
+        rules, rule_quality = self._rules(training.rows, search)
+        found = Stored(
+            settings=settings,
+            schema=self.schema,
+            columns=self.columns,
+            backend=self.head["backend"],
+            class_names=self.classes,
+            missing=np.array(missing, dtype=bool),
+            encoding=self.encoding,
+            pair=pair,
+            quality=read(Quality, self.head["quality"], "quality"),
+            history=read(History | None, self.head["history"], "history"),
+            trials=read(tuple[Trial, ...], self.head["trials"], "trials"),
+            training=training.rows,
+            position=training.position,
+            neighbours=self._neighbours("pair", pair.encoder, training.rows, search),
+            trust_map=parts.read_trust(self.head["trust"], self.rows, self.encoding.n_inputs),
+            pool_frame=pool_frame,
+            pool_answers=answers,
+            rule_model=rules,
+            rule_quality=rule_quality,
+        )
+        self.model.finish()
+        self.rows.finish()
+        return found
+
+    def _n_latents(self, encoder: Any) -> int:
+        return self.encoding.n_inputs if isinstance(encoder, IdentityEncoder) else int(encoder.n_latents)
+
+    def _training(self) -> parts.Training:
+        held, of = (
+            of_type(int, each, "rows") for each in items_of(self.head["rows"], ("held", "of"), "rows")
+        )
+        if not self.has_rows:
+            nothing = Answered(np.empty((0, self.encoding.n_inputs)), np.empty((0, len(self.classes))))
+            training = parts.Training(nothing, np.empty(0, dtype=np.int64))
+        else:
+            training = parts.read_training(self.rows, self.encoding, len(self.classes))
+        if len(training.rows) != held or not held <= of:
+            raise FormatError(f"the file holds {len(training.rows)} rows, expected {held} of {of}")
+        return training
+
+    def _pool(self) -> tuple[Frame | None, FloatArray]:
+        if not self.has_rows:
+            return None, np.empty((0, len(self.classes)))
+        frame = read_frame(self.pool, self.rows, self.columns)
+        answers = parts.probabilities(self.rows, "pool.answers", (len(frame), len(self.classes)))
+        self.encoding.transform(frame.select(self.schema.names))  # what cannot be encoded is refused here
+        return frame, answers
+
+    def _neighbours(self, name: str, encoder: Any, training: Answered, search: str) -> Neighbours:
+        k = self._n_latents(encoder)
+        if not self.has_rows:
+            return parts.no_neighbours(self.encoding.n_inputs, k, len(self.classes))
+        valid = self.rows.take(f"{name}.valid", bool, (len(training),))
+        identity = isinstance(encoder, IdentityEncoder)
+        Z = training.X if identity else self.rows.take(f"{name}.latents", np.float64, (len(training), k))
+        return parts.read_neighbours(training, Z, valid, search)
+
+    def _rules(self, training: Answered, search: str) -> tuple[RuleModel | None, RuleQuality | None]:
+        if self.head["rules"] is None:
+            return None, None
+        names = ("encoder", "source", "reason", "quality")
+        which, source, reason, quality = items_of(self.head["rules"], names, "rules")
+        if of_type(int, which, "rules.encoder") not in range(len(self.encoders)):
+            raise FormatError(f"rules.encoder is {which}, and there are {len(self.encoders)} encoders")
+        encoder, c = self.encoders[which], len(self.classes)
+        tree = read_tree(self.model, c, self._n_latents(encoder))
+        decisions = self.model.positions("tree.decisions", (len(tree.feature_),), 0, c)
+        neighbours = self._neighbours("rules", encoder, training, search)
+        model = RuleModel(
+            rules=parts.read_tree_rules(encoder, tree, decisions, neighbours, self.encoding),
+            bins=parts.read_bins(parts.read_sample(self.rows, "polishing", self.encoding, c)),
+            report=parts.read_sample(self.rows, "report", self.encoding, c),
+            curve=parts.read_curve(self.model),
+            source=of_type(str, source, "rules.source"),
+            reason=of_type(str, reason, "rules.reason"),
+        )
+        return model, read(RuleQuality, quality, "rules.quality")
+
+
+def _schema(values: Any) -> Schema:
+    schema: Schema = read(Schema, values, "schema")
+    names = schema.names
+    if not names or len(set(names)) < len(names):
+        raise FormatError("the schema must name every feature once")
+    for feature in schema.features:
+        if len(set(feature.categories)) < len(feature.categories):
+            raise FormatError(f"feature {feature.name!r} has a category twice")
+    return schema

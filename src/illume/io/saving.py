@@ -1,0 +1,134 @@
+"""A fitted explainer's parts, written to one file."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import import_module
+from importlib.metadata import version
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from illume._typing import IntArray
+from illume.data.schema import Schema
+from illume.encoders.identity import IdentityEncoder
+from illume.errors import SaveError
+from illume.explanations.sample import spread
+from illume.fitting import Answered, Trial
+from illume.io.encoders import dump_encoder
+from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust, valid_rows
+from illume.io.settings import dump_settings
+from illume.io.surrogates import dump_tree, dump_weights
+from illume.results.history import History
+from illume.results.quality import Quality
+from illume.results.rule_quality import RuleQuality
+from illume.storage import archive
+from illume.storage.arrays import ArrayWriter
+from illume.storage.frames import dump_frame
+from illume.storage.values import dump
+
+MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
+LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
+LEAST = 16  # rows of a rare decision that are kept, where so many may be
+
+
+def save(explainer: Any, path: str | os.PathLike[str], rows: int | str) -> None:
+    """Write a fitted explainer."""
+    archive.write(path, content(explainer, rows))
+
+
+def content(explainer: Any, rows: int | str) -> bytes:
+    """Return the file of a fitted explainer, always the same bytes for the same one."""
+    kept = _kept(explainer.material_.training, rows)
+    model, data = ArrayWriter(), ArrayWriter()
+    manifest = _described(explainer, model)
+    members = {}
+    manifest["rows"] = {"held": len(kept), "of": explainer.quality_.n_training}
+    manifest["trust"] = None
+    if len(kept):
+        manifest["trust"] = dump_trust(data, explainer.trust_map_)
+        _dump_rows(explainer, kept, manifest["encoders"], data)
+        data.add("pool.answers", explainer.pool_answers_)
+        members[POOL] = archive.printed(dump_frame(explainer.pool_frame_, data))
+        members[ROWS] = data.content()
+    members[MODEL] = model.content()
+    manifest["transposed"] = {MODEL: model.transposed, ROWS: data.transposed}
+    return archive.zipped(manifest, members)
+
+
+def _kept(training: Answered, rows: int | str) -> IntArray:
+    """Return which training rows go into the file."""
+    if rows == "none":
+        return np.empty(0, dtype=np.intp)
+    if rows == "all":
+        return np.arange(len(training))
+    if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
+        raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
+    n, n_classes = int(rows), training.P.shape[1]
+    if len(training) <= n:
+        return np.arange(len(training))
+    least = min(LEAST, n // (2 * n_classes))
+    return spread(training.P.argmax(1), n - n_classes * least, least)
+
+
+def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
+    """Return all but the rows; arrays go into their own member."""
+    rules = getattr(explainer, "rule_model_", None)
+    encoders = [explainer.pair_.encoder]
+    if rules is not None and rules.rules.encoder is not encoders[0]:
+        encoders.append(rules.rules.encoder)
+    arrays.add("encoding.mean", explainer.encoding_.mean)
+    arrays.add("encoding.scale", explainer.encoding_.scale)
+    dump_weights(explainer.pair_.surrogate, arrays)
+    if not isinstance(explainer.history_, History | None):
+        raise SaveError(f"history_ is a {type(explainer.history_).__name__}, expected a History")
+    settings = {name: value for name, value in explainer.get_params(deep=False).items() if name != "model"}
+    return {
+        "libraries": {
+            "illume": import_module("illume").__version__,
+            "python": platform.python_version(),
+            **{name: version(name) for name in LIBRARIES},
+        },
+        "settings": dump_settings(settings),
+        "schema": dump(Schema, explainer.schema_),
+        "columns": list(explainer.columns_),
+        "backend": explainer.backend_,
+        "classes": list(explainer.class_names_),
+        "missing": [bool(each) for each in explainer.missing_],
+        "unknown": explainer.encoding_.unknown,
+        "encoders": [dump_encoder(one, arrays, f"encoder.{i}") for i, one in enumerate(encoders)],
+        "quality": dump(Quality, explainer.quality_),
+        "history": dump(History, explainer.history_) if explainer.history_ is not None else None,
+        "trials": dump(tuple[Trial, ...], explainer.trials_),
+        "rules": None if rules is None else _dump_rule_model(explainer, rules, len(encoders) - 1, arrays),
+    }
+
+
+def _dump_rule_model(explainer: Any, model: Any, encoder: int, arrays: ArrayWriter) -> dict[str, Any]:
+    dump_tree(model.rules.tree, arrays)
+    arrays.add("tree.decisions", model.rules.decisions.astype(np.int64))
+    dump_curve(arrays, model.curve)
+    return {
+        "encoder": encoder,
+        "source": model.source,
+        "reason": model.reason,
+        "quality": dump(RuleQuality, explainer.rule_quality_),
+    }
+
+
+def _dump_rows(explainer: Any, kept: IntArray, encoders: list[Any], arrays: ArrayWriter) -> None:
+    material, encoding = explainer.material_, explainer.encoding_
+    rows = Answered(material.training.X[kept], material.training.P[kept])
+    dump_training(arrays, encoding, Training(rows, explainer.split_.training[kept]))
+    rules = getattr(explainer, "rule_model_", None)
+    searched = {"pair": (explainer.pair_.encoder, explainer.neighbours_)}
+    if rules is not None:
+        searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
+        dump_sample(arrays, "polishing", encoding, rules.bins.sample)
+        dump_sample(arrays, "report", encoding, rules.report)
+    for name, (encoder, neighbours) in searched.items():
+        arrays.add(f"{name}.valid", valid_rows(neighbours)[kept])
+        if not isinstance(encoder, IdentityEncoder):
+            arrays.add(f"{name}.latents", neighbours.Z[kept])

@@ -1,0 +1,98 @@
+"""The settings of an explainer, and of its encoders, to JSON and back; only kinds that are listed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from illume.data.schema import Schema
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import LinearEncoder
+from illume.encoders.meta import MetaEncoder
+from illume.encoders.objective import Objective
+from illume.encoders.training import Training
+from illume.errors import FormatError
+from illume.storage.values import dump, of_type, read, read_scalar, scalar
+
+VALUES = {"Objective": Objective, "Training": Training, "Schema": Schema}
+ENCODERS = {"MetaEncoder": MetaEncoder, "LinearEncoder": LinearEncoder, "IdentityEncoder": IdentityEncoder}
+LONGEST_TEXT = 2_000
+
+
+class Described:
+    """A setting that a file cannot hold, such as an estimator: only what it looked like."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def dump_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings by name as JSON values."""
+    return {name: dump_setting(value) for name, value in settings.items()}
+
+
+def read_settings(values: Any, known: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return settings by name; all names must be known."""
+    found = of_type(dict, values, where)
+    unknown = sorted(set(found) - set(known))
+    if unknown:
+        raise FormatError(f"{where} holds {unknown}, which are no settings")
+    return {name: read_setting(value, f"{where}.{name}") for name, value in found.items()}
+
+
+def dump_setting(value: Any) -> Any:
+    """Return one setting as JSON values; what is no known kind is kept as text only.
+
+    >>> dump_setting((1, "a")), dump_setting(print)
+    ({'tuple': [1, 'a']}, {'text': '<built-in function print>'})
+    """
+    if value is None or isinstance(value, (bool, int, float, str, np.generic)):
+        return scalar(value)
+    if isinstance(value, tuple):
+        return {"tuple": [dump_setting(each) for each in value]}
+    if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim == 1):
+        return [dump_setting(each) for each in value]
+    name, inner = type(value).__name__, None
+    if VALUES.get(name) is type(value):
+        inner = dump(type(value), value)
+    elif ENCODERS.get(name) is type(value):
+        inner = dump_settings(value.get_params(deep=False))
+    return {"text": repr(value)[:LONGEST_TEXT]} if inner is None else {name: inner}
+
+
+def read_setting(value: Any, where: str) -> Any:
+    """Return the setting that JSON values stand for."""
+    if isinstance(value, list):
+        return [read_setting(each, where) for each in value]
+    if not isinstance(value, dict) or set(value) == {"float"}:
+        return read_scalar(value, where)
+    if len(value) != 1:
+        raise FormatError(f"{where} is no setting: {sorted(value)}")
+    ((kind, inner),) = value.items()
+    if kind == "tuple":
+        return tuple(read_setting(each, where) for each in of_type(list, inner, where))
+    if kind == "text":
+        return Described(of_type(str, inner, where))
+    if kind in VALUES:
+        return read(VALUES[kind], inner, where)
+    if kind in ENCODERS:
+        return unfitted(kind, inner, where)
+    raise FormatError(f"{where} is of kind {kind!r}, which is not known")
+
+
+def unfitted(kind: str, values: Any, where: str) -> Any:
+    """Return an unfitted encoder of a known kind."""
+    make = ENCODERS[kind]
+    encoder = make(**read_settings(values, make().get_params(deep=False), where))
+    if kind == "IdentityEncoder":
+        return encoder
+    if type(encoder.n_latents) is not int:
+        raise FormatError(f"{where}.n_latents is {encoder.n_latents!r}, expected a number")
+    if not isinstance(encoder.objective, Objective | None):
+        raise FormatError(f"{where}.objective is {encoder.objective!r}, expected an objective")
+    return encoder

@@ -1,0 +1,220 @@
+"""An MLflow flavour: explainers are saved and logged as models, and to predict is to explain."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from illume.data.black_box import BlackBox
+from illume.errors import BlackBoxError, FormatError, MissingExtraError, SaveError
+
+if TYPE_CHECKING:
+    from illume.explainer import Explainer
+
+FLAVOUR, FOLDER, EXPLAINER, MODEL = "illume", "explainer", "explainer.illume", "model.pkl"
+PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
+
+# What `predict` takes as params: per kind, the options of the explainer's method of that name.
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "attributions": (),
+    "rules": ("precision", "max_conditions"),
+    "counterfactuals": ("n", "desired_class", "max_changes", "min_probability"),
+}
+DEFAULTS: dict[str, tuple[str, Any]] = {
+    "kind": ("string", "attributions"),
+    "layout": ("string", "wide"),
+    "precision": ("double", 0.95),
+    "max_conditions": ("long", None),
+    "n": ("long", 3),
+    "desired_class": ("string", "opposite"),
+    "max_changes": ("long", None),
+    "min_probability": ("double", 0.0),
+}
+
+
+def save_model(
+    explainer: Explainer | str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    *,
+    model: Any = None,
+    signature: Any = None,
+    pip_requirements: Sequence[str] | None = None,
+    extra_pip_requirements: Sequence[str] = (),
+    mlflow_model: Any = None,
+    **options: Any,
+) -> None:
+    """Write an explainer to a folder as an MLflow model.
+
+    Parameters
+    ----------
+    explainer
+        A fitted explainer, or a file that `Explainer.save` wrote; by saving it yourself you choose which
+        rows of your data are in it.
+    path
+        The folder, which must be new.
+    model
+        The black box, to be stored along. It is pickled, so loading it runs code; without, the loaded
+        explainer works as `illume.load` says, or is given its model by `load_model`.
+    signature
+        What MLflow checks the rows against; by default only the params are described, and the rows
+        are checked by illume.
+    pip_requirements, extra_pip_requirements
+        What is needed to load it, instead of or beside the versions at hand of illume and what it rests on.
+    mlflow_model, options
+        As `mlflow.pyfunc.save_model` has them.
+    """
+    pyfunc, models = _mlflow()
+    meta = models.Model() if mlflow_model is None else mlflow_model
+    meta.add_flavor(FLAVOUR, illume_version=_own_version())
+    needed = _requirements() if pip_requirements is None else list(pip_requirements)
+    with TemporaryDirectory() as folder:
+        data = Path(folder) / FOLDER
+        data.mkdir()
+        _write(explainer, model, data)
+        pyfunc.save_model(
+            str(path),
+            loader_module=__name__,
+            data_path=str(data),
+            signature=_signature(signature),
+            pip_requirements=[*needed, *extra_pip_requirements],
+            mlflow_model=meta,
+            **options,
+        )
+
+
+def log_model(explainer: Explainer | str | os.PathLike[str], name: str = "explainer", **options: Any) -> Any:
+    """Log an explainer as an artifact of the current run and return what MLflow says of it.
+
+    Options are those of `save_model`, and MLflow's own, such as `registered_model_name` and `metadata`.
+    """
+    _, models = _mlflow()
+    flavour = sys.modules[__name__]
+    return models.Model.log(artifact_path=None, name=name, flavor=flavour, explainer=explainer, **options)
+
+
+def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explainer:
+    """Load the explainer itself, from a folder or an address such as `runs:/…` or `models:/…`.
+
+    `model` is the black box; without, the one that was stored along, where there is one.
+    """
+    pyfunc, models = _mlflow()
+    from mlflow.artifacts import download_artifacts
+
+    local = Path(download_artifacts(artifact_uri=str(model_uri)))
+    flavours = models.Model.load(str(local)).flavors
+    if FLAVOUR not in flavours:
+        raise FormatError(
+            f"{model_uri} holds a model of {sorted(flavours)}, expected an explainer; "
+            "write one with illume.mlflow.save_model or log_model"
+        )
+    return _read(local / flavours[pyfunc.FLAVOR_NAME][pyfunc.DATA], model)
+
+
+@dataclass(frozen=True, eq=False)
+class Explains:
+    """What `mlflow.pyfunc.load_model` wraps: to predict is to explain."""
+
+    explainer: Explainer
+
+    def predict(self, rows: Any, params: Mapping[str, Any] | None = None) -> Any:
+        """Return explanations of the rows as a frame, of the kind that `params` asks for."""
+        given = {name: default for name, (_, default) in DEFAULTS.items()} | dict(params or {})
+        unknown = set(given) - set(DEFAULTS)
+        if unknown:
+            raise ValueError(f"params {sorted(unknown)} are not known; choose among {list(DEFAULTS)}")
+        kind, layout = given["kind"], given["layout"]
+        if kind not in OPTIONS:
+            raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
+        ask = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
+        return ask(rows, **{name: given[name] for name in OPTIONS[kind]}).to_frame(layout)
+
+    def get_raw_model(self) -> Explainer:
+        """Return the explainer, as MLflow's own `get_raw_model` does."""
+        return self.explainer
+
+
+def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> Explains:
+    """Load what `predict` is called on; MLflow finds this function by its name."""
+    return Explains(_read(Path(path), None))
+
+
+def _write(explainer: Any, model: Any, folder: Path) -> None:
+    if model is not None:
+        (folder / MODEL).write_bytes(_pickled(model))
+    if isinstance(explainer, (str, os.PathLike)):
+        shutil.copyfile(explainer, folder / EXPLAINER)
+    else:
+        explainer.save(folder / EXPLAINER)
+
+
+def _pickled(model: Any) -> bytes:
+    import cloudpickle
+
+    BlackBox(model)  # refuses what cannot be asked
+    try:
+        content: bytes = cloudpickle.dumps(model)
+    except Exception as error:
+        raise SaveError(
+            f"the {type(model).__name__} cannot be pickled: {error}; save the explainer without it, and "
+            "pass it to illume.mlflow.load_model"
+        ) from error
+    return content
+
+
+def _read(folder: Path, model: Any) -> Explainer:
+    from illume.loading import load
+
+    stored = folder / MODEL
+    if model is None and stored.exists():
+        model = _unpickle(stored)
+    return load(folder / EXPLAINER, model)
+
+
+def _unpickle(path: Path) -> Any:
+    import cloudpickle
+    from mlflow.environment_variables import MLFLOW_ALLOW_PICKLE_DESERIALIZATION
+
+    if not MLFLOW_ALLOW_PICKLE_DESERIALIZATION.get():
+        raise BlackBoxError(
+            "the model that was stored along with the explainer is a pickle, and "
+            "MLFLOW_ALLOW_PICKLE_DESERIALIZATION forbids to load it; allow it, or pass the model: "
+            "illume.mlflow.load_model(uri, model=…)"
+        )
+    return cloudpickle.loads(path.read_bytes())
+
+
+def _signature(given: Any) -> Any:
+    """Return the given signature, with the params of `predict` where it describes none."""
+    from mlflow.models import ModelSignature
+    from mlflow.types.schema import ParamSchema, ParamSpec
+
+    if given is not None and given.params is not None:
+        return given
+    params = ParamSchema([ParamSpec(name, kind, default) for name, (kind, default) in DEFAULTS.items()])
+    return ModelSignature(getattr(given, "inputs", None), getattr(given, "outputs", None), params)
+
+
+def _requirements() -> list[str]:
+    """Return the versions at hand, without what tells builds of one version apart."""
+    at_hand = [f"{name}=={version(name).split('+')[0]}" for name in PACKAGES]
+    return [f"illume[mlflow]=={_own_version()}", *at_hand]
+
+
+def _own_version() -> str:
+    return str(import_module("illume").__version__)
+
+
+def _mlflow() -> tuple[Any, Any]:
+    try:
+        from mlflow import models, pyfunc
+    except ImportError as error:
+        raise MissingExtraError.of("mlflow", "mlflow") from error
+    return pyfunc, models

@@ -1,0 +1,146 @@
+"""Dependence: a feature's value against its contribution, coloured by a second feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray
+from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
+from illume.plots.words import output_label
+from illume.results import colours
+from illume.results.attributions import Attributions
+from illume.results.columns import Column
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SIZE = 18
+GOLDEN = 0.6180339887498949
+SHADES = "cividis"
+NAMED = 7  # categories that have a colour of their own
+
+
+def dependence(
+    attributions: Attributions,
+    feature: int | str,
+    *,
+    colour: int | str | None = "auto",
+    output: int | str = 0,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw one dot per row: the feature's value to the right, its contribution upwards.
+
+    Parameters
+    ----------
+    feature
+        By name or position. Categories stand side by side, their dots a little apart; rows in which a number
+        is missing stand in a band of their own.
+    colour
+        The second feature; `auto` takes the most important other one, None leaves dots plain.
+    output
+        The class, by name or position, where there are several.
+    """
+    require(attributions, Attributions, "a dependence plot shows many rows", "pass the whole batch")
+    j, i = attributions.labels.feature(feature), attributions.output(output)
+    column, heights = attributions.column(j), attributions.contributions(i)[:, j]
+    ax = given_or_new(ax)
+    ax.axhline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
+    x = _categories(ax, column) if not column.numeric else _numbers(ax, column.values)
+    second = _second(attributions, j, i, colour)
+    if second is None:
+        ax.scatter(x, heights, s=SIZE, color=colours.FOR, alpha=0.7, linewidths=0)
+    else:
+        _coloured(ax, x, heights, attributions.column(second))
+    ax.set_xlabel(as_text(column.name))
+    ax.set_ylabel(f"contribution to the log-odds\nof '{output_label(attributions.labels, i)}'")
+    open_frame(ax)
+    return ax
+
+
+def _second(attributions: Attributions, j: int, i: int, colour: int | str | None) -> int | None:
+    """Return the position of the feature to colour by."""
+    if colour is None:
+        return None
+    if colour != "auto" or colour in attributions.feature_names:
+        return attributions.labels.feature(colour)
+    others = np.delete(np.arange(len(attributions.feature_names)), j)
+    if not len(others):
+        return None
+    strength = np.abs(attributions.contributions(i)).sum(0)
+    return int(others[strength[others].argmax()])
+
+
+def _numbers(ax: Axes, values: FloatArray) -> FloatArray:
+    """Return where to put numbers; missing ones go to a band at the right, which is marked."""
+    missing = np.isnan(values)
+    if not missing.any():
+        return values
+    low, high = (0.0, 0.0) if missing.all() else (float(np.nanmin(values)), float(np.nanmax(values)))
+    span = (high - low) or 1.0
+    middle, edge = high + 0.14 * span, high + 0.07 * span
+    ticks = np.asarray(ax.xaxis.get_major_locator().tick_values(low, high))
+    ax.set_xticks(ticks[(low <= ticks) & (ticks <= high)])
+    ax.axvspan(edge, edge + 0.14 * span, color=colours.PALE, alpha=0.4, linewidth=0, zorder=0)
+    ax.text(
+        middle, 1.0, "missing", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize="small"
+    )
+    return np.where(missing, middle + 0.09 * span * jitter(len(values)), values)
+
+
+def _categories(ax: Axes, column: Column) -> FloatArray:
+    """Return where to put categories, side by side."""
+    places = np.arange(len(column.categories))
+    crowded = len(places) > 6 or sum(map(len, column.categories)) > 60
+    turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
+    small = "x-small" if len(places) > 24 else "medium"
+    ax.set_xticks(places, [as_text(name, 20) for name in column.categories], fontsize=small, **turned)
+    ax.set_xlim(-0.6, len(places) - 0.4)
+    return column.values + 0.6 * jitter(len(column.values))
+
+
+def jitter(n: int) -> FloatArray:
+    """Return numbers between -.5 and .5 that fill the gap evenly, the same every time.
+
+    >>> jitter(3).round(2)
+    array([-0.5 ,  0.12, -0.26])
+    """
+    return np.arange(n) * GOLDEN % 1.0 - 0.5
+
+
+def _coloured(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
+    """Draw dots in the colours of a second feature, and say what the colours mean."""
+    name = as_text(second.name)
+    if not second.numeric:
+        _by_category(ax, x, y, second, name)
+        return
+    known = np.isfinite(second.values)
+    low, high = np.quantile(second.values[known], [0.05, 0.95]) if known.any() else (0.0, 1.0)
+    dots = _dots(ax, x, y, known, c=second.values[known], cmap=SHADES, vmin=low, vmax=high)
+    if not known.all():
+        missing = _dots(ax, x, y, ~known, facecolors="none", edgecolors=colours.CATEGORY, linewidths=0.9)
+        legend(ax, [missing], [f"{name} missing"], loc="best", fontsize="small")
+    ax.figure.colorbar(dots, ax=ax, label=name, extend="both", pad=0.02, aspect=30)
+
+
+def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column, name: str) -> None:
+    counts = np.bincount(second.values.astype(np.intp), minlength=len(second.categories))
+    named = np.sort(np.argsort(-counts, kind="stable")[:NAMED])
+    named = named[counts[named] > 0]
+    handles, labels = [], []
+    rest = ~np.isin(second.values, named)
+    if rest.any():
+        handles.append(_dots(ax, x, y, rest, color=colours.NEUTRAL))
+        labels.append(f"{len(second.categories) - len(named)} others")
+    for place, c in enumerate(named):
+        mine = second.values == c
+        marker = colours.marker_of_class(place)
+        handles.append(_dots(ax, x, y, mine, color=colours.of_class(place), marker=marker))
+        labels.append(as_text(second.categories[c], 20))
+    options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
+    legend(ax, handles, labels, title=as_text(second.name, 24), **options)
+
+
+def _dots(ax: Axes, x: FloatArray, y: FloatArray, rows: BoolArray, **look: Any) -> Any:
+    return ax.scatter(x[rows], y[rows], **({"s": SIZE, "alpha": 0.85, "linewidths": 0} | look))

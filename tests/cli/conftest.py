@@ -1,0 +1,84 @@
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from illume.cli.app import app
+from tests.common import FAST, loans
+
+
+def loan_table(n, seed=0):
+    """Rows with an identifier and the decision of a rule with some noise."""
+    frame = loans(n, seed)
+    rng = np.random.default_rng(seed)
+    chance = frame["income"].fillna(30.0) + 10 * (frame["education"] == "high") - 0.3 * frame["age"]
+    decision = np.where(chance + rng.normal(0, 2, n) > 20, "grant", "refuse")
+    frame.loc[::23, "education"] = None
+    return frame.assign(customer=[f"C{i:04}" for i in range(n)], decision=decision)
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Call `illume` with some words; the result has exit_code, stdout and stderr."""
+    runner = CliRunner()
+
+    def call(*words, **options):
+        return runner.invoke(app, [str(word) for word in words], prog_name="illume", **options)
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    """A folder as a user may have it: rows to learn from, new rows, a model."""
+    folder = tmp_path_factory.mktemp("loans")
+    table = loan_table(200)
+    table.to_csv(folder / "loans.csv", index=False)
+    table.to_parquet(folder / "loans.parquet")
+    loan_table(12, seed=1).drop(columns="decision").to_csv(folder / "new.csv", index=False)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fast():
+    """Short trainings for all that is fitted here."""
+    from illume import settings
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "QUICK", FAST)
+        yield
+
+
+@pytest.fixture(scope="session")
+def fitted(run, folder, fast):
+    """The answer of `illume fit --train gbm`; loans.illume and loans.model.joblib are in the folder."""
+    words = ("--target", "decision", "--train", "gbm", "--n-latents", 3, "--queries", 300)
+    return run("fit", folder / "loans.csv", *words, "-o", folder / "loans.illume", "--json")
+
+
+@pytest.fixture(scope="session")
+def explainer(fitted, folder):
+    """The explainer's file."""
+    assert fitted.exit_code == 0, fitted.stderr
+    return folder / "loans.illume"
+
+
+@pytest.fixture(scope="session")
+def model(explainer, folder):
+    """The model's file."""
+    return folder / "loans.model.joblib"
+
+
+@pytest.fixture(scope="session")
+def rows(folder):
+    """The new rows."""
+    return pd.read_csv(folder / "new.csv")
+
+
+@pytest.fixture(scope="session")
+def loaded(explainer, model):
+    """The explainer itself, to compare with."""
+    import illume
+
+    return illume.load(explainer, model=joblib.load(model))

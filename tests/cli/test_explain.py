@@ -1,0 +1,208 @@
+import io
+import json
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+KINDS = ("attributions", "rules", "counterfactuals")
+
+
+@pytest.fixture(scope="module")
+def explain(run, explainer, model, folder):
+    """Call `illume explain` on the new rows, with the model, trusted."""
+
+    def call(*words, rows=folder / "new.csv", **options):
+        answer = run("explain", explainer, rows, "--model", model, "--trust-model", *words, **options)
+        assert answer.exit_code == 0, answer.stderr
+        return answer
+
+    return call
+
+
+def test_stdout_is_the_table_and_nothing_else(explain, rows, loaded):
+    answer = explain("--keep", "customer")
+    table = pd.read_csv(io.StringIO(answer.stdout))
+    expected = loaded(rows)
+    assert answer.stderr == ""
+    assert table["row"].tolist() == list(range(12))
+    assert table["customer"].tolist() == rows["customer"].tolist()
+    np.testing.assert_allclose(table[list(expected.feature_names)], expected.values, atol=1e-9)
+    assert set(table["output"]) == {"refuse"}
+    assert table["decision"].tolist() == [expected[i].decision for i in range(12)]
+
+
+def test_the_terms_of_a_line_add_up_to_the_score(explain, rows, loaded):
+    table = pd.read_csv(io.StringIO(explain().stdout))
+    total = table[["base_value", "offset", *loaded.schema_.names]].sum(axis=1)
+    np.testing.assert_allclose(total, loaded(rows).scores, atol=1e-9)
+
+
+def test_rules_are_those_of_the_library(explain, rows, loaded):
+    table = pd.read_csv(io.StringIO(explain("--kind", "rules", "--max-conditions", 2).stdout))
+    expected = loaded.rules(rows, max_conditions=2).to_frame()
+    assert table["rule"].fillna("").tolist() == expected["rule"].tolist()
+
+
+def test_counterfactuals_have_every_feature_as_a_column_and_only_what_changes_is_filled(
+    explain, rows, loaded
+):
+    table = pd.read_csv(io.StringIO(explain("-k", "counterfactuals", "-n", 1).stdout))
+    found = loaded.counterfactuals(rows, n=1)
+    assert table["row"].tolist() == found.row.tolist()
+    assert table.columns[-4:].tolist() == list(loaded.schema_.names)
+    assert (table[list(loaded.schema_.names)].notna().to_numpy() == found.changed).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_format_holds_the_same_rows(explain, tmp_path, kind):
+    answers = {
+        name: explain("-k", kind, "-o", tmp_path / f"out.{name}")
+        for name in ("csv", "parquet", "json", "jsonl")
+    }
+    assert all(answer.stdout == "" for answer in answers.values())
+    assert answers["csv"].stderr.endswith(
+        f"{kind.capitalize()} of 12 rows written to {tmp_path / 'out.csv'}\n"
+    )
+    csv, parquet = pd.read_csv(tmp_path / "out.csv"), pd.read_parquet(tmp_path / "out.parquet")
+    assert csv.columns.tolist() == parquet.columns.tolist()
+    assert csv["row"].tolist() == parquet["row"].tolist()
+    records = json.loads((tmp_path / "out.json").read_text())
+    assert records == [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [record["row"] for record in records] == list(range(12))
+    assert {path.name for path in tmp_path.iterdir()} == {"out.csv", "out.parquet", "out.json", "out.jsonl"}
+
+
+def test_json_lines_go_to_stdout(explain, loaded, rows):
+    records = [json.loads(line) for line in explain("--json", "--keep", "customer").stdout.splitlines()]
+    assert records[3]["kept"] == {"customer": rows["customer"][3]}
+    assert records[3]["score"] == pytest.approx(float(loaded(rows)[3].score))
+
+
+def test_pieces_make_no_difference(explain, monkeypatch):
+    from illume.cli.explain import PIECE
+
+    whole = {kind: explain("-k", kind).stdout for kind in KINDS}
+    monkeypatch.setattr("illume.cli.explain.PIECE", dict.fromkeys(PIECE, 5))
+    for kind, answer in whole.items():
+        pieces = explain("-k", kind).stdout
+        left, right = (pd.read_csv(io.StringIO(text)) for text in (answer, pieces))
+        pd.testing.assert_frame_equal(left, right, atol=1e-9)
+
+
+def test_long_tables_have_a_line_per_feature(explain):
+    table = pd.read_csv(io.StringIO(explain("--long", "--keep", "customer").stdout))
+    assert len(table) == 12 * 4
+    assert table.columns.tolist()[:3] == ["row", "customer", "feature"]
+
+
+def test_rows_come_from_stdin_too(explain, folder):
+    text = (folder / "new.csv").read_text()
+    assert explain(rows="-", input=text).stdout == explain().stdout
+
+
+def test_text_that_looks_like_numbers_stays_text(run, explainer, folder, tmp_path):
+    (tmp_path / "t.csv").write_text("age,income,owner,education\n30,20.0,True,7\n")
+    answer = run("explain", explainer, tmp_path / "t.csv")
+    assert answer.exit_code == 1
+    assert "'7'" in answer.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("-k", "rules", "-n", 2), 2, "-n goes with --kind counterfactuals, not with --kind rules"),
+        (("--precision", 0.9), 2, "--precision goes with --kind rules"),
+        (("--json", "-o", "a.csv"), 2, "name a .json file"),
+        (("--json", "--long"), 2, "--long is for CSV and Parquet"),
+        (("-o", "a.xlsx"), 2, "must end in .parquet or .csv or .json or .jsonl"),
+        (("-o", "absent/a.csv"), 1, "make it first"),
+        (("--keep", "customr"), 1, "the nearest column is 'customer'"),
+        (("-k", "counterfactuals", "--desired", "maybe"), 1, "maybe"),
+        (("-k", "counterfactuals", "--vary", "agee"), 1, "agee"),
+    ],
+)
+def test_what_cannot_work_is_one_line(run, model, words, code, said):
+    folder = model.parent
+    about = ("explain", folder / "loans.illume", folder / "new.csv", "--model", model, "--trust-model")
+    answer = run(*about, *words)
+    assert (answer.exit_code, answer.stdout) == (code, "")
+    assert answer.stderr.startswith("error: ")
+    assert answer.stderr.count("\n") == 1
+    assert said in answer.stderr
+
+
+def test_an_output_that_is_an_input_is_refused(run, explainer, folder):
+    answer = run("explain", explainer, folder / "new.csv", "-o", folder / "new.csv")
+    assert answer.exit_code == 2
+    assert "is also an input" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "age,incme,owner,education\n30,2,True,low\n",
+            "column 'income' is missing; the nearest column is 'incme'",
+        ),
+        ("age,income,owner,education\n", "holds no rows"),
+        ("age,income,owner,education\n30,lots,True,low\n", "'income'"),
+        ("age,income,owner,education\n30,2,True,doctorate\n", "doctorate"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named_and_nothing_is_written(run, explainer, tmp_path, text, said):
+    (tmp_path / "t.csv").write_text(text)
+    answer = run("explain", explainer, tmp_path / "t.csv", "-o", tmp_path / "out.csv")
+    assert answer.exit_code == 1
+    assert said in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp_path, monkeypatch):
+    from illume.cli.sinks import CsvSink
+
+    out = tmp_path / "out.csv"
+    out.write_text("old")
+    first = CsvSink.add
+
+    def once(sink, piece):
+        if not sink.header:
+            raise OSError(28, "No space left on device", str(out))
+        first(sink, piece)
+
+    monkeypatch.setattr(CsvSink, "add", once)
+    monkeypatch.setattr("illume.cli.explain.PIECE", {"attributions": 5})
+    answer = run("explain", explainer, folder / "new.csv", "-o", out)
+    assert answer.exit_code == 1
+    assert answer.stderr.endswith(f"error: {out} cannot be used: No space left on device\n")
+    assert out.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, explainer, model, folder):
+    answer = run("explain", explainer, folder / "new.csv")
+    assert answer.exit_code == 0
+    assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
+    assert answer.stderr == (
+        f"note: without the model, its decisions are guessed by the surrogate; give it with --model {model}\n"
+    )
+
+
+def test_counterfactuals_need_the_model(run, explainer, model, folder):
+    answer = run("explain", explainer, folder / "new.csv", "--kind", "counterfactuals")
+    assert answer.exit_code == 2
+    assert f"checked on the model; give it with --model {model}" in answer.stderr
+
+
+def test_another_model_than_the_explained_one_is_a_warning_even_when_quiet(run, explainer, folder, tmp_path):
+    table = pd.read_csv(folder / "loans.csv")
+    other = make_pipeline(make_column_transformer(("passthrough", ["age"])), LogisticRegression())
+    joblib.dump(other.fit(table, table["decision"]), tmp_path / "m.joblib")
+    words = ("--model", tmp_path / "m.joblib", "--trust-model", "--quiet")
+    answer = run("explain", explainer, folder / "new.csv", *words)
+    assert answer.stderr.startswith("warning: this model is not the one that was explained")
+    assert answer.stderr.count("\n") == 1

@@ -1,0 +1,158 @@
+import json
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+FEW = ("--n-latents", 2, "--queries", 0)
+
+
+def test_fit_trains_a_model_and_writes_both_files(fitted, folder, explainer, model):
+    answer = json.loads(fitted.stdout)
+    assert answer["explainer"] == str(explainer)
+    assert answer["model"] == str(model)
+    assert answer["features"] == ["age", "income", "owner", "education"]
+    assert answer["classes"] == ["grant", "refuse"]
+    assert answer["model_score"]["n_training"] + answer["model_score"]["n_validation"] == 200
+    assert answer["quality"]["n_training"] == 140
+    assert 0.0 <= answer["rule_quality"]["precision"] <= 1.0
+
+
+def test_fit_says_on_stderr_how_it_goes(fitted, model):
+    assert "note: column 'customer' only tells the rows apart and is left out\n" in fitted.stderr
+    assert "accuracy" in fitted.stderr
+    assert f"Model written to {model}\n" in fitted.stderr
+
+
+def test_the_trained_model_beats_the_commonest_class_and_takes_gaps_and_unknown_categories(
+    fitted, model, rows
+):
+    score = json.loads(fitted.stdout)["model_score"]
+    assert score["accuracy"] > score["baseline"]
+    odd = rows.assign(education="doctorate", income=np.nan)
+    assert joblib.load(model).predict_proba(odd).shape == (12, 2)
+
+
+@pytest.fixture(scope="module")
+def own_model(folder):
+    """A model of two of the columns."""
+    table = pd.read_csv(folder / "loans.csv").fillna({"income": 30.0})
+    path = folder / "own.joblib"
+    joblib.dump(LogisticRegression(max_iter=1000).fit(table[["age", "owner"]], table["decision"]), path)
+    return path
+
+
+def test_a_model_of_some_columns_is_explained_by_these(run, folder, own_model, fast, tmp_path):
+    words = ("--model", own_model, "--target", "decision", *FEW, "-o", tmp_path / "own.illume")
+    answer = run("fit", folder / "loans.parquet", *words)
+    assert answer.exit_code == 0, answer.stderr
+    assert "report rows, which chose nothing" in answer.stdout
+    assert answer.stdout.splitlines()[-1] == f"Model:     {own_model}"
+    assert f"warning: loading {own_model} runs code in it" in answer.stderr
+    assert "2 features" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["own.illume"]
+
+
+def test_quiet_and_trusted_says_nothing(run, folder, own_model, fast, tmp_path):
+    words = ("--model", own_model, "--trust-model", *FEW, "-o", tmp_path / "own.illume", "--quiet")
+    answer = run("fit", folder / "loans.csv", *words)
+    assert (answer.exit_code, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--target", "decision"), 2, "--model model.joblib, or let illume train one with --train gbm"),
+        (("--train", "gbm"), 2, "--train needs --target"),
+        (("--train", "gbm", "--model", "m.joblib"), 2, "give one of the two"),
+        (("--train", "gbm", "--target", "decison"), 1, "the nearest column is 'decision'"),
+        (("--train", "gbm", "--target", "decision", "--drop", "agee"), 1, "--drop names 'agee'"),
+        (("--train", "gbm", "--target", "decision", "--categorical", "job"), 1, "--categorical names 'job'"),
+        (("--train", "gbm", "--target", "income"), 1, "illume explains classifiers"),
+        (("--train", "gbm", "--target", "customer"), 1, "holds 200 different values"),
+        (("--model", "absent.joblib"), 1, "the model absent.joblib does not exist"),
+        (("--train", "gbm", "--target", "decision", "--n-latents", "many"), 2, "--n-latents must be auto"),
+        (("--train", "gbm", "--target", "decision", "--queries", "-1"), 2, "--queries"),
+    ],
+)
+def test_what_cannot_work_is_said_in_one_line(run, folder, words, code, said):
+    answer = run("fit", folder / "loans.csv", *words, "-o", folder / "never.illume")
+    assert (answer.exit_code, answer.stdout) == (code, "")
+    assert said in answer.stderr.splitlines()[-1]
+    assert not list(folder.glob("never*"))
+
+
+@pytest.mark.parametrize(
+    ("out", "code", "said"),
+    [
+        ("a.zip", 2, "must end in .illume"),
+        ("absent/a.illume", 1, "make it first"),
+        ("folder.illume", 1, "is a folder"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(run, tmp_path, out, code, said):
+    (tmp_path / "folder.illume").mkdir()
+    words = ("--target", "y", "--train", "gbm", "-o", tmp_path / out)
+    answer = run("fit", tmp_path / "absent.csv", *words)
+    assert answer.exit_code == code
+    assert said in answer.stderr
+
+
+def test_a_model_of_other_columns_names_the_nearest(run, folder, own_model, tmp_path):
+    pd.read_csv(folder / "loans.csv").rename(columns={"owner": "ownr"}).to_csv(tmp_path / "t.csv")
+    answer = run("fit", tmp_path / "t.csv", "--model", own_model, "-o", tmp_path / "a.illume")
+    assert answer.exit_code == 1
+    assert "error: the model was trained with 'owner', which is no column; the nearest" in answer.stderr
+    assert "'ownr'" in answer.stderr
+
+
+def test_a_model_without_names_says_how_many_columns_it_takes(run, folder, tmp_path):
+    table = pd.read_csv(folder / "loans.csv")
+    joblib.dump(LogisticRegression().fit(table[["age"]].to_numpy(), table["decision"]), tmp_path / "m.joblib")
+    words = ("--model", tmp_path / "m.joblib", "--target", "decision", "-o", tmp_path / "a.illume")
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 1
+    assert "takes 1 columns and does not say which, and there are 5: age, income" in answer.stderr
+    assert "--drop A,B" in answer.stderr
+
+
+def test_unknown_categories_can_be_allowed(run, folder, fast, tmp_path):
+    out = tmp_path / "a.illume"
+    words = (
+        "--target",
+        "decision",
+        "--train",
+        "gbm",
+        *FEW,
+        "--unknown",
+        "ignore",
+        "--rows",
+        "none",
+        "-o",
+        out,
+    )
+    assert run("fit", folder / "loans.csv", *words).exit_code == 0
+    (tmp_path / "t.csv").write_text("age,income,owner,education\n30,2,True,doctorate\n")
+    answer = run("explain", out, tmp_path / "t.csv", "--quiet")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert "0 of 140 training rows" in run("show", out).stdout
+
+
+def test_a_model_that_uses_the_target_is_refused(run, folder, own_model, tmp_path):
+    words = ("--model", own_model, "--target", "age", "-o", tmp_path / "a.illume")
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 1
+    assert "with the target 'age' among its features" in answer.stderr
+
+
+def test_rows_without_a_class_are_left_out(run, folder, fast, tmp_path):
+    table = pd.read_csv(folder / "loans.csv")
+    table.loc[:9, "decision"] = None
+    table.to_csv(tmp_path / "t.csv")  # with an index that has no name
+    words = ("--target", "decision", "--train", "gbm", *FEW, "-o", tmp_path / "a.illume", "--json")
+    answer = run("fit", tmp_path / "t.csv", *words)
+    assert "note: 10 rows without 'decision' are left out\n" in answer.stderr
+    assert "note: column 'Unnamed: 0' only tells the rows apart" in answer.stderr
+    assert json.loads(answer.stdout)["n_rows"] == 190

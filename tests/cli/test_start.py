@@ -1,0 +1,132 @@
+"""The command as other programs see it: streams, exit codes, speed."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import illume
+
+ILLUME = (sys.executable, "-m", "illume")
+
+
+def illume_process(*words, **options):
+    return subprocess.run([*ILLUME, *map(str, words)], capture_output=True, text=True, check=False, **options)
+
+
+def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
+    code = (
+        "import sys\nsys.argv = ['illume', '--help']\nfrom illume.cli.entry import main\n"
+        "try:\n    main()\nexcept SystemExit as left:\n    assert left.code == 0\n"
+        "print({'torch', 'sklearn', 'pandas', 'pyarrow', 'matplotlib', 'scipy'} & set(sys.modules))"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == "set()"
+    assert all(
+        f"│ {name} " in answer.stdout for name in ("demo", "fit", "explain", "report", "show", "rules")
+    )
+    assert all(f" {code}  " in answer.stdout for code in (0, 1, 2, 130, 141))
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help")])
+def test_help_takes_less_than_half_a_second_of_processor_time(words):
+    # Not time on the clock, which depends on what else the machine does.
+    before = os.times()
+    assert illume_process(*words).returncode == 0
+    after = os.times()
+    user = after.children_user - before.children_user
+    assert 0.0 < user + after.children_system - before.children_system < 0.5
+
+
+def test_the_version_is_the_librarys():
+    assert illume_process("--version").stdout == f"illume {illume.__version__}\n"
+
+
+def test_without_words_help_is_shown(run):
+    answer = run()
+    assert answer.exit_code == 0
+    assert "Usage: illume" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("fot",), "error: No such command 'fot'. Did you mean 'fit'? see illume --help\n"),
+        (("show",), "error: Missing argument 'EXPLAINER'; see illume show --help\n"),
+        (("show", "a.illume", "--jsn"), "error: No such option: --jsn"),
+        (("explain", "a.illume", "b.csv", "--kind", "shap"), "error: Invalid value for '--kind'"),
+    ],
+)
+def test_wrong_words_are_one_line_and_2(words, said):
+    answer = illume_process(*words)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith(said)
+    assert answer.stderr.count("\n") == 1
+
+
+def test_a_failure_is_one_line_and_1_and_a_traceback_only_with_debug():
+    words = ("show", "absent.illume")
+    answer = illume_process(*words)
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert answer.stderr == "error: the explainer absent.illume does not exist; `illume fit` makes one\n"
+    debugged = illume_process(*words, "--debug")
+    assert debugged.returncode == 1
+    assert debugged.stderr.startswith("Traceback")
+    assert debugged.stderr.endswith(answer.stderr)
+
+
+@pytest.mark.parametrize("words", [("--show-completion", "bash")])
+def test_completion_can_be_had(words):
+    answer = illume_process(*words, env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
+    assert answer.returncode == 0
+    assert "_ILLUME_COMPLETE" in answer.stdout
+
+
+def test_completion_knows_the_commands():
+    asked = {"_ILLUME_COMPLETE": "complete_bash", "COMP_WORDS": "illume r", "COMP_CWORD": "1"}
+    assert illume_process(env=os.environ | asked).stdout.split() == ["rules", "report"]
+
+
+def test_an_interrupt_is_130_and_leaves_no_file(folder, tmp_path):
+    out = tmp_path / "loans.illume"
+    words = ("fit", folder / "loans.csv", "--target", "decision", "--train", "gbm", "-o", out)
+    process = subprocess.Popen(
+        [*ILLUME, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    for line in process.stderr:
+        if line.startswith("Fitting"):
+            break
+    process.send_signal(signal.SIGINT)
+    shown, said = process.communicate(timeout=30)
+    assert (process.returncode, shown) == (130, "")
+    assert said.splitlines()[-1] == "error: interrupted"
+    assert [path.name for path in tmp_path.iterdir()] == ["loans.model.joblib"]
+
+
+def test_a_missing_typer_is_named(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(
+        "import importlib.util as u\nfind = u.find_spec\n"
+        "u.find_spec = lambda name, *rest: None if name == 'typer' else find(name, *rest)\n"
+    )
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    answer = illume_process("--help", env=os.environ | {"PYTHONPATH": path})
+    assert answer.returncode == 1
+    assert answer.stderr == 'error: this needs typer; install it with: pip install "illume[cli]"\n'
+
+
+def test_a_pipe_that_closes_early_ends_it_quietly(explainer, folder):
+    words = [*ILLUME, "explain", explainer, folder / "new.csv", "--kind", "rules", "--json", "--quiet"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()  # as `head` does once it has seen enough
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_stdout_is_utf8_in_any_locale(explainer, folder):
+    words = [*ILLUME, "explain", explainer, folder / "new.csv", "--kind", "rules", "--quiet"]
+    asked = os.environ | {"PYTHONIOENCODING": "ascii"}
+    answer = subprocess.run(words, capture_output=True, check=True, env=asked)
+    assert "≤" in answer.stdout.decode("utf-8")
+    assert answer.stderr == b""

@@ -1,0 +1,140 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from illume import Explainer, LinearEncoder, MetaEncoder, Objective
+from illume.explanations.trust import TrustMap
+from tests.common import FAST, linear_black_box, loans
+
+SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
+QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "objective": SMALL, "verbose": False}
+
+
+@pytest.fixture(scope="session")
+def numpy_rows():
+    return np.random.default_rng(3).normal(size=(60, 3))
+
+
+@pytest.fixture(scope="session")
+def small(numpy_rows):
+    """A small explainer of a model of numbers that no linear surrogate follows."""
+    return prefer_local(Explainer(steep, **QUICK).fit(numpy_rows))
+
+
+@pytest.fixture(scope="session")
+def small_file(small, tmp_path_factory):
+    path = tmp_path_factory.mktemp("io") / "small.illume"
+    small.save(path)
+    return path
+
+
+def bent(rows):
+    """A black box of three classes over numbers and text, for any library."""
+    frame = rows if isinstance(rows, pd.DataFrame) else _as_pandas(rows)
+    a = frame["age"].to_numpy(dtype=float) / 40 - 1
+    b = np.nan_to_num(frame["income"].to_numpy(dtype=float), nan=30.0) / 20 - 1.5
+    c = (frame["education"].astype(str) == "high").to_numpy(dtype=float)
+    logits = np.stack([a * b, a - c, b * b + c - 0.5], axis=1) * 3
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def _as_pandas(rows):
+    return rows.to_pandas()
+
+
+def pandas_rows():
+    frame = loans(120)
+    frame["education"] = frame["education"].astype("category")
+    frame["visits"] = pd.array([None if i % 11 == 0 else i % 4 for i in range(len(frame))], dtype="Int64")
+    frame["region"] = pd.Series(["n", "s", None, "w"] * 30, dtype="string")
+    frame.index = [f"row {i}" for i in range(len(frame))]
+    return frame
+
+
+def polars_rows():
+    import polars as pl
+
+    return pl.from_pandas(loans(100)).with_columns(
+        pl.col("education").cast(pl.Categorical),
+        pl.Series("size", ["s", "m", None, "l"] * 25, dtype=pl.Enum(["s", "m", "l"])),
+        pl.Series("visits", [None, 1, 2, 3, 4] * 20, dtype=pl.Int16),
+    )
+
+
+def arrow_rows():
+    import pyarrow as pa
+
+    table = pa.Table.from_pandas(loans(100), preserve_index=False)
+    at = table.column_names.index("education")
+    return table.set_column(at, "education", table["education"].dictionary_encode())
+
+
+def steep(rows):
+    """A black box that no linear surrogate follows."""
+    X = np.asarray(rows, dtype=float)
+    return 1 / (1 + np.exp(-4 * (X[:, 0] * X[:, 1] + 0.3 * X[:, 2])))
+
+
+# How each kind of explainer comes about: the model, the rows and the settings
+KINDS = {
+    "meta, three classes, pandas": lambda: (bent, pandas_rows(), {}),
+    "linear, polars": lambda: (bent, polars_rows(), {"encoder": "linear"}),
+    "meta with a logistic surrogate and an encoder for rules, Arrow": lambda: (
+        bent,
+        arrow_rows(),
+        {"objective": Objective(width=8), "rule_objective": "so", "n_latents": 3},
+    ),
+    "identity, ridge, a tree of one's own": lambda: (
+        bent,
+        loans(100),
+        {"encoder": "identity", "surrogate": RidgeClassifier(), "tree": DecisionTreeClassifier(max_depth=3)},
+    ),
+    "fell back, two classes": lambda: (
+        linear_black_box([2.0, -1.0, 0.5]),
+        np.random.default_rng(4).normal(size=(80, 3)),
+        {"encoder": LinearEncoder(1, training=FAST, objective=Objective(), verbose=False)},
+    ),
+    "a meta-encoder of one's own, two classes": lambda: (
+        steep,
+        np.random.default_rng(5).normal(size=(150, 3)),
+        {
+            "encoder": MetaEncoder(3, training=FAST, objective=SMALL, verbose=False),
+            "class_names": ["no", "yes"],
+        },
+    ),
+    "text alone, a class never decided, unknown ignored": lambda: (
+        _by_letter,
+        np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"], ["b", "x"]] * 12, dtype=object),
+        {"unknown": "ignore"},
+    ),
+}
+
+
+def _by_letter(rows):
+    first = np.asarray(rows)[:, 0]
+    P = np.stack([(first == "a") * 0.8, (first == "b") * 0.7, np.full(len(first), 0.1)], axis=1) + 0.05
+    return P / P.sum(1, keepdims=True)
+
+
+@pytest.fixture(scope="session", params=list(KINDS))
+def saved(request, tmp_path_factory):
+    """An explainer of each kind, its rows, its model, and the file that it was saved to."""
+    model, rows, settings = KINDS[request.param]()
+    explainer = Explainer(model, **{**QUICK, **settings}).fit(rows)
+    if "fell back" not in request.param:
+        prefer_local(explainer)
+    path = tmp_path_factory.mktemp("io") / "kind.illume"
+    explainer.save(path)
+    return explainer, rows, model, path
+
+
+def prefer_local(explainer):
+    """Explain by the encoder that was trained, even where such a short training does not pay."""
+    training, report = explainer.material_.training, explainer.material_.report
+    explainer.pair_ = explainer.local_
+    explainer.neighbours_ = explainer.pair_.neighbours(training, "exact")
+    explainer.trust_map_ = TrustMap.fit(report.X, report.P, explainer.pair_.probabilities(report.X))
+    return explainer

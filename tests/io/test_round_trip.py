@@ -1,0 +1,154 @@
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import illume
+from illume import Explainer, IdentityEncoder
+from illume.data.frames import as_frame
+from tests.io.common import differences, same
+from tests.io.conftest import QUICK, prefer_local, steep
+
+
+def test_a_loaded_explainer_explains_with_the_same_bits(saved):
+    explainer, rows, model, path = saved
+    loaded = illume.load(path, model=model)
+    assert same(explainer(rows), loaded(rows))
+    assert same(explainer.rules(rows), loaded.rules(rows))
+    assert same(explainer.rules(rows, polish=False), loaded.rules(rows, polish=False))
+    assert same(explainer.rules(rows, max_conditions=2), loaded.rules(rows, max_conditions=2))
+    assert same(explainer.rule_set(), loaded.rule_set())
+    few = as_frame(rows).slice(0, 12).native
+    assert same(explainer.counterfactuals(few), loaded.counterfactuals(few))
+    one = as_frame(rows).slice(5, 6).native
+    assert same(explainer(one), loaded(one))
+
+
+def test_a_loaded_explainer_says_the_same_of_itself(saved):
+    explainer, _, model, path = saved
+    loaded = illume.load(path, model=model)
+    for name in ("schema_", "class_names_", "history_", "trials_", "quality_", "rule_quality_", "columns_"):
+        assert not list(differences(getattr(explainer, name), getattr(loaded, name))), name
+        assert repr(getattr(explainer, name)) == repr(getattr(loaded, name))
+    assert repr(loaded) == repr(explainer)
+    assert loaded.n_features_in_ == explainer.n_features_in_
+
+
+def test_what_was_loaded_saves_to_the_same_bytes(saved, tmp_path):
+    _, _, model, path = saved
+    again = tmp_path / "again.illume"
+    illume.load(path, model=model).save(str(again))
+    assert again.read_bytes() == path.read_bytes()
+
+
+def test_the_kinds_are_what_they_claim(saved, request):
+    explainer, rows, _, _ = saved
+    encoder, name = type(explainer.pair_.encoder).__name__, request.node.name
+    wanted = "Linear" if "linear" in name else "Identity" if "identity" in name else "Meta"
+    assert encoder == ("Identity" if "fell back" in name else wanted) + "Encoder"
+    assert explainer.quality_.fell_back or "fell back" not in name
+    found = explainer(rows)
+    assert found.refinement.refined.any() or "two classes" in name or "text" in name
+
+
+def test_paths_may_be_text_or_path_objects(small, numpy_rows, tmp_path):
+    small.save(str(tmp_path / "a.illume"))
+    small.save(tmp_path / "b.illume")
+    assert same(
+        illume.load(tmp_path / "a.illume")(numpy_rows), illume.load(str(tmp_path / "b.illume"))(numpy_rows)
+    )
+    assert (tmp_path / "a.illume").read_bytes() == (tmp_path / "b.illume").read_bytes()
+
+
+def test_fewer_rows_change_only_explanations_that_were_refined(saved, tmp_path):
+    explainer, rows, model, _ = saved
+    explainer.save(tmp_path / "few.illume", rows=20)
+    loaded = illume.load(tmp_path / "few.illume", model=model)
+    assert len(loaded.neighbours_.X) < len(explainer.neighbours_.X)
+    before, after = explainer(rows), loaded(rows)
+    agreed = before.agreed
+    assert np.array_equal(before.agreed, after.agreed)
+    assert before.values[agreed].tobytes() == after.values[agreed].tobytes()
+    known = after.refinement.neighbour[after.refinement.refined]
+    assert np.isin(known, explainer.split_.training).all()
+    few = as_frame(rows).slice(0, 5).native
+    assert explainer.counterfactuals(few).examples.shape == loaded.counterfactuals(few).examples.shape
+
+
+def test_an_index_of_neighbours_is_built_again(numpy_rows, tmp_path):
+    rows = np.tile(numpy_rows, (3, 1)) + np.random.default_rng(0).normal(scale=0.1, size=(180, 3))
+    explainer = prefer_local(Explainer(steep, **{**QUICK, "search": "index"}).fit(rows))
+    explainer.neighbours_ = explainer.pair_.neighbours(explainer.material_.training, "index")
+    explainer.save(tmp_path / "a.illume")
+    loaded = illume.load(tmp_path / "a.illume", model=steep)
+    assert explainer(rows).refinement.refined.any()
+    assert same(explainer(rows), loaded(rows))
+
+
+@pytest.mark.parametrize("most", [1, 2, 7, 30])
+def test_no_more_rows_than_asked_for_are_in_the_file(small, tmp_path, most):
+    small.save(tmp_path / "a.illume", rows=most)
+    found = illume.load(tmp_path / "a.illume")
+    assert 1 <= len(found.neighbours_.X) <= most
+    decided = small.material_.training.P.argmax(1)
+    assert most < 2 or len(np.unique(found.material_.training.P.argmax(1))) == len(np.unique(decided))
+
+
+@pytest.mark.parametrize("rows", [0, -1, True, "some", 2.5])
+def test_a_number_of_rows_that_means_nothing_is_refused(small, tmp_path, rows):
+    with pytest.raises(ValueError, match="'all', 'none' or a positive integer"):
+        small.save(tmp_path / "a.illume", rows=rows)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_explainer_that_was_not_fitted_is_not_saved(tmp_path):
+    from sklearn.exceptions import NotFittedError
+
+    with pytest.raises(NotFittedError):
+        Explainer(lambda rows: rows).save(tmp_path / "a.illume", rules=False)
+
+
+class OwnSurrogate:
+    """A linear surrogate of somebody else's."""
+
+    def fit(self, Z, P):
+        self.coef_, self.intercept_ = np.ones((1, Z.shape[1])), np.zeros(1)
+        return self
+
+    def probabilities(self, Z):
+        p = 1 / (1 + np.exp(-Z.sum(1)))
+        return np.column_stack([1 - p, p])
+
+
+class OwnEncoder(IdentityEncoder):
+    """An encoder of somebody else's."""
+
+
+def test_an_encoder_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
+    explainer = Explainer(steep, **{**QUICK, "encoder": OwnEncoder()}).fit(numpy_rows)
+    explainer.pair_ = explainer.local_
+    with pytest.raises(illume.SaveError, match=r"OwnEncoder cannot be saved.*MetaEncoder"):
+        explainer.save(tmp_path / "a.illume")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_surrogate_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
+    model = lambda rows: 1 / (1 + np.exp(-rows[:, 0]))  # noqa: E731
+    explainer = Explainer(model, **{**QUICK, "encoder": "identity", "surrogate": OwnSurrogate()}).fit(
+        numpy_rows
+    )
+    with pytest.raises(
+        illume.SaveError, match=r"OwnSurrogate cannot be saved.*linear classifiers of scikit-learn"
+    ):
+        explainer.save(tmp_path / "a.illume")
+    assert not list(tmp_path.iterdir())
+
+
+def test_import_loads_nothing_heavy():
+    program = (
+        "import sys, illume; heavy = {'torch', 'sklearn', 'pandas', 'safetensors', 'narwhals', 'numpy'};"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ)

@@ -1,0 +1,157 @@
+"""What a loaded explainer can do without its model, without rows, and without rules."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import illume
+from tests.io.common import members_of, same
+from tests.io.conftest import steep
+
+
+def test_without_the_model_the_surrogate_stands_in_and_results_say_so(small, small_file, numpy_rows):
+    loaded, before = illume.load(small_file), small(numpy_rows)
+    found = loaded(numpy_rows)
+    assert loaded.model is None
+    assert found.stand_in
+    assert not before.stand_in
+    assert found.agreed.all()
+    assert found.probabilities.tobytes() == found.surrogate_probabilities.tobytes()
+    assert found.surrogate_probabilities.tobytes() == before.surrogate_probabilities.tobytes()
+    agreed = before.agreed
+    assert found.values[agreed].tobytes() == before.values[agreed].tobytes()
+    for shown in (repr(found), repr(found[0]), found._repr_html_(), found[0]._repr_html_()):
+        assert "without the black box" in shown
+    assert found.to_dict()["stand_in"]
+    assert found[0].to_dict()["stand_in"]
+    assert found[:3].stand_in
+
+
+def test_without_the_model_rules_are_for_the_surrogates_decisions(small_file, numpy_rows):
+    loaded = illume.load(small_file)
+    rules = loaded.rules(numpy_rows)
+    assert np.array_equal(rules.decisions, loaded(numpy_rows).surrogate_decisions)
+    assert "the decisions are the surrogate's own" in repr(rules)
+    assert "the decisions are the surrogate's own" in repr(rules[0])
+    assert rules[0].to_dict()["stand_in"]
+    assert all(rule.covers(numpy_rows[[i]]).all() for i, rule in enumerate(rules))
+
+
+def test_without_the_model_the_global_view_is_the_same(small, small_file):
+    assert same(small.rule_set(), illume.load(small_file).rule_set())
+
+
+def test_without_the_model_there_are_no_counterfactuals(small_file, numpy_rows):
+    with pytest.raises(illume.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
+        illume.load(small_file).counterfactuals(numpy_rows)
+
+
+def test_the_same_model_raises_no_warning(small, small_file):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert illume.load(small_file, model=small.model).black_box_.model is small.model
+
+
+def test_another_model_is_told_with_how_much_differs(small_file):
+    with pytest.warns(illume.ModelChangedWarning, match=r"on 42 of 42 stored rows.*42 are decided otherwise"):
+        illume.load(small_file, model=lambda rows: 1 - steep(rows))
+
+
+def test_a_model_that_moves_by_less_than_the_tolerance_is_the_same(small, small_file):
+    illume.load(small_file, model=lambda rows: small.model(rows) + 4e-7 * np.sign(0.5 - small.model(rows)))
+    with pytest.warns(illume.ModelChangedWarning, match="0 are decided otherwise"):
+        illume.load(small_file, model=lambda rows: 0.999 * small.model(rows) + 0.0005)
+
+
+def test_a_model_of_other_classes_or_columns_is_refused(small_file):
+    with pytest.raises(illume.BlackBoxError, match="answered 3 classes, 2 when fitted"):
+        illume.load(small_file, model=lambda rows: np.full((len(rows), 3), 1 / 3))
+    with pytest.raises(illume.BlackBoxError, match="raised"):
+        illume.load(small_file, model=lambda rows: rows["no such column"])
+
+
+@pytest.fixture(scope="module")
+def without_rows(loan_explainer, tmp_path_factory):
+    path = tmp_path_factory.mktemp("none") / "none.illume"
+    loan_explainer.save(path, rows="none")
+    return path
+
+
+def test_without_rows_the_file_holds_none(without_rows):
+    members, _ = members_of(without_rows)
+    assert set(members) == {"manifest.json", "model.safetensors"}
+    manifest = json.loads(members["manifest.json"])
+    assert manifest["rows"]["held"] == 0
+    assert manifest["trust"] is None
+
+
+def test_without_rows_only_refinement_and_trust_are_off(loan_explainer, loan_model, loan_frame, without_rows):
+    before, after = loan_explainer(loan_frame), illume.load(without_rows, model=loan_model)(loan_frame)
+    agreed = before.agreed
+    assert agreed.any()
+    assert (~agreed).any()
+    assert after.values[agreed].tobytes() == before.values[agreed].tobytes()
+    assert np.array_equal(after.faithful, agreed)
+    assert np.isnan(after.trust.agreement).all()
+    assert "refinement is off" in repr(after)
+    assert "refinement is off" in repr(after[int(np.flatnonzero(~agreed)[0])])
+
+
+def test_without_rows_there_are_the_trees_own_rules(loan_explainer, loan_model, loan_frame, without_rows):
+    loaded = illume.load(without_rows, model=loan_model)
+    before = loan_explainer.rules(loan_frame, polish=False)
+    after = loaded.rules(loan_frame, polish=False)
+    agreed = before.refinement.agreed
+    assert after.bounds.low[agreed].tobytes() == before.bounds.low[agreed].tobytes()
+    assert after.n_rows == 0
+    assert np.isnan(after.precision).all()
+    for asked in (loaded.rules, loaded.counterfactuals):
+        with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+            asked(loan_frame)
+    with pytest.raises(illume.LeftOutError, match="polish=False"):
+        loaded.rules(loan_frame, polish=False, max_conditions=2)
+    with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+        loaded.rule_set()
+
+
+def test_without_rules_attributions_are_the_same_and_rules_say_why_not(three_class, tmp_path):
+    from tests.common import FAST
+
+    model, X = three_class
+    explainer = illume.Explainer(model, n_latents=2, queries=0, training=FAST, verbose=False).fit(X)
+    explainer.save(tmp_path / "a.illume", rules=False)
+    assert not hasattr(explainer, "rule_model_")
+    loaded = illume.load(tmp_path / "a.illume", model=model)
+    assert same(explainer(X), loaded(X))
+    for asked in (lambda: loaded.rules(X), lambda: loaded.counterfactuals(X), loaded.rule_set):
+        with pytest.raises(illume.LeftOutError, match="rules=False"):
+            asked()
+    with pytest.raises(illume.LeftOutError, match="rules=False"):
+        loaded.save(tmp_path / "b.illume")
+    loaded.save(tmp_path / "b.illume", rules=False)
+    assert (tmp_path / "b.illume").read_bytes() == (tmp_path / "a.illume").read_bytes()
+
+
+def test_a_loaded_explainer_streams_pickles_and_fits_anew(loan_explainer, loan_model, loan_frame, tmp_path):
+    import pickle
+
+    loan_explainer.save(tmp_path / "a.illume")
+    loaded = illume.load(tmp_path / "a.illume", model=loan_model)
+    pieces = list(loaded.stream(loan_frame, chunk_rows=64))
+    assert np.array_equal(np.concatenate([piece.values for piece in pieces]), loaded(loan_frame).values)
+    assert same(pickle.loads(pickle.dumps(loaded))(loan_frame), loaded(loan_frame))
+    again = loaded.fit(loan_frame)
+    assert same(again(loan_frame), loan_explainer(loan_frame))
+
+
+def test_rows_of_another_library_than_the_stored_ones_are_explained(loan_explainer, loan_frame, tmp_path):
+    import polars as pl
+
+    loan_explainer.save(tmp_path / "a.illume")
+    loaded = illume.load(tmp_path / "a.illume")
+    values = loaded(pl.from_pandas(loan_frame)).values
+    assert np.array_equal(values, loaded(loan_frame).values)
+    assert isinstance(loaded(loan_frame).to_frame(), pd.DataFrame)

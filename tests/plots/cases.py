@@ -1,0 +1,141 @@
+"""Results that every picture must be able to show."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from illume import Explainer, plots
+from tests.common import loans
+
+CASES = (
+    "binary, with categories and missing values",
+    "three classes",
+    "two latents, three classes",
+    "60 features with long names, and ties",
+    "one class only",
+    "one row",
+    "all contributions 0, dollar signs in all names",
+)
+
+
+@dataclass(frozen=True)
+class Material:
+    """One kind of every result, for the same rows."""
+
+    attributions: Any
+    latents: Any
+    rules: Any
+    counterfactuals: Any
+    frame: Any
+
+    def take(self, rows):
+        positions = np.arange(len(self.attributions))[rows]
+        parts = (self.attributions, self.latents, self.rules, self.counterfactuals)
+        return Material(*(part[rows] for part in parts), self.frame.iloc[positions])
+
+
+def explained(explainer, frame):
+    return Material(
+        explainer(frame),
+        explainer.latents(frame, maps=True),
+        explainer.rules(frame),
+        explainer.counterfactuals(frame, n=2),
+        frame,
+    )
+
+
+def build(case, get, loan_explainer, three_class_explainer, three_class_frame):
+    mixed, several, flat, wide, one_class, one_row, _ = CASES
+    if case == mixed:
+        return explained(loan_explainer, loans(40, seed=2))
+    if case == several:
+        return explained(three_class_explainer, three_class_frame.iloc[:20])
+    if case == flat:
+        return explained(*two_latents())
+    if case == wide:
+        return explained(*sixty_features())
+    if case == one_class:
+        whole = get(mixed)
+        return whole.take(whole.attributions.decisions == 0)
+    return get(several).take(slice(3, 4)) if case == one_row else odd(get(mixed))
+
+
+def two_latents():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=["a", "b"])
+
+    def model(rows):
+        weights = np.exp(np.column_stack([rows["a"], rows["b"], 0.5 - 2 * rows["a"] - rows["b"]]))
+        return weights / weights.sum(1, keepdims=True)
+
+    names = ["low", "mid", "top"]
+    return Explainer(model, encoder="identity", class_names=names).fit(X), X.iloc[:40]
+
+
+def sixty_features():
+    X = np.random.default_rng(0).normal(size=(90, 60)).round()
+    X[:, 1] = X[:, 0]
+    names = [f"the average number of measurements of the quantity {j} in a household" for j in range(60)]
+    frame = pd.DataFrame(X, columns=names)
+    weights = np.r_[1.0, 1.0, np.zeros(28), np.full(30, 0.5)]
+    classes = ["a class with a name that is far too long to print", "_short"]
+
+    def model(rows):
+        return 1 / (1 + np.exp(-rows.to_numpy() @ weights))
+
+    return Explainer(model, encoder="identity", class_names=classes).fit(frame), frame.iloc[:30]
+
+
+def odd(whole):
+    """The same results, but nothing contributes, and every name looks like maths to matplotlib."""
+    old = whole.attributions.labels
+    features = tuple(f"${name}$ in $ and\nmore" for name in old.features)
+    labels = replace(old, features=features, classes=("no: $x_1$", "yes, $5"))
+    batch, rules, found = whole.attributions, whole.rules, whole.counterfactuals
+    zero = {name: np.zeros_like(getattr(batch, name)) for name in ("values", "offset", "rest")}
+    named = tuple(
+        replace(feature, name=new) for feature, new in zip(rules.bounds.features, features, strict=True)
+    )
+    rules = replace(rules, bounds=replace(rules.bounds, features=named), class_names=labels.classes)
+    latents = replace(
+        whole.latents, labels=labels, Z=np.zeros_like(whole.latents.Z), X=np.zeros_like(whole.latents.X)
+    )
+    return Material(
+        replace(batch, labels=labels, **zero),
+        latents,
+        rules,
+        replace(found, feature_names=features, class_names=labels.classes, rules=rules[: len(found)]),
+        whole.frame.set_axis(features, axis=1),
+    )
+
+
+# From a case and axes to what the picture returns
+DRAW = {
+    "bar of a batch": lambda m, ax: plots.bar(m.attributions, ax=ax),
+    "bar of a row": lambda m, ax: plots.bar(m.attributions[0], ax=ax),
+    "waterfall": lambda m, ax: plots.waterfall(m.attributions[0], ax=ax),
+    "beeswarm": lambda m, ax: plots.beeswarm(m.attributions, ax=ax),
+    "dependence": lambda m, ax: plots.dependence(m.attributions, 0, ax=ax),
+    "dependence on the last": lambda m, ax: plots.dependence(m.attributions, -1, colour=1, ax=ax),
+    "decision paths": lambda m, ax: plots.decision_paths(m.attributions, highlight=0, ax=ax),
+    "latent map": lambda m, ax: plots.latent_map(m.latents, highlight=0, ax=ax),
+    "row map": lambda m, ax: plots.row_map(m.latents[0], ax=ax),
+    "rule": lambda m, ax: plots.rule(m.rules[0], m.frame, ax=ax),
+    "rule without rows": lambda m, ax: plots.rule(m.rules[0], ax=ax),
+    "counterfactual": lambda m, ax: plots.counterfactual(m.counterfactuals[0], ax=ax),
+    "compare": lambda m, ax: plots.compare(
+        {"illume": m.attributions[0], "_$other$": m.attributions[0].contributions()}, ax=ax
+    ),
+}
+DRAW_MANY = {
+    "compare rows": lambda m, axes: plots.compare_rows(m.attributions[0], m.attributions[-1], axes=axes),
+    "quality": lambda m, axes: plots.quality(m.attributions, axes=axes),
+}
+
+
+def texts(ax):
+    """Return all that is written on axes, and around them."""
+    from matplotlib.text import Text
+
+    return [text.get_text() for text in ax.findobj(Text) if text.get_text()]

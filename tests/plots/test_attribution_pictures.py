@@ -1,0 +1,214 @@
+"""Pictures of attributions draw the numbers of the result."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from illume import MetaEncoder, plots
+from illume.plots.dependence import jitter
+from tests.common import FAST
+from tests.plots.cases import texts
+
+
+def y_labels(ax):
+    return [label.get_text() for label in ax.get_yticklabels()]
+
+
+def widths(ax):
+    return [patch.get_width() for patch in ax.patches]
+
+
+def test_bars_are_contributions_strongest_on_top(mixed):
+    row = mixed.attributions[0]
+    ax = plots.bar(row, n_features=3)
+    np.testing.assert_allclose(widths(ax), sorted(row.values, key=abs, reverse=True)[:3])
+    assert y_labels(ax) == list(row.top(3).feature_names)
+
+
+def test_bars_of_a_batch_sum_over_classes_unless_one_is_chosen(several):
+    batch = several.attributions
+    np.testing.assert_allclose(sorted(widths(plots.bar(batch))), sorted(batch.strength))
+    ax = plots.bar(batch, output="mid")
+    np.testing.assert_allclose(sorted(widths(ax)), sorted(batch.importance[:, 1]))
+    assert "mean absolute contribution to the log-odds of 'mid'" in ax.get_xlabel()
+
+
+def test_a_waterfall_leads_from_the_base_value_to_the_score(mixed):
+    row = mixed.attributions[0]
+    ax = plots.waterfall(row, n_features=2)
+    first, last = ax.patches[0], ax.patches[-1]
+    assert first.get_x() + first.get_width() == pytest.approx(float(row.score))
+    assert last.get_x() == pytest.approx(float(row.base_value))
+    assert y_labels(ax)[-1] == "2 other features"
+    assert "education = middle" in y_labels(plots.waterfall(row)) or row.data[3] != "middle"
+
+
+@pytest.mark.parametrize("output", [0, "top", -2])
+def test_a_waterfall_shows_the_output_that_is_asked_for(several, output):
+    row = several.attributions[0]
+    i = row.position(output)
+    ax = plots.waterfall(row, output=output)
+    first = ax.patches[0]
+    assert first.get_x() + first.get_width() == pytest.approx(float(row.score[i]))
+    assert f"log-odds of '{several.attributions.output_names[i]}'" in ax.get_xlabel()
+
+
+def test_a_beeswarm_has_a_dot_per_row_and_feature(mixed):
+    ax = plots.beeswarm(mixed.attributions, n_features=4)
+    assert sum(len(dots.get_offsets()) for dots in ax.collections) == 40 * 4
+    shades = np.concatenate([d.get_array() for d in ax.collections if d.get_array() is not None])
+    assert shades.min() == 0
+    assert shades.max() == 1
+
+
+def test_the_output_of_a_picture_is_chosen_by_name_or_position(several):
+    for draw in (plots.beeswarm, plots.decision_paths):
+        assert "'mid'" in draw(several.attributions, output="mid").get_xlabel()
+        assert "'top'" in draw(several.attributions, output=2).get_xlabel()
+        with pytest.raises(ValueError, match=r"'max' is not known; choose one of \['low', 'mid', 'top'\]"):
+            draw(several.attributions, output="max")
+
+
+def test_dependence_puts_values_against_contributions(several):
+    batch = several.attributions
+    ax = plots.dependence(batch, "b", colour="a", output="top")
+    dots = ax.collections[0]
+    expected = np.column_stack([batch.data[:, 1], batch.values[:, 1, 2]])
+    np.testing.assert_allclose(dots.get_offsets(), expected)
+    np.testing.assert_allclose(dots.get_array(), batch.data[:, 0])
+    assert ax.get_xlabel() == "b"
+    assert ax.figure.axes[1].get_ylabel() == "a"
+
+
+def test_dependence_sets_missing_numbers_apart_and_marks_them(mixed):
+    batch = mixed.attributions
+    ax = plots.dependence(batch, "income", colour=None)
+    x = np.asarray(ax.collections[0].get_offsets())[:, 0]
+    missing = batch.imputed[:, 1]
+    assert missing.any()
+    assert x[missing].min() > x[~missing].max()
+    np.testing.assert_allclose(x[~missing], batch.data[~missing, 1].astype(float))
+    assert "missing" in texts(ax)
+    assert max(ax.get_xticks()) <= x[~missing].max()  # the band is no part of the scale
+
+
+def test_dependence_puts_categories_side_by_side_with_a_jitter_that_stays(mixed):
+    batch = mixed.attributions
+    ax = plots.dependence(batch, "education", colour="owner")
+    names = [label.get_text() for label in ax.get_xticklabels()]
+    assert names == ["high", "low", "middle"]
+    by_owner = {"False": 0, "True": 1}
+    for dots, owner in zip(ax.collections, by_owner, strict=True):
+        x, y = np.asarray(dots.get_offsets()).T
+        mine = [str(value) == owner for value in batch.data[:, 2]]
+        assert [names[round(place)] for place in x] == list(batch.data[mine, 3])
+        np.testing.assert_allclose(y, batch.values[mine, 3])
+    assert np.abs(jitter(500)).max() <= 0.5
+    np.testing.assert_array_equal(jitter(7), jitter(9)[:7])
+
+
+def test_dependence_colours_by_the_most_important_other_feature_by_default(several):
+    batch = several.attributions
+    strength = np.abs(batch.values[:, :, 0]).sum(0)
+    strength[0] = -1
+    ax = plots.dependence(batch, 0)
+    assert ax.figure.axes[1].get_ylabel() == batch.feature_names[int(strength.argmax())]
+
+
+def test_dependence_on_what_is_no_feature_names_the_nearest(mixed):
+    with pytest.raises(ValueError, match=r"'incom', which is no column; the nearest column is 'income'"):
+        plots.dependence(mixed.attributions, "incom")
+    with pytest.raises(ValueError, match="there is no feature 9; there are 4"):
+        plots.dependence(mixed.attributions, 9)
+
+
+def test_paths_lead_from_the_base_value_to_the_scores(several):
+    batch = several.attributions
+    ax = plots.decision_paths(batch, output="mid", n_features=2)
+    (lines,) = [c for c in ax.collections if len(c.get_segments()) == len(batch)]
+    paths = np.array(lines.get_segments())
+    np.testing.assert_allclose(paths[:, 0, 0], batch.base_values[:, 1])
+    np.testing.assert_allclose(paths[:, -1, 0], batch.scores[:, 1])
+    assert y_labels(ax)[0].startswith("2 other features")
+    assert y_labels(ax)[1:] == list(batch.top(2, "mid").feature_names)[::-1]
+
+
+def test_highlighted_rows_are_bold_and_named_as_in_the_frame(mixed):
+    batch = mixed.attributions[5:]
+    ax = plots.decision_paths(batch, highlight=[0, -1])
+    bold = [line for line in ax.lines if line.get_linewidth() > 2]
+    np.testing.assert_allclose([line.get_xdata()[-1] for line in bold], batch.scores[[0, -1]])
+    assert {"row 5", "row 39"} <= {text.get_text() for text in ax.get_legend().get_texts()}
+    with pytest.raises(IndexError, match=r"there are 35 rows, found \[35\] to highlight"):
+        plots.decision_paths(batch, highlight=35)
+
+
+def test_two_rows_are_compared_on_one_scale(several):
+    first, second = several.attributions[0], several.attributions[1]
+    left, right = plots.compare_rows(first, second, output="top", n_features=3)
+    assert left.get_xlim() == right.get_xlim()
+    largest = np.maximum(abs(first.contributions("top")), abs(second.contributions("top")))
+    order = np.argsort(-largest)[:3]
+    np.testing.assert_allclose(widths(left), first.contributions("top")[order])
+    np.testing.assert_allclose(widths(right), second.contributions("top")[order])
+    assert y_labels(left)[0].startswith(f"{first.feature_names[order[0]]} = ")
+
+
+def test_rows_of_different_explainers_are_not_compared(mixed, several):
+    with pytest.raises(ValueError, match="different features"):
+        plots.compare_rows(mixed.attributions[0], several.attributions[0])
+
+
+def test_explainers_are_compared_by_bars_of_their_own_numbers(mixed):
+    row = mixed.attributions[0]
+    ax = plots.compare({"illume": row, "_$5$": -2 * row.values}, n_features=4)
+    np.testing.assert_allclose(widths(ax)[4:], -2 * np.array(widths(ax)[:4]))
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["illume", r"_\$5\$"]
+    alike = plots.compare({"illume": row, "other": 2 * row.values}, normalise=True)
+    np.testing.assert_allclose(widths(alike)[4:], widths(alike)[:4])
+    assert np.abs(widths(alike)[:4]).sum() == pytest.approx(1.0)
+
+
+def test_explainers_that_cannot_be_compared_are_refused(mixed, several):
+    row = mixed.attributions[0]
+    with pytest.raises(ValueError, match="arrays do not say what features are called"):
+        plots.compare({"a": np.ones(4)})
+    with pytest.raises(
+        ValueError, match=r"'b' has an array of shape \(3,\), expected one number for each of 4"
+    ):
+        plots.compare({"a": row, "b": np.ones(3)})
+    with pytest.raises(ValueError, match="'b' has other features"):
+        plots.compare({"a": row, "b": several.attributions[0]})
+    with pytest.raises(ValueError, match="nothing to compare"):
+        plots.compare({})
+    assert y_labels(plots.compare({"a": np.array([1.0, 2.0])}, feature_names=["p", "q"])) == ["q", "p"]
+
+
+def test_quality_shows_calibration_and_agreement_of_the_result(several):
+    batch = several.attributions
+    left, right = plots.quality(batch, output="mid", n_bins=4)
+    found = batch.calibration("mid", 4)
+    known = found.n_rows > 0
+    dots = left.collections[-1].get_offsets()
+    np.testing.assert_allclose(dots, np.column_stack([found.surrogate, found.black_box])[known])
+    np.testing.assert_allclose(widths(right), np.nan_to_num(batch.class_agreement.agreement))
+    assert "'mid'" in left.get_xlabel()
+    assert f"{batch.agreed.mean():.1%} of 20 rows" in right.get_title(loc="left")
+
+
+def test_names_that_are_cut_stay_apart(material):
+    batch = material("60 features with long names, and ties").attributions
+    for draw in (plots.bar, plots.beeswarm, plots.decision_paths):
+        names = y_labels(draw(batch, n_features=60))
+        assert len(set(names)) == len(names)
+        assert max(map(len, names)) < 45
+
+
+def test_training_is_drawn_with_the_epoch_that_was_kept():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    history = MetaEncoder(2, training=FAST).fit(X, X[:, 0] > 0).history_
+    ax = plots.history(history)
+    assert f"kept: epoch {history.best}" in [t.get_text() for t in ax.get_legend().get_texts()]
+    one = replace(history, epochs=history.epochs[:1], best=1)
+    assert plots.history(one).lines[0].get_marker() == "o"

@@ -1,0 +1,131 @@
+"""What holds for every picture, whatever the result."""
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.text import Text
+
+from illume import MissingExtraError, plots
+from tests.plots.cases import DRAW, DRAW_MANY
+
+ALL = {
+    **DRAW,
+    **{name: lambda m, _, draw=draw: draw(m, None)[0] for name, draw in DRAW_MANY.items()},
+    "exemplification": lambda m, _: plots.exemplification(m.latents[0])[0],
+}
+
+
+@pytest.mark.parametrize("draw", DRAW.values(), ids=DRAW)
+def test_it_draws_on_the_axes_it_is_given_and_opens_no_other(draw, case):
+    before = plt.get_fignums()
+    ax = mpl.figure.Figure().subplots()
+    assert draw(case, ax) is ax
+    assert plt.get_fignums() == before
+    assert ax.has_data() or ax.texts
+
+
+@pytest.mark.parametrize("draw", DRAW_MANY.values(), ids=DRAW_MANY)
+def test_it_draws_on_both_axes_it_is_given(draw, several):
+    axes = mpl.figure.Figure().subplots(ncols=2)
+    drawn = draw(several, list(axes))
+    assert list(drawn) == list(axes)
+    assert all(ax.has_data() for ax in axes)
+    with pytest.raises(ValueError, match="two axes are needed, found 1"):
+        draw(several, [axes[0]])
+
+
+@pytest.mark.parametrize("draw", ALL.values(), ids=ALL)
+def test_nothing_that_is_written_is_clipped_or_taken_for_maths(draw, case):
+    figure = draw(case, None).figure
+    assert plt.gcf() is figure  # so that plt.show and plt.savefig find it
+    figure.canvas.draw()
+    for text in figure.findobj(Text):
+        assert text.get_text().count("$") == text.get_text().count(r"\$")
+    legends = [ax.get_legend().get_window_extent() for ax in figure.axes if ax.get_legend()]
+    width, height = figure.bbox.size
+    for box in [figure.get_tightbbox().transformed(figure.dpi_scale_trans), *legends]:
+        assert -3 <= box.x0 < box.x1 <= width + 3
+        assert -3 <= box.y0 < box.y1 <= height + 3
+
+
+@pytest.mark.parametrize("draw", ALL.values(), ids=ALL)
+def test_drawing_leaves_the_result_as_it_was(draw, mixed):
+    parts = [
+        (part, name)
+        for part in (mixed.attributions, mixed.latents, mixed.counterfactuals)
+        for name in ("values", "data", "Z", "X", "maps", "probabilities", "before", "after")
+        if isinstance(getattr(part, name, None), np.ndarray)
+    ]
+    before = [getattr(part, name).tolist() for part, name in parts]
+    draw(mixed, None)
+    assert repr([getattr(part, name).tolist() for part, name in parts]) == repr(before)
+
+
+@pytest.mark.parametrize("name", ["dependence on the last", "beeswarm", "latent map"])
+def test_the_same_result_gives_the_same_picture(name, mixed):
+    def drawn():
+        figure = DRAW[name](mixed, None).figure
+        figure.canvas.draw()
+        return np.asarray(figure.canvas.buffer_rgba())
+
+    np.testing.assert_array_equal(drawn(), drawn())
+
+
+@pytest.mark.parametrize("name", ["bar of a batch", "beeswarm", "decision paths", "latent map", "dependence"])
+def test_an_empty_batch_is_an_empty_picture(name, mixed):
+    none = mixed.take(slice(0, 0))
+    draw = {**DRAW, "decision paths": lambda m, ax: plots.decision_paths(m.attributions, ax=ax)}
+    draw["latent map"] = lambda m, ax: plots.latent_map(m.latents, ax=ax)
+    draw[name](none, None).figure.canvas.draw()
+
+
+def test_an_empty_batch_has_an_empty_quality(mixed):
+    plots.quality(mixed.attributions[:0])[0].figure.canvas.draw()
+
+
+ROWS_WANTED = {
+    "a waterfall shows one row, found Attributions; write attributions[0]": lambda m: plots.waterfall(
+        m.attributions
+    ),
+    "bars show attributions, found Latents": lambda m: plots.bar(m.latents),
+    "a beeswarm shows many rows, found Attribution; pass the whole batch": lambda m: plots.beeswarm(
+        m.attributions[0]
+    ),
+    "a dependence plot shows many rows, found Attribution": lambda m: plots.dependence(m.attributions[0], 0),
+    "decision paths show many rows, found Attribution": lambda m: plots.decision_paths(m.attributions[0]),
+    "a latent map shows many rows, found LatentRow": lambda m: plots.latent_map(m.latents[0]),
+    "a map belongs to one row, found Latents; write explainer.latents(X, maps=True)[0]": lambda m: (
+        plots.row_map(m.latents)
+    ),
+    "this figure shows one row, found Latents": lambda m: plots.exemplification(m.latents),
+    "this chart shows one rule, found Rules; write rules[0]": lambda m: plots.rule(m.rules),
+    "this picture shows one row, found Counterfactuals": lambda m: plots.counterfactual(m.counterfactuals),
+    "two rows are compared, found Attributions": lambda m: plots.compare_rows(
+        m.attributions[0], m.attributions
+    ),
+    "explainers are compared by name, found Attribution": lambda m: plots.compare(m.attributions[0]),
+    "quality is seen on many rows, found Attribution": lambda m: plots.quality(m.attributions[0]),
+    "a training has a history, found NoneType": lambda m: plots.history(None),
+}
+
+
+@pytest.mark.parametrize(("words", "draw"), ROWS_WANTED.items())
+def test_the_wrong_kind_of_result_is_refused_with_advice(words, draw, mixed):
+    with pytest.raises(TypeError) as error:
+        draw(mixed)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize("draw", [plots.waterfall, plots.bar])
+def test_at_least_one_feature_must_be_shown(draw, mixed):
+    with pytest.raises(ValueError, match="n_features must be at least 1, found 0"):
+        draw(mixed.attributions[0], n_features=0)
+
+
+def test_without_matplotlib_the_extra_is_named(mixed, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"illume\[plots\]"):
+        plots.bar(mixed.attributions)

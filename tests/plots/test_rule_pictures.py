@@ -1,0 +1,137 @@
+"""Pictures of rules and counterfactuals draw the conditions and changes of the result."""
+
+from dataclasses import replace
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from illume import plots
+from illume.plots.chips import chips
+from illume.results.conditions import Interval, Membership
+from illume.results.numbers import bound, short
+from tests.plots.cases import texts
+
+
+def with_bounds(rules, **changes):
+    """The first rule, with conditions of our own."""
+    one = rules[:1]
+    blank = {
+        "low": np.full_like(one.bounds.low, -np.inf),
+        "high": np.full_like(one.bounds.high, np.inf),
+        "missing": np.zeros_like(one.bounds.missing),
+        "allowed": np.ones_like(one.bounds.allowed),
+    }
+    for name, (place, value) in changes.items():
+        blank[name][0, place] = value
+    return replace(one, bounds=replace(one.bounds, **blank))[0]
+
+
+def test_an_interval_is_a_bar_between_its_bounds_and_the_row_is_marked(mixed):
+    rule = with_bounds(mixed.rules, low=(0, 30.0), high=(0, 60.0))
+    ax = plots.rule(rule)
+    (bar,) = ax.patches
+    feature = rule.feature("age")
+    span = feature.high - feature.low
+    assert bar.get_x() == pytest.approx((30 - feature.low) / span)
+    assert bar.get_x() + bar.get_width() == pytest.approx((60 - feature.low) / span)
+    marked = ax.collections[-1].get_offsets()[0]
+    own = float(rule.value("age"))
+    assert own == mixed.frame["age"].iloc[0]
+    assert marked[0] == pytest.approx((own - feature.low) / span)
+    assert {"≥ 30", "≤ 60", f"this row: {short(own)}"} <= set(texts(ax))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["age"]
+
+
+def test_the_rows_of_a_frame_are_a_light_histogram_behind(mixed):
+    rule = with_bounds(mixed.rules, low=(0, 30.0))
+    assert len(plots.rule(rule, mixed.frame).patches) == len(plots.rule(rule).patches) + 1
+
+
+def test_an_open_side_has_an_arrow_and_a_missing_value_is_said(mixed):
+    rule = with_bounds(mixed.rules, high=(1, 32.5), missing=(1, True))
+    said = texts(plots.rule(rule))
+    assert {"≤ 32.5", "or missing"} <= set(said)
+    assert ("this row: missing" in said) == bool(np.isnan(mixed.frame["income"].iloc[0]))
+
+
+def test_categories_are_chips_and_forbidden_ones_are_crossed_out(mixed):
+    names = mixed.rules.bounds.features[3].categories
+    own = mixed.frame["education"].iloc[0]
+    forbidden = next(name for name in names if name != own)
+    place = int(mixed.rules.bounds.first[3]) + names.index(forbidden)
+    rule = with_bounds(mixed.rules, allowed=(place, False))
+    assert isinstance(rule.conditions[0], Membership)
+    said = texts(plots.rule(rule))
+    assert {f"✗ {forbidden}", f"this row: {own}"} <= set(said)
+
+
+def test_a_rule_without_conditions_says_so(mixed):
+    assert "no condition: always" in texts(plots.rule(with_bounds(mixed.rules)))
+
+
+def test_a_rule_names_its_decision_and_what_was_measured(case):
+    rule = case.rules[0]
+    ax = plots.rule(rule, case.frame)
+    assert ax.get_title(loc="left").startswith("→ ")
+    assert ax.get_xlabel().replace("\n", "  ") == rule.measured
+    assert len(ax.get_yticklabels()) == len(rule.conditions)
+
+
+def test_the_rule_of_a_counterfactual_is_drawn_without_a_row(mixed):
+    found = next(one for one in mixed.counterfactuals if one.rule is not None and one.rule.conditions)
+    ax = plots.rule(found.rule)
+    assert not any("this row" in text for text in texts(ax))
+    with pytest.raises(ValueError, match="has no row of its own"):
+        found.rule.value("age")
+
+
+def test_every_row_satisfies_what_its_chart_shows(mixed):
+    for rule in mixed.rules[:10]:
+        for condition in rule.conditions:
+            value = rule.value(condition.name)
+            assert (float(value) if isinstance(condition, Interval) else value) in condition
+
+
+def test_every_change_of_every_example_has_a_line_with_both_values(case):
+    for found in case.counterfactuals[:6]:
+        ax = plots.counterfactual(found)
+        names = [label.get_text() for label in ax.get_yticklabels()]
+        assert len(names) == sum(len(example.changes) for example in found.examples)
+        said = texts(ax)
+        for example in found.examples:
+            assert any(f"probability {example.probability:.3f}" in text for text in said)
+            for change in example.changes:
+                for value in (change.before, change.after):
+                    assert {short(value), bound(value) if isinstance(value, float) else ""} & set(said)
+
+
+def test_fewer_examples_can_be_shown(mixed):
+    found = next(one for one in mixed.counterfactuals if len(one.examples) == 2)
+    said = texts(plots.counterfactual(found, n_examples=1))
+    assert sum(text.startswith("→ ") for text in said) == 1
+
+
+def test_arrows_point_from_the_old_value_to_the_new(several):
+    found = next(one for one in several.counterfactuals if len(one.examples))
+    ax = plots.counterfactual(found, n_examples=1)
+    arrows = [text for text in ax.texts if getattr(text, "arrow_patch", None) is not None]
+    for arrow, change in zip(arrows, found.examples[0].changes, strict=True):
+        assert np.sign(arrow.xy[0] - arrow.xyann[0]) == np.sign(change.after - change.before)
+
+
+def test_a_row_without_a_counterfactual_says_why(loan_explainer, mixed):
+    found = loan_explainer.counterfactuals(mixed.frame.iloc[:1], min_probability=0.999999)
+    assert found[0].reason
+    written = " ".join(" ".join(texts(plots.counterfactual(found[0]))).split())
+    assert found[0].reason in written
+
+
+def test_categories_that_do_not_fit_on_a_line_are_counted():
+    ax = mpl.figure.Figure().subplots()
+    chips(ax, 0, [(f"category {i}", i < 30) for i in range(40)], "category 0")
+    said = texts(ax)
+    assert "this row: category 0" in said
+    shown = sum("category" in text for text in said)
+    assert 2 <= shown < 10
+    assert f"and {40 - shown} more, {30 - shown} of them allowed" in said

@@ -1,0 +1,75 @@
+"""The code on README and on the pages of the documentation runs, from top to bottom of each."""
+
+import re
+
+import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import illume
+from tests.blocks import ROOT, blocks, pages, run
+from tests.common import FAST
+
+QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
+WITH_CODE = [page for page in pages() if blocks(page.read_text())]
+NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
+
+
+def prepared():
+    """Return the names that pages may use, as the quickstart leaves them: rows, a model, its explainer."""
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    explainer = illume.Explainer(model, **QUICK).fit(X)
+    return {
+        "illume": illume,
+        "X": X,
+        "y": y,
+        "model": model,
+        "explainer": explainer,
+        "attributions": explainer(X),
+    }
+
+
+@pytest.fixture(scope="module")
+def names():
+    return prepared()
+
+
+@pytest.fixture
+def quick(monkeypatch, tmp_path):
+    """Make explainers that choose no settings small ones, and write files to a folder that goes away."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        illume.Explainer.__init__, "__kwdefaults__", illume.Explainer.__init__.__kwdefaults__ | QUICK
+    )
+
+
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::FutureWarning"
+)  # of other packages
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)
+def test_every_block_of_a_page_runs(page, names, capsys):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    assert run(page, dict(names))
+    plt.close("all")
+    if page.name == "README.md":
+        assert "report rows, which chose nothing" in capsys.readouterr().out
+
+
+def test_few_blocks_are_left_out():
+    left_out = [block for page in pages() for block in blocks(page.read_text()) if block.skip]
+    assert len(left_out) <= 3
+
+
+@pytest.mark.parametrize("page", pages(), ids=NAMES.get)
+def test_pictures_and_pages_that_a_page_names_are_there(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    linked = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text)
+    made = [path for path in linked if path.startswith(("gallery/", "../gallery/"))]
+    assert [path for path in linked if path not in made and not (page.parent / path).is_file()] == []
+    examples = ROOT / "examples"
+    for path in made:
+        name = path.rpartition("/")[2].removesuffix(".md")
+        assert name == "index" or (examples / f"{name}.py").is_file()
