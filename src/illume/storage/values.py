@@ -68,7 +68,7 @@ def of_type(kind: type, value: Any, where: str) -> Any:
     """Return a JSON value that must be of some type."""
     if type(value) is not kind:
         raise FormatError(f"{where} is {_shown(value)}, expected {kind.__name__}")
-    if kind is int and abs(value) > LONGEST:
+    if isinstance(value, int) and abs(value) > LONGEST:
         raise FormatError(f"{where} is {_shown(value)}, which is too large")
     return value
 
