@@ -1,0 +1,133 @@
+"""What a fitted explainer answers: attributions, latents, rules, counterfactuals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+from sklearn.utils.validation import check_is_fitted
+
+from illume.assembly import parts
+from illume.assembly.constraints import Wanted
+from illume.assembly.rule_set import rule_set
+from illume.assembly.rules import RuleOptions
+from illume.data.frames import Frame, Origin, as_frame, chunks
+from illume.data.schema import require_columns
+from illume.results.attributions import Attributions
+from illume.results.counterfactuals import Counterfactuals
+from illume.results.latents import Latents
+from illume.results.rule_set import RuleSet
+from illume.results.rules import Rules
+
+
+class Explaining(ABC):
+    """Gives an explainer its answers, from the parts that `fit` learned."""
+
+    backend_: Any
+    black_box_: Any
+    class_names_: Any
+    columns_: Any
+    material_: Any
+    pool_frame_: Any
+    schema_: Any
+
+    @abstractmethod
+    def fit_rules(self) -> Self:
+        """Grow the tree that rules come from, unless that was done."""
+
+    def __call__(self, X: Any) -> Attributions:
+        """Return the attributions of a frame's rows, in the rows' order."""
+        frame = self._checked(X)
+        return parts.attribution_assembly(self).attributions(frame, self.black_box_)
+
+    def latents(self, X: Any, maps: bool = False) -> Latents:
+        """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
+
+        They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
+        """
+        frame = self._checked(X)
+        return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
+
+    def stream(
+        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
+    ) -> Iterator[Any]:
+        """Yield explanations piece by piece, so that memory is bounded by the piece.
+
+        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
+        """
+        kinds: dict[str, Callable[..., Any]] = {
+            "attributions": self,
+            "latents": self.latents,
+            "rules": self.rules,
+            "counterfactuals": self.counterfactuals,
+        }
+        if kind not in kinds:
+            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
+        for _, piece in chunks(self._checked(X), chunk_rows):
+            yield kinds[kind](piece.native, **options)
+
+    def rules(
+        self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
+    ) -> Rules:
+        """Return a rule for each row of a frame: conditions under which the model decides alike.
+
+        The first call grows the tree that rules come from, see `fit_rules`.
+
+        Parameters
+        ----------
+        polish
+            Choose conditions and move bounds so that a rule reaches the wanted precision at a large
+            coverage; otherwise the rules are those of the tree itself.
+        precision
+            What share of the rows that a rule covers should be decided alike.
+        max_conditions
+            A rule has conditions on so many features at most.
+        """
+        options = RuleOptions(polish, precision, max_conditions)
+        frame = self._checked(X)
+        return parts.rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
+
+    def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
+        self,
+        X: Any,
+        n: int = 3,
+        desired_class: Any = "opposite",
+        features_to_vary: str | Sequence[str] = "all",
+        permitted_range: Mapping[str, Sequence[Any]] | None = None,
+        max_changes: int | None = None,
+        min_probability: float = 0.0,
+    ) -> Counterfactuals:
+        """Return for each row changed rows that the model decides otherwise, checked on the model itself.
+
+        Parameters
+        ----------
+        n
+            How many examples each row should get, with different features changed.
+        desired_class
+            `opposite`, any other than the row's own, or a class.
+        features_to_vary
+            `all`, or the names of the features that may change.
+        permitted_range
+            For some features, `[low, high]` or a list of categories that a value must be in if it changes.
+        max_changes
+            An example changes so many features at most.
+        min_probability
+            How sure the model must be of its new decision; without, examples lie close to the boundary.
+        """
+        wanted = Wanted(n, desired_class, features_to_vary, permitted_range, max_changes, min_probability)
+        frame = self._checked(X)
+        parts.require_examples(self)
+        wanted.desired(self.class_names_)
+        wanted.permitted(self.schema_, self.pool_frame_)
+        return parts.counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
+
+    def rule_set(self) -> RuleSet:
+        """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
+        check_is_fitted(self, "pair_")
+        backend = Origin(self.backend_)
+        return rule_set(parts.rule_assembly(self.fit_rules()), self.material_.training, backend)
+
+    def _checked(self, X: Any) -> Frame:
+        check_is_fitted(self, "pair_")
+        return require_columns(as_frame(X), self.columns_)
