@@ -13,4 +13,6 @@ def test_the_demo_prints_all_kinds_of_explanation_and_writes_pictures(tmp_path, 
     assert "report rows, which chose nothing" in shown
     assert shown.count("Test row") == 5
     assert all(word in shown for word in ("Rules of", "a typical rule", "Counterfactuals of", "⇒"))
-    assert {"overview.png", "beeswarm.png", "row-0.png"} <= {path.name for path in tmp_path.iterdir()}
+    assert {"overview.png", "map.png", "rule-0.png", "report.html"} <= {
+        path.name for path in tmp_path.iterdir()
+    }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -15,10 +16,12 @@ from sklearn.model_selection import train_test_split
 
 from illume import Explainer, plots
 from illume.results.attributions import Attributions
+from illume.results.counterfactual import Counterfactual
+from illume.results.rule import Rule
 
 
 def main(folder: str = "demo", *, verbose: bool = True) -> None:
-    """Fit, explain, print, and write pictures to `folder`; `verbose` shows the training on stderr."""
+    """Fit, explain, print, write pictures and a report to `folder`; `verbose` shows the training."""
     start = time.perf_counter()
     data = load_breast_cancer(as_frame=True)
     labels = data.target_names[data.target]
@@ -42,8 +45,11 @@ def main(folder: str = "demo", *, verbose: bool = True) -> None:
     found = explainer.counterfactuals(X_test, n=2)
     print(f"{found}\n\nTest row 0: {found[0]}\n")
     written = write_pictures(explainer, attributions, Path(folder))
+    written += write_more(explainer, X_test, rules[0], found[0], Path(folder))
     names = ", ".join(path.name for path in written)
     print(f"Pictures in {folder}/: {names}")
+    report = explainer.report(X_test, Path(folder) / "report.html", title="Breast cancer")
+    print(f"A report to open in a browser: {report}")
     print(f"All done in {time.perf_counter() - start:.0f} s")
 
 
@@ -63,6 +69,24 @@ def write_pictures(explainer: Explainer, attributions: Attributions, folder: Pat
     one, all_rows = overview.subplots(ncols=2)
     plots.waterfall(attributions[0], ax=one)
     drawn["overview"] = plots.beeswarm(attributions, ax=all_rows)
+    return _written(drawn, folder)
+
+
+def write_more(
+    explainer: Explainer, frame: Any, rule: Rule, counterfactual: Counterfactual, folder: Path
+) -> list[Path]:
+    """Draw what only this method has: the rows' places and maps, a rule and its counterfactual."""
+    latents = explainer.latents(frame, maps=True)
+    drawn = {
+        "map": plots.latent_map(latents, highlight=0),
+        "how": plots.exemplification(latents[0])[0],
+        "rule-0": plots.rule(rule, frame),
+        "counterfactual-0": plots.counterfactual(counterfactual),
+    }
+    return _written(drawn, folder)
+
+
+def _written(drawn: dict[str, Axes], folder: Path) -> list[Path]:
     paths = [folder / f"{name}.png" for name in drawn]
     for path, ax in zip(paths, drawn.values(), strict=True):
         cast(Figure, ax.figure).savefig(path, dpi=120)

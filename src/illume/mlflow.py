@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -79,15 +80,18 @@ def save_model(
         data = Path(folder) / FOLDER
         data.mkdir()
         _write(explainer, model, data)
-        pyfunc.save_model(
-            str(path),
-            loader_module=__name__,
-            data_path=str(data),
-            signature=_signature(signature),
-            pip_requirements=[*needed, *extra_pip_requirements],
-            mlflow_model=meta,
-            **options,
-        )
+        with warnings.catch_warnings():
+            # An example would be a row of somebody's data; the rows are checked by illume.
+            warnings.filterwarnings("ignore", ".*input example was not provided.*", UserWarning)
+            pyfunc.save_model(
+                str(path),
+                loader_module=__name__,
+                data_path=str(data),
+                signature=_signature(signature),
+                pip_requirements=[*needed, *extra_pip_requirements],
+                mlflow_model=meta,
+                **options,
+            )
 
 
 def log_model(explainer: Explainer | str | os.PathLike[str], name: str = "explainer", **options: Any) -> Any:

@@ -1,6 +1,7 @@
 """Results come back from JSON and Parquet with every bit, and files that are not theirs are refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ def results(loan_explainer, loan_frame, three_class_explainer, three_class):
         "no attributions": loan_explainer(X)[:0],
         "rules": loan_explainer.rules(named),
         "rules without categories": three_class_explainer.rules(three_class[1].head(30)),
+        "rules without their rows": replace(loan_explainer.rules(X.head(3)), data=None),
         "no rules": loan_explainer.rules(X)[:0],
         "counterfactuals": loan_explainer.counterfactuals(named.head(8)),
         "counterfactuals of three classes": three_class_explainer.counterfactuals(three_class[1].head(8)),
@@ -39,7 +41,7 @@ def results(loan_explainer, loan_frame, three_class_explainer, three_class):
 
 NAMES = (
     *("attributions", "attributions of named rows", "attributions of three classes", "top features"),
-    *("no attributions", "rules", "rules without categories", "no rules"),
+    *("no attributions", "rules", "rules without categories", "rules without their rows", "no rules"),
     *("counterfactuals", "counterfactuals of three classes", "counterfactuals that are none"),
 )
 
