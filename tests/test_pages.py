@@ -3,32 +3,12 @@
 import re
 
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 import illume
-from tests.blocks import ROOT, blocks, pages, run
-from tests.common import FAST
+from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
 
-QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
-
-
-def prepared():
-    """Return the names that pages may use, as the quickstart leaves them: rows, a model, its explainer."""
-    data = load_breast_cancer(as_frame=True)
-    X, y = data.data, data.target_names[data.target]
-    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
-    explainer = illume.Explainer(model, **QUICK).fit(X)
-    return {
-        "illume": illume,
-        "X": X,
-        "y": y,
-        "model": model,
-        "explainer": explainer,
-        "attributions": explainer(X),
-    }
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +26,10 @@ def quick(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::FutureWarning"
+    "ignore::DeprecationWarning",
+    "ignore::PendingDeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore:.*Any type hint is inferred:UserWarning",
 )  # of other packages
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)
