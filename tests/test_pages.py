@@ -29,7 +29,7 @@ def quick(monkeypatch, tmp_path):
     "ignore::DeprecationWarning",
     "ignore::PendingDeprecationWarning",
     "ignore::FutureWarning",
-    "ignore:.*Any type hint is inferred:UserWarning",
+    "ignore:.*(Any type hint is inferred|An input example was not provided):UserWarning",
 )  # of other packages
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)

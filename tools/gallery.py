@@ -46,7 +46,7 @@ def on_config(config: Any) -> Any:
     """Put the examples into the navigation, beneath the gallery's own page."""
     for entry in config.nav:
         if "Gallery" in entry:
-            entry["Gallery"] = ["gallery/index.md", *(f"gallery/{path.stem}.md" for path in _examples())]
+            entry["Gallery"] = ["gallery/index.md", *map(_entry, _examples())]
     return config
 
 
@@ -63,6 +63,11 @@ def on_files(files: Files, config: Any) -> Files:
 
 def _examples() -> list[Path]:
     return sorted(EXAMPLES.glob("[!_]*.py"))
+
+
+def _entry(path: Path) -> dict[str, str]:
+    title, _ = title_and_intro(path.read_text())
+    return {title.partition(":")[0]: f"gallery/{path.stem}.md"}
 
 
 def _page(path: Path) -> Page:
