@@ -79,7 +79,7 @@ def _page(path: Path) -> Page:
     if answer["seconds"] > LIMIT:
         log.warning(f"examples/{path.name} took {answer['seconds']:.0f} s of one core, more than {LIMIT:.0f}")
     title, intro = title_and_intro(source)
-    parts = [f"# {title}", intro, *(_cell(cell) for cell in answer["cells"])]
+    parts = ["---\nhide: [toc]\n---", f"# {title}", intro, *(_cell(cell) for cell in answer["cells"])]
     took = f"it took {answer['seconds']:.0f} seconds of one core"
     parts.append(f"[Download this example]({path.name}){{ download }}; {took}.")
     figures = [folder / name for cell in answer["cells"] for name in cell["figures"]]
