@@ -1,10 +1,12 @@
 """The code on README and on the pages of the documentation runs, from top to bottom of each."""
 
+import ast
 import re
 
 import pytest
 
 import illume
+from illume import metrics
 from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
 
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
@@ -56,3 +58,22 @@ def test_pictures_and_pages_that_a_page_names_are_there(page):
     for path in made:
         name = path.rpartition("/")[2].removesuffix(".md")
         assert name == "index" or (examples / f"{name}.py").is_file()
+
+
+def test_every_public_name_is_in_the_reference():
+    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    shown = set(re.findall(r"^::: illume\.(\S+)", text, flags=re.MULTILINE))
+    names = {name for name in illume.__all__ if name not in ("displays", "plots")}
+    names |= {f"metrics.{name}" for name in metrics.__all__}
+    names |= {f"plots.{name}" for name in illume.plots.__all__}
+    assert names - shown == set()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_has_a_title_and_prints_or_draws_something(example):
+    source = example.read_text()
+    title, _, intro = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
+    assert title.endswith(".")
+    assert intro.strip()
+    assert "print(" in source
+    assert "# %%" in source

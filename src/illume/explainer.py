@@ -183,16 +183,14 @@ class Explainer(Reporting, Saves, BaseEstimator):
 
     def __call__(self, X: Any) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order."""
-        frame = self._checked(X)
-        return parts.attribution_assembly(self).attributions(frame, self.black_box_)
+        return parts.attribution_assembly(self).attributions(self._checked(X), self.black_box_)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
 
         They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
         """
-        frame = self._checked(X)
-        return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
+        return parts.latent_assembly(self).latents(self._checked(X), self.black_box_, maps)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
