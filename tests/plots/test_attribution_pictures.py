@@ -130,6 +130,8 @@ def test_paths_lead_from_the_base_value_to_the_scores(several):
     paths = np.array(lines.get_segments())
     np.testing.assert_allclose(paths[:, 0, 0], batch.base_values[:, 1])
     np.testing.assert_allclose(paths[:, -1, 0], batch.scores[:, 1])
+    strongest = batch.importance[:, 1].argmax()
+    np.testing.assert_allclose(np.diff(paths[:, :, 0])[:, -1], batch.values[:, strongest, 1])
     assert y_labels(ax)[0].startswith("2 other features")
     assert y_labels(ax)[1:] == list(batch.top(2, "mid").feature_names)[::-1]
 

@@ -56,6 +56,7 @@ def test_with_more_latents_axes_are_components_and_have_no_regions(several):
 
 def test_highlighted_rows_are_named(several):
     assert "row 2" in texts(plots.latent_map(several.latents, highlight=2))
+    assert "row 3" in texts(plots.latent_map(several.latents, highlight=np.arange(20) == 3))
     with pytest.raises(IndexError, match="there are 20 rows"):
         plots.latent_map(several.latents, highlight=[20])
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from illume._typing import IntArray
 from illume.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -108,3 +109,12 @@ def require_count(n: int, name: str) -> None:
     """Refuse to show less than one."""
     if n < 1:
         raise ValueError(f"{name} must be at least 1, found {n}")
+
+
+def marked_rows(rows: int | Sequence[int], n: int) -> IntArray:
+    """Return positions as they are counted from the front; a mask will do."""
+    chosen = np.atleast_1d(np.asarray(rows))
+    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.intp)
+    if len(chosen) and not ((-n <= chosen) & (chosen < n)).all():
+        raise IndexError(f"there are {n} rows, found {chosen.tolist()} to highlight")
+    return chosen % max(n, 1)

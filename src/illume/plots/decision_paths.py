@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots import words
-from illume.plots.axes import clean, given_or_new, legend, require, require_count, widen_if_flat
+from illume.plots.axes import clean, given_or_new, legend, marked_rows, require, require_count, widen_if_flat
 from illume.plots.names import class_labels, distinct
 from illume.results import colours
 from illume.results.attributions import Attributions
@@ -44,7 +44,7 @@ def decision_paths(
     require_count(n_features, "n_features")
     i = attributions.output(output)
     top = attributions.top(n_features, i)
-    marked = _positions(highlight, len(attributions))
+    marked = marked_rows(highlight, len(attributions))
     left_out = len(attributions.feature_names) - len(top.feature_names)
     labels = distinct(top.feature_names)[::-1]
     paths = _paths(top, i)
@@ -80,15 +80,6 @@ def _before(left_out: int, refined: bool) -> str:
     """Name what comes before the features that are shown."""
     parts = [f"{left_out} other features"] * bool(left_out) + ["refinement"] * refined
     return " and ".join(parts) or "left out"
-
-
-def _positions(rows: int | Sequence[int], n: int) -> IntArray:
-    """Return positions as they are counted from the front; a mask will do."""
-    chosen = np.atleast_1d(np.asarray(rows))
-    chosen = np.flatnonzero(chosen) if chosen.dtype == bool else chosen.astype(np.intp)
-    if len(chosen) and not ((-n <= chosen) & (chosen < n)).all():
-        raise IndexError(f"there are {n} rows, found {chosen.tolist()} to highlight")
-    return chosen % max(n, 1)
 
 
 def _flat(array: FloatArray, i: int) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
+from illume.plots.names import distinct
 from illume.plots.words import output_label
 from illume.results import colours
 from illume.results.attributions import Attributions
@@ -53,7 +54,7 @@ def dependence(
         ax.scatter(x, heights, s=SIZE, color=colours.FOR, alpha=0.7, linewidths=0)
     else:
         _coloured(ax, x, heights, attributions.column(second))
-    ax.set_xlabel(as_text(column.name))
+    ax.set_xlabel(as_text(column.name, 60))
     ax.set_ylabel(f"contribution to the log-odds\nof '{output_label(attributions.labels, i)}'")
     open_frame(ax)
     return ax
@@ -95,7 +96,7 @@ def _categories(ax: Axes, column: Column) -> FloatArray:
     crowded = len(places) > 6 or sum(map(len, column.categories)) > 60
     turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
     small = "x-small" if len(places) > 24 else "medium"
-    ax.set_xticks(places, [as_text(name, 20) for name in column.categories], fontsize=small, **turned)
+    ax.set_xticks(places, distinct(column.categories, 20), fontsize=small, **turned)
     ax.set_xlim(-0.6, len(places) - 0.4)
     return column.values + 0.6 * jitter(len(column.values))
 
@@ -111,33 +112,33 @@ def jitter(n: int) -> FloatArray:
 
 def _coloured(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
     """Draw dots in the colours of a second feature, and say what the colours mean."""
-    name = as_text(second.name)
     if not second.numeric:
-        _by_category(ax, x, y, second, name)
+        _by_category(ax, x, y, second)
         return
     known = np.isfinite(second.values)
     low, high = np.quantile(second.values[known], [0.05, 0.95]) if known.any() else (0.0, 1.0)
     dots = _dots(ax, x, y, known, c=second.values[known], cmap=SHADES, vmin=low, vmax=high)
     if not known.all():
         missing = _dots(ax, x, y, ~known, facecolors="none", edgecolors=colours.CATEGORY, linewidths=0.9)
-        legend(ax, [missing], [f"{name} missing"], loc="best", fontsize="small")
-    ax.figure.colorbar(dots, ax=ax, label=name, extend="both", pad=0.02, aspect=30)
+        options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "fontsize": "small"}
+        legend(ax, [missing], [f"{as_text(second.name, 24)} missing"], **options)
+    ax.figure.colorbar(dots, ax=ax, label=as_text(second.name, 44), extend="both", pad=0.02, aspect=30)
 
 
-def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column, name: str) -> None:
+def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
     counts = np.bincount(second.values.astype(np.intp), minlength=len(second.categories))
     named = np.sort(np.argsort(-counts, kind="stable")[:NAMED])
     named = named[counts[named] > 0]
-    handles, labels = [], []
+    handles, labels, names = [], [], distinct(second.categories, 20)
     rest = ~np.isin(second.values, named)
     if rest.any():
         handles.append(_dots(ax, x, y, rest, color=colours.NEUTRAL))
-        labels.append(f"{len(second.categories) - len(named)} others")
+        labels.append(f"{(counts > 0).sum() - len(named)} others")
     for place, c in enumerate(named):
         mine = second.values == c
         marker = colours.marker_of_class(place)
         handles.append(_dots(ax, x, y, mine, color=colours.of_class(place), marker=marker))
-        labels.append(as_text(second.categories[c], 20))
+        labels.append(names[c])
     options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
     legend(ax, handles, labels, title=as_text(second.name, 24), **options)
 

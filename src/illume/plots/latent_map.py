@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
+from illume.plots.axes import as_text, given_or_new, legend, marked_rows, open_frame, require
 from illume.plots.dependence import jitter
 from illume.plots.names import class_labels
 from illume.results import colours
@@ -33,11 +33,8 @@ def latent_map(latents: Latents, *, highlight: int | Sequence[int] = (), ax: Axe
     if latents.n_latents == 1:
         places = np.column_stack([places[:, 0], jitter(len(places))])
     handles, labels = _dots(ax, latents, places)
-    marked = np.atleast_1d(np.asarray(highlight, dtype=np.intp))
-    if len(marked) and not ((-len(latents) <= marked) & (marked < len(latents))).all():
-        raise IndexError(f"there are {len(latents)} rows, found {marked.tolist()} to highlight")
-    for row in marked:
-        _name(ax, latents, places, int(row) % len(latents))
+    for row in marked_rows(highlight, len(latents)):
+        _name(ax, latents, places, int(row))
     if latents.n_latents <= 2 and len(latents):
         handles.append(_regions(ax, latents))
         labels.append("shaded: surrogate's regions")
