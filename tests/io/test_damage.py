@@ -178,6 +178,7 @@ def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):
         (["rows", "held"], 5, "rows, expected 5"),
         (["unknown"], "maybe", "unknown is 'maybe'"),
         (["trust", "n_nearest"], 10**6, "trust rests on"),
+        (["trust", "n_rows"], 2**70, "too large"),
         (["rules", "encoder"], 7, "rules.encoder is 7"),
         (["transposed", MODEL], [1], "expected str"),
         (["backend"], "spark", "backend is 'spark'"),

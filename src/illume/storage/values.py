@@ -68,6 +68,8 @@ def of_type(kind: type, value: Any, where: str) -> Any:
     """Return a JSON value that must be of some type."""
     if type(value) is not kind:
         raise FormatError(f"{where} is {_shown(value)}, expected {kind.__name__}")
+    if isinstance(value, int) and abs(value) > LONGEST:
+        raise FormatError(f"{where} is {_shown(value)}, which is too large")
     return value
 
 
@@ -146,8 +148,6 @@ def _read_plain(hint: Any, value: Any, where: str) -> Any:
             return ODD_FLOATS[value]
         if type(value) is int and abs(value) <= LONGEST:
             return value
-    if hint is int and type(value) is int and abs(value) > LONGEST:
-        raise FormatError(f"{where} is {_shown(value)}, which is too large")
     return of_type(hint, value, where)
 
 
