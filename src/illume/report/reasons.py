@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from illume.report.explained import Explained
 from illume.report.packing import Packed, pack_codes
@@ -42,23 +45,24 @@ def rule_data(rules: Rules | None) -> RuleData | None:
     if rules is None:
         return None
     position: dict[OneRule, int] = {}
-    of_row = [position.setdefault(_one(rules, i), len(position)) for i in range(len(rules))]
+    of_row = [position.setdefault(rule, len(position)) for rule in _each(rules)]
     return RuleData(tuple(position), pack_codes(of_row, len(position)), rules.n_rows, rules.wanted)
 
 
-def _one(rules: Rules, i: int) -> OneRule:
-    rule = rules[i]
-    low, high = rule.precision_interval
-    return OneRule(
-        conditions=tuple(map(str, rule.conditions)),
-        decision=int(rules.decisions[i]),
-        covered=rule.n_covered,
-        correct=int(rules.n_correct[i]),
-        precision=round(rule.precision, 6) if rule.n_covered else None,
-        low=round(low, 6),
-        high=round(high, 6),
-        coverage=round(rule.coverage, 6),
-    )
+def _each(rules: Rules) -> Iterator[OneRule]:
+    bounds, said = rules.bounds, rules.bounds.conditioned
+    precision, coverage, (low, high) = rules.precision, rules.coverage, rules.precision_interval
+    for i in range(len(rules)):
+        yield OneRule(
+            conditions=tuple(str(bounds.condition(i, int(j))) for j in np.flatnonzero(said[i])),
+            decision=int(rules.decisions[i]),
+            covered=int(rules.n_covered[i]),
+            correct=int(rules.n_correct[i]),
+            precision=round(float(precision[i]), 6) if rules.n_covered[i] else None,
+            low=round(float(low[i]), 6),
+            high=round(float(high[i]), 6),
+            coverage=round(float(coverage[i]), 6),
+        )
 
 
 @dataclass(frozen=True)
@@ -87,11 +91,13 @@ def counterfactual_data(explained: Explained) -> CounterfactualData | None:
         return None
     examples: dict[int, tuple[OneExample, ...]] = {}
     reasons: dict[int, str] = {}
-    found = (one for piece in explained.counterfactuals for one in piece)
-    for row, one in zip(explained.searched.tolist(), found, strict=True):
-        examples[row] = tuple(map(_example, one.examples))
-        if one.reason:
-            reasons[row] = one.reason
+    rows = iter(explained.searched.tolist())
+    for piece in explained.counterfactuals:
+        first = np.searchsorted(piece.row, np.arange(len(piece) + 1))
+        for i, row in zip(range(len(piece)), rows, strict=False):
+            examples[row] = tuple(_example(piece.example(e)) for e in range(first[i], first[i + 1]))
+            if piece.reasons[i]:
+                reasons[row] = str(piece.reasons[i])
     return CounterfactualData(examples, reasons, round(explained.counterfactuals[0].typical_distance, 6))
 
 
