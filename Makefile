@@ -77,8 +77,9 @@ results: .venv-peers/.ready
 docs: $(READY) .venv-docs/.ready
 	NO_MKDOCS_2_WARNING=1 ILLUME_PYTHON=$(BIN)/python .venv-docs/bin/mkdocs build --strict
 
-# The pictures of docs/method.md.
+# The pictures of README and of docs/method.md.
 pictures: $(READY)
+	$(BIN)/python tools/front_picture.py docs/picture.png
 	$(BIN)/python tools/method_pictures.py docs/images/method
 
 .venv-docs/.ready: pyproject.toml constraints.txt

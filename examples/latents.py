@@ -15,11 +15,8 @@ X = pd.DataFrame(rng.normal(size=(700, 5)), columns=["heat", "light", "water", "
 y = np.where(X["heat"] * X["water"] + X["light"] > 0.3, "grows", "fails")
 model = RandomForestClassifier(100, random_state=0).fit(X, y)
 explainer = illume.Explainer(model, n_latents=2, queries=3_000).fit(X)
-print(
-    explainer.quality_.agreement,
-    "agreement; one linear model for all rows:",
-    explainer.quality_.baseline.agreement,
-)
+quality = explainer.quality_
+print(f"agreement {quality.agreement:.2f}; one linear model for all rows: {quality.baseline.agreement:.2f}")
 latents = explainer.latents(X, maps=True)
 print(latents)
 

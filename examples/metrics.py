@@ -21,7 +21,7 @@ whole = illume.Explainer(model, encoder="identity").fit(X_train)
 
 # %%
 # Robustness: do close rows of one decision get close explanations? Faithfulness: do rows that are
-# explained alike get alike probabilities? Both are correlations, 1 is best. `identity` is one linear model for all rows.
+# explained alike get alike probabilities? 1 is best for both. `identity` is one linear model for all rows.
 scaled = ((X_test - X_train.mean()) / X_train.std()).to_numpy()
 for name, explainer in {"local": local, "global": whole}.items():
     explained = explainer(X_test)

@@ -1,7 +1,8 @@
 """Beside SHAP: the same row by two methods, and shap's pictures of ours.
 
 The two answer different questions. Tree SHAP shares the model's own log-odds out against a background; illume
-gives the contributions of a local linear surrogate. On a row where both say the same, so much the better.
+gives the contributions of a local linear surrogate. They need not agree, least of all on how much each of
+several correlated features gets.
 """
 
 import shap

@@ -10,6 +10,13 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import HistGradientBoostingClassifier
+
+import illume
+from tests.common import FAST
+
+QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"(?:^ *<!-- (?P<why>skip|needs): (?P<what>[^\n]*) -->\n+)?"
@@ -42,7 +49,7 @@ def pages():
 def blocks(text):
     """Return the Python blocks of a page.
 
-    >>> text = "```python\\na = 1\\n```\\n<!-- needs: lime -->\\n  ```python title='LIME'\\n  b = 2\\n  ```\\n"
+    >>> text = "```python\\na = 1\\n```\\n<!-- needs: lime -->\\n  ```python title='L'\\n  b = 2\\n  ```\\n"
     >>> [(block.code, block.line, block.needs) for block in blocks(text)]
     [('a = 1\\n', 1, ()), ('b = 2\\n', 5, ('lime',))]
     """
@@ -66,9 +73,23 @@ def run(path, names):
     return len(ready)
 
 
-if __name__ == "__main__":
-    from tests.test_pages import prepared
+def prepared():
+    """Return the names that pages may use, as the quickstart leaves them: rows, a model, its explainer."""
+    data = load_breast_cancer(as_frame=True)
+    X, y = data.data, data.target_names[data.target]
+    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+    explainer = illume.Explainer(model, **QUICK).fit(X)
+    return {
+        "illume": illume,
+        "X": X,
+        "y": y,
+        "model": model,
+        "explainer": explainer,
+        "attributions": explainer(X),
+    }
 
+
+if __name__ == "__main__":
     for page in sys.argv[1:]:
         count = run(Path(page).resolve(), prepared())
         sys.stdout.write(f"{page}: {count} blocks ran\n")

@@ -1,34 +1,16 @@
 """The code on README and on the pages of the documentation runs, from top to bottom of each."""
 
+import ast
 import re
 
 import pytest
-from sklearn.datasets import load_breast_cancer
-from sklearn.ensemble import HistGradientBoostingClassifier
 
 import illume
-from tests.blocks import ROOT, blocks, pages, run
-from tests.common import FAST
+from illume import metrics
+from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
 
-QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
-
-
-def prepared():
-    """Return the names that pages may use, as the quickstart leaves them: rows, a model, its explainer."""
-    data = load_breast_cancer(as_frame=True)
-    X, y = data.data, data.target_names[data.target]
-    model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
-    explainer = illume.Explainer(model, **QUICK).fit(X)
-    return {
-        "illume": illume,
-        "X": X,
-        "y": y,
-        "model": model,
-        "explainer": explainer,
-        "attributions": explainer(X),
-    }
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +28,10 @@ def quick(monkeypatch, tmp_path):
 
 
 @pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::FutureWarning"
+    "ignore::DeprecationWarning",
+    "ignore::PendingDeprecationWarning",
+    "ignore::FutureWarning",
+    "ignore:.*(Any type hint is inferred|An input example was not provided):UserWarning",
 )  # of other packages
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)
@@ -73,3 +58,22 @@ def test_pictures_and_pages_that_a_page_names_are_there(page):
     for path in made:
         name = path.rpartition("/")[2].removesuffix(".md")
         assert name == "index" or (examples / f"{name}.py").is_file()
+
+
+def test_every_public_name_is_in_the_reference():
+    text = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    shown = set(re.findall(r"^::: illume\.(\S+)", text, flags=re.MULTILINE))
+    names = {name for name in illume.__all__ if name not in ("displays", "plots")}
+    names |= {f"metrics.{name}" for name in metrics.__all__}
+    names |= {f"plots.{name}" for name in illume.plots.__all__}
+    assert names - shown == set()
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_has_a_title_and_prints_or_draws_something(example):
+    source = example.read_text()
+    title, _, intro = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
+    assert title.endswith(".")
+    assert intro.strip()
+    assert "print(" in source
+    assert "# %%" in source

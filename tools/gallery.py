@@ -46,7 +46,7 @@ def on_config(config: Any) -> Any:
     """Put the examples into the navigation, beneath the gallery's own page."""
     for entry in config.nav:
         if "Gallery" in entry:
-            entry["Gallery"] = ["gallery/index.md", *(f"gallery/{path.stem}.md" for path in _examples())]
+            entry["Gallery"] = ["gallery/index.md", *map(_entry, _examples())]
     return config
 
 
@@ -65,6 +65,11 @@ def _examples() -> list[Path]:
     return sorted(EXAMPLES.glob("[!_]*.py"))
 
 
+def _entry(path: Path) -> dict[str, str]:
+    title, _ = title_and_intro(path.read_text())
+    return {title.partition(":")[0]: f"gallery/{path.stem}.md"}
+
+
 def _page(path: Path) -> Page:
     source = path.read_text()
     folder = CACHE / f"{path.stem}-{_hash(path)}"
@@ -74,7 +79,7 @@ def _page(path: Path) -> Page:
     if answer["seconds"] > LIMIT:
         log.warning(f"examples/{path.name} took {answer['seconds']:.0f} s of one core, more than {LIMIT:.0f}")
     title, intro = title_and_intro(source)
-    parts = [f"# {title}", intro, *(_cell(cell) for cell in answer["cells"])]
+    parts = ["---\nhide: [toc]\n---", f"# {title}", intro, *(_cell(cell) for cell in answer["cells"])]
     took = f"it took {answer['seconds']:.0f} seconds of one core"
     parts.append(f"[Download this example]({path.name}){{ download }}; {took}.")
     figures = [folder / name for cell in answer["cells"] for name in cell["figures"]]
