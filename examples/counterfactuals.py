@@ -20,7 +20,7 @@ X = pd.DataFrame(
     }
 )
 y = np.where(X["income"] - 1.5 * X["debt"] + 0.5 * X["years_employed"] > 25, "grant", "refuse")
-model = RandomForestClassifier(100, random_state=0).fit(X, y)
+model = RandomForestClassifier(50, random_state=0).fit(X, y)
 explainer = illume.Explainer(model, n_latents=4, queries=2_000).fit(X)
 refused = X[model.predict(X) == "refuse"]
 

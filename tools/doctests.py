@@ -13,14 +13,8 @@ DOCTEST = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*\n?)+", re.MULTILINE)
 def fenced(text: str) -> str:
     r"""Put doctests into fences, unless they stand in a section of examples, which is code already.
 
-    >>> print(fenced("Add.\n\n>>> 1 + 1\n2"))
-    Add.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
+    >>> fenced("Add.\n\n>>> 1 + 1\n2").splitlines()
+    ['Add.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     before, mark, examples = text.partition("\nExamples\n---")
     return DOCTEST.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", before) + mark + examples
