@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
@@ -142,8 +142,10 @@ def fit_rule_model(pairs: Mapping[str, Pair], material: Material, layout: Layout
 def raw_boxes(rules: TreeRules, X: FloatArray, wanted: IntArray) -> Boxes:
     """Return the tree's own boxes around rows."""
     boxes = Boxes.everything(*X.shape)
-    for rows in row_chunks(len(X), rules.at_once):
-        boxes[rows] = rules(X[rows], wanted[rows]).boxes
+    chunks = RowChunks(len(X), rules.at_once)
+    for rows in chunks:
+        with chunks:
+            boxes[rows] = rules(X[rows], wanted[rows]).boxes
     return boxes
 
 

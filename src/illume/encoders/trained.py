@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from tqdm.auto import tqdm
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.encoders.base import Latent, PulledBack, as_probabilities
 from illume.encoders.distances import EPSILON
@@ -143,7 +143,11 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self._constant:  # one matrix, seen n times
             W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
         else:
-            W = np.concatenate([self._maps(X[rows]) for rows in row_chunks(len(X))] or [np.empty(shape)])
+            W = np.empty(shape)
+            chunks = RowChunks(len(X))
+            for rows in chunks:
+                with chunks:
+                    W[rows] = self._maps(X[rows])
         return Latent(W, (W @ X[:, :, None])[:, :, 0])
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -151,8 +155,10 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._checked(X)
         Z = np.empty((len(X), self.n_latents))
         nothing = np.empty((0, self.n_latents))
-        for rows in row_chunks(len(X)):
-            Z[rows] = self.pull_back(X[rows], nothing).Z
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                Z[rows] = self.pull_back(X[rows], nothing).Z
         return Z
 
     @torch.inference_mode()
