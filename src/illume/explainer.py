@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -15,8 +16,9 @@ from illume.assembly import parts
 from illume.assembly.constraints import Wanted
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
+from illume.checkpointing import finish, finish_rules, opened
 from illume.data.encoding import Unknown
-from illume.data.frames import Frame, Origin, as_frame, chunks
+from illume.data.frames import Frame, Origin, as_frame
 from illume.data.schema import Schema, require_columns
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
@@ -35,9 +37,11 @@ from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
+from illume.storage.checkpoints import Checkpoints, slot_of
+from illume.streaming import Streaming
 
 
-class Explainer(Reporting, Saves, BaseEstimator):
+class Explainer(Reporting, Saves, Streaming, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -85,6 +89,9 @@ class Explainer(Reporting, Saves, BaseEstimator):
         Seed; on the CPU, equal seeds give identical explainers.
     verbose
         Show progress bars; None shows them only on a terminal.
+    checkpoint_dir
+        A folder, or `Checkpoints`: `fit` writes there what it has done, and a fit that was killed goes on
+        from there when it is started again with the same settings, rows and model, to the same result.
 
     Attributes
     ----------
@@ -129,6 +136,7 @@ class Explainer(Reporting, Saves, BaseEstimator):
         device: str = "auto",
         random_state: Any = 0,
         verbose: bool | None = None,
+        checkpoint_dir: str | PathLike[str] | Checkpoints | None = None,
     ) -> None:
         self.model = model
         self.encoder = encoder
@@ -149,6 +157,7 @@ class Explainer(Reporting, Saves, BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from a frame of rows; `y` is ignored, labels are not needed."""
@@ -159,9 +168,10 @@ class Explainer(Reporting, Saves, BaseEstimator):
         queries = 0 if self.encoder == "identity" else self.queries
         sizes = (self.validation_size, self.report_size)
         data = DataSettings(self.schema, self.categorical, self.class_names, self.unknown, *sizes, queries)
-        prepared = prepare(X, self.model, data, rng)
+        self.stages_ = opened(self, X)
+        prepared = prepare(X, self.model, data, rng, self.stages_)
         material = prepared.material
-        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
+        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
         self.schema_, self.columns_ = prepared.schema, prepared.frame.names
         self.backend_ = prepared.frame.origin.backend
         self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
@@ -179,6 +189,7 @@ class Explainer(Reporting, Saves, BaseEstimator):
         self.n_features_in_ = len(self.schema_)
         for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
             self.__dict__.pop(name, None)
+        finish(self, interrupted=choice.interrupted)
         return self
 
     def __call__(self, X: Any) -> Attributions:
@@ -193,24 +204,6 @@ class Explainer(Reporting, Saves, BaseEstimator):
         """
         frame = self._checked(X)
         return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
-
-    def stream(
-        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
-    ) -> Iterator[Any]:
-        """Yield explanations piece by piece, so that memory is bounded by the piece.
-
-        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
-        """
-        kinds: dict[str, Callable[..., Any]] = {
-            "attributions": self,
-            "latents": self.latents,
-            "rules": self.rules,
-            "counterfactuals": self.counterfactuals,
-        }
-        if kind not in kinds:
-            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
-        for _, piece in chunks(self._checked(X), chunk_rows):
-            yield kinds[kind](piece.native, **options)
 
     def rules(
         self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
@@ -282,10 +275,12 @@ class Explainer(Reporting, Saves, BaseEstimator):
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
-        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_)
+        slot = slot_of(getattr(self, "stages_", None), "rules")
+        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
         self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
+        finish_rules(self)
         return self
 
     def _checked(self, X: Any) -> Frame:

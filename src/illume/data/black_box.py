@@ -149,10 +149,10 @@ def _probabilities(answer: Any, n_rows: int) -> FloatArray:
 
 def _check_rows(P: FloatArray) -> None:
     """Every row must be a distribution over classes."""
-    bad = ~np.isfinite(P).all(axis=1)
+    bad = np.asarray(~np.isfinite(P).all(axis=1))
     if bad.any():
         raise _bad_rows(bad, "the model answered NaN or infinity")
-    bad = ((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1)
+    bad = np.asarray(((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1))
     if bad.any():
         raise _bad_rows(bad, f"the model answered {P[bad.argmax(), -1]:g}, which is no probability; {ADVICE}")
     bad = np.abs(P.sum(1) - 1.0) > 1e-3

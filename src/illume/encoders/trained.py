@@ -18,12 +18,14 @@ from tqdm.auto import tqdm
 from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.encoders.base import Latent, PulledBack, as_probabilities
+from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import EPSILON
 from illume.encoders.networks import head
 from illume.encoders.objective import Objective
 from illume.encoders.sparsity import keep_largest
-from illume.encoders.training import Model, Rows, Trainer, Training
+from illume.encoders.training import Trainer, Training
 from illume.results.history import History
+from illume.storage.checkpoints import Slot
 
 VALIDATION_SHARE = 0.15
 LARGEST = 1e6  # standard deviations that the network is shown at most, so that float32 never overflows
@@ -96,10 +98,12 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         y: Any = None,
         *,
         validation: tuple[FloatArray, FloatArray] | None = None,
+        checkpoint: Slot | None = None,
     ) -> Self:
         """Train on rows X (n, m) and y: labels (n,), or the black box's probabilities (n, c).
 
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
+        With a `checkpoint`, the training goes on from what was written there.
         """
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
@@ -124,7 +128,9 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         onehot[list(self.onehot)] = True
         rows = _rows(X, P, device), _rows(*validation, device)
         model = Model(maps, joint, self._constant)
-        trainer = Trainer(model, objective, training, rows, onehot=onehot, generator=generator)
+        trainer = Trainer(
+            model, objective, training, rows, onehot=onehot, generator=generator, slot=checkpoint
+        )
         disable = None if self.verbose is None else not self.verbose
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
             self.history_ = trainer.run(bar)
