@@ -50,7 +50,7 @@ class CheckpointWarning(UserWarning):
 
 
 class OutOfMemoryError(IllumeError, MemoryError):
-    """Memory ran out even for a single row."""
+    """Memory ran out even for a single row, or for a batch of a training."""
 
 
 class LeftOutError(IllumeError, RuntimeError):

@@ -269,8 +269,4 @@ def ending_of(history: Any, interrupted: bool = False) -> str:
     """
     if interrupted or getattr(history, "interrupted", False):
         return "interrupted, the best so far was kept"
-    if not getattr(history, "diverged", False):
-        return ""
-    if history.learned:
-        return f"{history.ended}; {ADVICE}"
-    return f"the loss was NaN from the first epoch on, and nothing was learned; {ADVICE}"
+    return f"{history.ended}; {ADVICE}" if getattr(history, "diverged", False) else ""

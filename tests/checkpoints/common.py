@@ -1,10 +1,10 @@
 """A small fit that is stopped at a given epoch, and what must be the same in two explainers."""
 
 import numpy as np
+from benchmarks.killed_fits import timeless
 
 from illume import Checkpoints, Explainer, Objective, Training
 from illume.encoders.training import Trainer
-from illume.io.saving import content
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=8, patience=4, decay=True, sparsity_epochs=3)
@@ -48,23 +48,4 @@ def kill_at(monkeypatch, epoch):
 
 def same(one, other):
     """Say whether two explainers are the same to the last bit, times of day apart."""
-    return _timeless(one) == _timeless(other)
-
-
-def _timeless(explainer):
-    import copy
-    from dataclasses import replace
-
-    found = copy.copy(explainer)
-    found.quality_ = replace(found.quality_, seconds=0.0)
-    if found.history_ is not None:
-        epochs = tuple(replace(epoch, seconds=0.0) for epoch in found.history_)
-        found.history_ = replace(found.history_, epochs=epochs)
-    if hasattr(found, "rule_quality_"):
-        found.rule_quality_ = replace(found.rule_quality_, seconds=0.0)
-    return content(found, "all"), found.local_.surrogate.coef_.tobytes(), _weights(found.local_.encoder)
-
-
-def _weights(encoder):
-    tensors = encoder.maps_.state_dict().values() if hasattr(encoder, "maps_") else ()
-    return [tensor.numpy().tobytes() for tensor in tensors]
+    return timeless(one) == timeless(other)

@@ -19,6 +19,8 @@ from illume.storage.checkpoints import Stage
 from illume.storage.values import dump, read
 
 DENSE, THINNING, SPARSE, FINISHED = range(4)
+DIVERGED = "the loss became NaN; the best weights before that were kept"
+NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
 MOMENTS = ("exp_avg", "exp_avg_sq")
 
 Weights = dict[str, Tensor]
@@ -34,6 +36,11 @@ class Standing:
     best: int = 0
     ended: str = ""
     weights: Weights = field(default_factory=dict)
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the loss became NaN."""
+        return self.ended in (DIVERGED, NOTHING)
 
     def remember(self, loss: float, epoch: int, modules: nn.Module) -> None:
         """Keep the weights of the best epoch."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from tqdm.auto import tqdm
 
-from illume._chunks import RowChunks
+from illume._chunks import RowChunks, is_out_of_memory
 from illume._typing import FloatArray
 from illume.encoders.base import Latent, PulledBack, as_probabilities
 from illume.encoders.batches import Model, Rows
@@ -24,6 +24,7 @@ from illume.encoders.networks import head
 from illume.encoders.objective import Objective
 from illume.encoders.sparsity import keep_largest
 from illume.encoders.training import Trainer, Training
+from illume.errors import OutOfMemoryError
 from illume.results.history import History
 from illume.storage.checkpoints import Slot
 
@@ -133,7 +134,15 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         )
         disable = None if self.verbose is None else not self.verbose
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
-            self.history_ = trainer.run(bar)
+            try:
+                self.history_ = trainer.run(bar)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise OutOfMemoryError(
+                    f"memory ran out while training on batches of {training.batch_size} rows ({error}); "
+                    f"use smaller ones, Training(batch_size=…), or device='cpu'"
+                ) from error
         self.maps_, self.alpha_ = maps.cpu().eval(), trainer.alpha
         self.head_ = None if joint is None else Head(*(p.detach().cpu().numpy() for p in joint.parameters()))
         return self

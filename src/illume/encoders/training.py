@@ -16,7 +16,9 @@ from illume.encoders.objective import Batch, Objective, loss_terms, total
 from illume.encoders.sparsity import SparsitySchedule
 from illume.encoders.standing import (
     DENSE,
+    DIVERGED,
     FINISHED,
+    NOTHING,
     SPARSE,
     THINNING,
     Parts,
@@ -77,7 +79,6 @@ class Training:
         return max(1, min(self.max_epochs, self.max_steps // steps))
 
 
-DIVERGED = "the loss became NaN; the best weights before that were kept"
 PAPER = Training()
 QUICK = Training(
     batch_size=256,
@@ -139,17 +140,17 @@ class Trainer:
             ended, best = "interrupted, the best so far was kept", self._best_epoch()
         finally:
             self._forget_recordings()
-        return History(tuple(self.epochs), best, ended, interrupted, diverged=ended == DIVERGED)
+        return History(tuple(self.epochs), best, ended, interrupted, diverged=self.at.diverged)
 
     def _train_on(self, n_epochs: int, thinning: int, progress: tqdm[None]) -> None:
         """Go on from where the training stands to its end."""
         if self.at.phase == DENSE:
             self._until_no_better(n_epochs, progress)
-            if thinning and self.at.ended != DIVERGED:
+            if thinning and not self.at.diverged:
                 self._begin(THINNING, self.at.best)
         if self.at.phase == THINNING:
             self._thin(thinning, progress)
-            if self.at.ended != DIVERGED:
+            if not self.at.diverged:
                 self._begin(SPARSE, len(self.epochs))
         if self.at.phase == SPARSE:
             self._until_no_better(n_epochs, progress)
@@ -170,7 +171,7 @@ class Trainer:
                 loss = self._epoch(progress)
                 at.done += 1
                 if not self._finite():
-                    at.ended = DIVERGED
+                    at.ended = NOTHING if math.isinf(at.best_loss) and at.phase == DENSE else DIVERGED
                 elif loss < at.best_loss:
                     at.remember(loss, len(self.epochs), self.model.modules)
                 elif len(self.epochs) - at.best >= self.training.patience:

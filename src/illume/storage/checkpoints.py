@@ -108,9 +108,12 @@ class Stages:
         self._write(name, archive.zipped(head, {ARRAYS: arrays.content()}))
 
     def finish(self) -> None:
-        """Remove the files, the one that names the fit at last, unless they are to be kept."""
-        if self.options.keep:
-            return
+        """Remove the files, unless they are to be kept."""
+        if not self.options.keep:
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove the files, the one that names the fit at last."""
         for path in sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stem == HEAD):
             path.unlink(missing_ok=True)
 
