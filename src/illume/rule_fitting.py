@@ -117,9 +117,9 @@ def rule_pairs(
         ending = ending_of(own.history)
         if ending:
             warnings.warn(f"training of the rules' encoder ended early: {ending}", UserWarning, stacklevel=3)
-        if own.history.learned:
+        if getattr(own.history, "learned", True):
             pairs["local"] = own
-    elif not isinstance(local.encoder, IdentityEncoder):
+    elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):
         pairs["local"] = with_surrogate(local.encoder, tree, material)
     return pairs | {"global": fit_pair(IdentityEncoder(), tree, material)}
 
