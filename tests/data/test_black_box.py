@@ -63,9 +63,7 @@ def test_the_models_own_words_are_kept():
     def broken(rows):
         raise KeyError("income")
 
-    with pytest.raises(
-        BlackBoxError, match="the model raised KeyError on 6 rows, and on 5 of them alone: 'income'"
-    ) as caught:
+    with pytest.raises(BlackBoxError, match="the model raised KeyError on 6 rows: 'income'") as caught:
         BlackBox(broken)(FRAME)
     assert isinstance(caught.value.__cause__, KeyError)
 

@@ -46,9 +46,10 @@ class Halving:
             except Exception:
                 continue
             return
-        alone = f", and on {len(positions)} of them alone" if len(frame) > 1 else ", twice"
+        alone = f"asked about {len(positions)} of them one by one, it failed on each"
         raise BlackBoxError(
-            f"the model raised {type(error).__name__} on {len(frame)} rows{alone}: {error}"
+            f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
+            f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
         ) from error
 
     def _halves(self, frame: Frame, start: int) -> list[FloatArray]:
