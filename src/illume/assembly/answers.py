@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from illume._chunks import RowChunks
 from illume._typing import FloatArray
-from illume.data.black_box import BATCH_ROWS
+from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
-from illume.data.frames import Frame, chunks
+from illume.data.frames import Frame
 from illume.results.labels import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
@@ -21,10 +22,13 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
     X = np.empty((len(frame), encoding.n_inputs))
     imputed = np.empty((len(frame), len(encoding.schema)), dtype=bool)
     answers = []
-    for rows, piece in chunks(frame, BATCH_ROWS):
-        encoded = encoding.transform(piece.select(encoding.schema.names))
-        X[rows], imputed[rows] = encoded.X, encoded.imputed
-        answers.append(black_box(piece))
+    pieces = RowChunks(len(frame), BATCH_ROWS)
+    for rows in pieces:
+        with pieces:
+            piece = frame.slice(rows.start, rows.stop)
+            encoded = encoding.transform(piece.select(encoding.schema.names))
+            X[rows], imputed[rows] = encoded.X, encoded.imputed
+            answers.append(asked(black_box, piece, rows.start))
     return Encoded(X, imputed), np.concatenate(answers) if answers else black_box(frame)
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.answers import answered, values_of
 from illume.assembly.bounds import in_own_units
@@ -163,14 +163,16 @@ class RuleAssembly:
             scale=self.encoding.scale,
             inputs=self.encoding.input_names,
         )
-        for rows in row_chunks(n, rules.at_once):
-            raw = rules(X[rows], wanted[rows])
-            boxes[rows], sound[rows], refinement[rows] = raw.boxes, raw.sound, raw.refinement
-            found = raw.oblique
-            # The offset of a refinement belongs to the bounds, so that the weights alone tell who is inside.
-            offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
-            oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
-            oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
+        chunks = RowChunks(n, rules.at_once)
+        for rows in chunks:
+            with chunks:
+                raw = rules(X[rows], wanted[rows])
+                boxes[rows], sound[rows], refinement[rows] = raw.boxes, raw.sound, raw.refinement
+                found = raw.oblique
+                # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
+                offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
+                oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
+                oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
         return RawParts(boxes, sound, oblique, refinement.among(self.training))
 
     def bounds(

@@ -31,6 +31,7 @@ from illume.storage.values import dump
 
 MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
+APART = ("model", "checkpoint_dir")  # settings that are of no use elsewhere
 LEAST = 16  # rows of a rare decision that are kept, where so many may be
 
 
@@ -84,7 +85,7 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
     dump_weights(explainer.pair_.surrogate, arrays)
     if not isinstance(explainer.history_, History | None):
         raise SaveError(f"history_ is a {type(explainer.history_).__name__}, expected a History")
-    settings = {name: value for name, value in explainer.get_params(deep=False).items() if name != "model"}
+    settings = {name: each for name, each in explainer.get_params(deep=False).items() if name not in APART}
     return {
         "libraries": {
             "illume": import_module("illume").__version__,
