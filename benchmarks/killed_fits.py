@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+PATIENCE = 600.0  # seconds
 SHARE = 0.5  # of the time that a whole fit takes, the latest kill
 
 # Warms up; then, for each line that comes in, forks a child that fits, and kills it after some seconds.
@@ -125,6 +126,7 @@ def run(kills: int, seed: int = 0, kinds: tuple[int, ...] = (0, 1, 2)) -> Counte
     wanted = {kind: timeless(fitted(kind)) for kind in kinds}
     seconds = {kind: SHARE * _seconds(kind) for kind in kinds}
     found: Counter[str] = Counter()
+    code = 0
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with (
         tempfile.TemporaryDirectory() as top,
@@ -133,11 +135,13 @@ def run(kills: int, seed: int = 0, kinds: tuple[int, ...] = (0, 1, 2)) -> Counte
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        while found["killed"] < kills:
+        while found["killed"] < kills or code:
             n_fits = found["same"] + found["other"] + found["failed"]
             kind, folder = kinds[n_fits % len(kinds)], Path(top) / str(n_fits)
             note = folder.with_suffix(".txt")
-            process.stdin.write(f"{kind} {rng.uniform(0, seconds[kind])} {folder} {note}\n")
+            left_alone = found["killed"] >= kills  # the last fit comes to its end
+            latest = PATIENCE if left_alone else rng.uniform(0, seconds[kind])
+            process.stdin.write(f"{kind} {latest} {folder} {note}\n")
             process.stdin.flush()
             code = int(process.stdout.readline())
             found["unreadable"] += unreadable(folder)
@@ -147,6 +151,8 @@ def run(kills: int, seed: int = 0, kinds: tuple[int, ...] = (0, 1, 2)) -> Counte
                 found["left behind"] += len(list(folder.iterdir()))
             else:
                 found["killed" if code < 0 else "failed"] += 1
+                if code > 0:
+                    break
                 found["with a checkpoint"] += (folder / "training.checkpoint").exists()
         process.stdin.close()
     return found

@@ -17,6 +17,7 @@ from illume.explanations.sample import spread
 from illume.fitting import Answered, Material
 from illume.io import reading
 from illume.io.reading import Stored
+from illume.io.saving import APART
 
 CHECKED_ROWS = 256
 TOLERANCE = 1e-6
@@ -38,7 +39,7 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
         surrogate's own decisions and probabilities stand in for the model's, and results say so;
         counterfactuals, which are checked on the model, are not to be had.
     """
-    known = {name: None for name in Explainer(None).get_params(deep=False) if name != "model"}
+    known = {name: None for name in Explainer(None).get_params(deep=False) if name not in APART}
     stored = reading.load(path, known)
     explainer: Any = Explainer(model, **stored.settings)
     _set(explainer, stored)
