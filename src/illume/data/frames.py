@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -65,8 +65,15 @@ class Origin:
         return native
 
 
+class IsFrame:
+    """Marks rows that need no wrapping."""
+
+
 def as_frame(data: Any) -> Frame:
     """Wrap the user's rows; whatever cannot be a frame is refused with advice."""
+    if isinstance(data, IsFrame):
+        wrapped: Any = data
+        return cast("Frame", wrapped)
     if isinstance(data, np.ndarray):
         return NumpyFrame.of(data)
     try:
