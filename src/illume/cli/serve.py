@@ -32,7 +32,6 @@ class Request:
 def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
     """Serve an explainer until told to stop."""
     _require_packages()
-    from illume.serve.running import listening
     from illume.serve.running import serve as run
     from illume.serve.settings import Settings
 
@@ -40,25 +39,29 @@ def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
         checked = Settings(**settings)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
-    if request.model is None:
-        how = how_to_give_model(request.explainer)
-        voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
-    if request.host not in LOOPBACK and checked.api_key is None:
-        voice.warning(f"{request.host} can be reached by others, and no key is asked for; see --api-key")
-    try:
-        listener = listening(request.host, request.port)
-    except OSError as error:
-        where = f"{request.host}:{request.port}"
-        raise CommandError(
-            f"cannot listen on {where}: {error.strerror or error}; try another --port"
-        ) from error
+    listener = _listener(request)  # first, for loading takes longer than to see that this fails
     port = listener.getsockname()[1]
     host = f"[{request.host}]" if ":" in request.host else request.host
     with listener:
-        run(
-            explainer, checked, listener, lambda: voice.say(f"Serving on http://{host}:{port} (Ctrl-C stops)")
-        )
+        explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+        if request.model is None:
+            how = how_to_give_model(request.explainer)
+            voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
+        if request.host not in LOOPBACK and checked.api_key is None:
+            voice.warning(f"{request.host} can be reached by others, and no key is asked for; see --api-key")
+        said = f"Serving on http://{host}:{port} (Ctrl-C stops)"
+        run(explainer, checked, listener, lambda: voice.say(said))
+
+
+def _listener(request: Request) -> Any:
+    from illume.serve.running import listening
+
+    try:
+        return listening(request.host, request.port)
+    except OSError as error:
+        where = f"{request.host}:{request.port}"
+        said = error.strerror or str(error)
+        raise CommandError(f"cannot listen on {where}: {said}; try another --port or --host") from error
 
 
 def _require_packages() -> None:

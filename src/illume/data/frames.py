@@ -107,7 +107,7 @@ def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
 
 
 @dataclass(frozen=True, eq=False)
-class NarwhalsFrame:
+class NarwhalsFrame(IsFrame):
     """A pandas, polars or Arrow frame seen through narwhals."""
 
     view: nw.DataFrame[Any]
@@ -208,7 +208,7 @@ class NarwhalsFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class NumpyFrame:
+class NumpyFrame(IsFrame):
     """A 2-D array with columns x0, x1 and so on."""
 
     array: np.ndarray[Any, Any]

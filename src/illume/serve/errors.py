@@ -89,6 +89,9 @@ def problems(found: Sequence[dict[str, Any]]) -> Response:
 
 def _problem(error: dict[str, Any]) -> dict[str, Any]:
     """Say where and what; the value itself is not repeated."""
+    if error["type"] == "json_invalid":
+        said = f"the body is no JSON: {error['ctx']['error']}; a missing value is null"
+        error = {"loc": ["body"], "msg": said, "type": error["type"]}
     loc = list(error["loc"])
     in_row = len(loc) > 2 and loc[:2] == ["body", "rows"] and isinstance(loc[2], int)
     name = loc[3] if in_row and len(loc) > 3 else (loc[1] if not in_row and len(loc) > 1 else None)

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from illume.data.encoding import unseen_message
@@ -45,8 +45,11 @@ class Rows:
         fields = {
             name: _field(by_name[name], strict) if name in by_name else Scalar for name in explainer.columns_
         }
+        make: Any = TypedDict  # its fields are known only now
+        kind = make("Row", fields)
+        kind.__pydantic_config__ = ConfigDict(extra="ignore")  # other columns do not matter
         return cls(
-            kind=TypedDict("Row", fields),  # type: ignore[operator]
+            kind=kind,
             example={name: typical(by_name.get(name)) for name in explainer.columns_},
             like=Like(explainer.columns_, explainer.backend_, explainer.pool_frame_),
         )

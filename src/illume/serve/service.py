@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import HTTPException
+from fastapi.exceptions import RequestValidationError
 
 from illume.assembly.constraints import Wanted
 from illume.assembly.stand_in import stands_in
@@ -75,10 +76,11 @@ class Service:
         """Refuse, before any work is done, what cannot be had."""
         if self.stand_in:
             raise HTTPException(409, NO_MODEL)
-        wanted = Wanted(**request.options())
-        if str(wanted.desired_class) not in ("opposite", *self.explainer.class_names_):
-            known = ["opposite", *self.explainer.class_names_]
-            raise HTTPException(422, f"desired_class must be one of {known}, found {wanted.desired_class!r}")
+        try:
+            Wanted(desired_class=request.desired_class).desired(self.explainer.class_names_)
+        except ValueError as error:
+            wrong = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
+            raise RequestValidationError([wrong]) from None
 
     def quality(self) -> dict[str, Any]:
         """Return how far to trust the explainer."""

@@ -11,6 +11,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 
 class BusyError(Exception):
     """Too many wait already, or the work was not begun in time."""
@@ -89,7 +91,8 @@ class Workers:
 
 def _do(future: Future[Any], work: Work, deadline: Deadline) -> None:
     try:
-        result = work(deadline)
+        with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers; not for every request anew
+            result = work(deadline)
     except BaseException as error:  # whatever it is, it belongs to whoever waits
         future.set_exception(error)
     else:
