@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from illume import __version__
+from illume.errors import IllumeError
 from illume.serve import answers
 from illume.serve.access import ApiKey
 from illume.serve.answers import Problem, as_json, json_response
@@ -47,6 +49,12 @@ class Served:
     app: ASGIApp
     api: FastAPI
     workers: Workers
+    service: Service
+
+    def warm(self) -> None:
+        """Explain a made-up row, so that the first caller does not wait for what is loaded on first need."""
+        with suppress(IllumeError):  # whatever the model has against it
+            self.service.explainer(self.service.rows.frame([self.service.rows.example]))
 
 
 def make_app(explainer: Any, settings: Settings | None = None) -> Served:
@@ -75,7 +83,7 @@ def make_app(explainer: Any, settings: Settings | None = None) -> Served:
     _get(api, "/quality", service.quality, answers.QualityAnswer)
     _get(api, "/health", service.health, answers.HealthAnswer)
     _get_metrics(api, metrics)
-    return Served(RequestLog(_guarded(api, settings), metrics.count), api, workers)
+    return Served(RequestLog(_guarded(api, settings), metrics.count), api, workers, service)
 
 
 def _guarded(app: ASGIApp, settings: Settings) -> ASGIApp:

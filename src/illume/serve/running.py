@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import socket
 import sys
@@ -13,6 +14,7 @@ from illume.serve.settings import Settings
 
 SWITCH_SECONDS = 0.0005  # how long the thread that works may keep those that answer waiting
 BACKLOG = 2048
+KEEP_ALIVE_SECONDS = 75  # longer than proxies keep their own end of a connection
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -39,12 +41,17 @@ def serve(explainer: Any, settings: Settings, listener: socket.socket, ready: Ca
     sys.setswitchinterval(SWITCH_SECONDS)
     log_to_stdout()
     served = make_app(explainer, settings)
+    served.warm()
+    # All that is there by now stays; to look through it for garbage again and again would cost pauses.
+    gc.collect()
+    gc.freeze()
     config = uvicorn.Config(
         served.app,
         access_log=False,
         log_config=None,
         server_header=False,
         lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(2 * settings.timeout) + 1,
     )
     # uvicorn stops at these, and then raises them once more for whoever is there.
