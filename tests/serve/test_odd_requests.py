@@ -83,7 +83,8 @@ def test_bodies_that_are_no_requests_are_422(client, path, body):
 )
 def test_other_kinds_of_bodies_are_422(client, row, kind):
     body = json.dumps({"rows": [row]})
-    problems(client.post("/explain", content=body, headers={"Content-Type": kind}))
+    (found,) = problems(client.post("/explain", content=body, headers={"Content-Type": kind}))
+    assert "Content-Type: application/json" in found["msg"]
 
 
 @pytest.mark.parametrize(

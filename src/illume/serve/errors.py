@@ -92,6 +92,9 @@ def _problem(error: dict[str, Any]) -> dict[str, Any]:
     if error["type"] == "json_invalid":
         said = f"the body is no JSON: {error['ctx']['error']}; a missing value is null"
         error = {"loc": ["body"], "msg": said, "type": error["type"]}
+    if error["type"] == "model_attributes_type" and list(error["loc"]) == ["body"]:
+        said = "the request must be a JSON object, sent with Content-Type: application/json"
+        error = {"loc": ["body"], "msg": said, "type": error["type"]}
     loc = list(error["loc"])
     in_row = len(loc) > 2 and loc[:2] == ["body", "rows"] and isinstance(loc[2], int)
     name = loc[3] if in_row and len(loc) > 3 else (loc[1] if not in_row and len(loc) > 1 else None)
