@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results test-browser clean
+.PHONY: demo docs test lint test-slow test-interop test-service pictures bench-core bench-service bench-rules bench-quick bench-paper results test-browser clean
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -26,6 +26,10 @@ test-slow: $(READY)
 test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
 
+# Requests made up from the service's own description, against a real server; some minutes.
+test-service: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m service tests/serve
+
 # The report in a real browser. axe-core, which checks accessibility, is fetched once and kept in build/.
 AXE_VERSION := 4.14.0
 AXE := build/axe/package/axe.min.js
@@ -46,6 +50,12 @@ bench-core: $(READY)
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
+
+# Latency of the service at 100 requests a second for a minute; the machine should be idle.
+bench-service: $(READY)
+	$(BIN)/python -m benchmarks.service_load --model none
+	$(BIN)/python -m benchmarks.service_load --model callable
+	$(BIN)/python -m benchmarks.service_load --model pipeline
 
 # Figures of rules and counterfactuals; the peers they are compared with get an environment of their own.
 bench-rules: .venv-peers/.ready

@@ -11,7 +11,7 @@ from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
-from illume.data.frames import Frame
+from illume.data.frames import Frame, NumpyFrame
 from illume.results.labels import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
@@ -46,10 +46,9 @@ def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
 def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
     features = encoding.schema.features
-    native = frame.select(encoding.schema.names).native
     numeric = all(feature.numeric for feature in features)
-    if numeric and isinstance(native, np.ndarray) and native.dtype == np.float64:
-        return native
+    if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
+        return frame.select(encoding.schema.names).array
     data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
     for j, feature in enumerate(features):
         name = feature.name

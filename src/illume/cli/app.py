@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from illume import __version__
-from illume.cli import demo, explain, fit, report, rules, show
+from illume.cli import demo, explain, fit, report, rules, serve, show
 from illume.cli.group import Commands
 
 EPILOG = """[b]Exit codes[/]
@@ -55,5 +55,6 @@ for name, module in {
     "explain": explain,
     "rules": rules,
     "report": report,
+    "serve": serve,
 }.items():
     app.command(name)(module.command)

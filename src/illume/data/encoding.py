@@ -159,7 +159,7 @@ class Encoding:
         if self.unknown == "error" and not feature.open:
             unseen = set(values) - position.keys()
             if unseen:
-                raise SchemaError(_unseen_message(feature, unseen))
+                raise SchemaError(unseen_message(feature, unseen))
         return np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
 
 
@@ -172,7 +172,8 @@ class _Position(dict[Hashable | None, int]):
         return self.elsewhere
 
 
-def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
+def unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
+    """Say which category was not seen while fitting, and what to do."""
     value = min(unseen, key=str)
     found = "a missing value" if value is None else repr(value)
     known = ", ".join(label for label in feature.labels[:8] if label != MISSING)

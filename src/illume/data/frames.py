@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -65,8 +65,15 @@ class Origin:
         return native
 
 
+class IsFrame:
+    """Marks rows that need no wrapping."""
+
+
 def as_frame(data: Any) -> Frame:
     """Wrap the user's rows; whatever cannot be a frame is refused with advice."""
+    if isinstance(data, IsFrame):
+        wrapped: Any = data
+        return cast("Frame", wrapped)
     if isinstance(data, np.ndarray):
         return NumpyFrame.of(data)
     try:
@@ -100,7 +107,7 @@ def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
 
 
 @dataclass(frozen=True, eq=False)
-class NarwhalsFrame:
+class NarwhalsFrame(IsFrame):
     """A pandas, polars or Arrow frame seen through narwhals."""
 
     view: nw.DataFrame[Any]
@@ -201,7 +208,7 @@ class NarwhalsFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class NumpyFrame:
+class NumpyFrame(IsFrame):
     """A 2-D array with columns x0, x1 and so on."""
 
     array: np.ndarray[Any, Any]
