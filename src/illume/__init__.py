@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
+    from illume.results.check import Check
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.files import load_result
@@ -46,6 +47,7 @@ _HOMES = {
     "Attribution": "illume.results.attribution",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
+    "Check": "illume.results.check",
     "Counterfactual": "illume.results.counterfactual",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
@@ -78,6 +80,7 @@ __all__ = [
     "Attribution",
     "Attributions",
     "BlackBoxError",
+    "Check",
     "Counterfactual",
     "Counterfactuals",
     "Explainer",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +18,7 @@ from illume.assembly.rules import RuleOptions
 from illume.data.encoding import Unknown
 from illume.data.frames import Frame, Origin, as_frame, chunks
 from illume.data.schema import Schema, require_columns
+from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import Training
@@ -36,8 +37,10 @@ from illume.results.rules import Rules
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
 
+KINDS = ("attributions", "latents", "rules", "counterfactuals")
 
-class Explainer(Reporting, Saves, BaseEstimator):
+
+class Explainer(Checks, Reporting, Saves, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -162,9 +165,8 @@ class Explainer(Reporting, Saves, BaseEstimator):
         prepared = prepare(X, self.model, data, rng)
         material = prepared.material
         choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
-        self.schema_, self.columns_ = prepared.schema, prepared.frame.names
-        self.backend_ = prepared.frame.origin.backend
-        self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
+        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
+        self.schema_, self.class_names_, self.black_box_ = prepared.known
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
@@ -174,6 +176,7 @@ class Explainer(Reporting, Saves, BaseEstimator):
         self.pool_answers_ = material.training.P[pool]
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
+        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
         seconds = time.perf_counter() - start
         self.quality_ = measure(choice, material, self.class_names_, self.black_box_.n_asked, seconds)
         self.n_features_in_ = len(self.schema_)
@@ -201,16 +204,11 @@ class Explainer(Reporting, Saves, BaseEstimator):
 
         `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
-        kinds: dict[str, Callable[..., Any]] = {
-            "attributions": self,
-            "latents": self.latents,
-            "rules": self.rules,
-            "counterfactuals": self.counterfactuals,
-        }
-        if kind not in kinds:
-            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {list(KINDS)}, found {kind!r}")
+        explain = self if kind == "attributions" else getattr(self, kind)
         for _, piece in chunks(self._checked(X), chunk_rows):
-            yield kinds[kind](piece.native, **options)
+            yield explain(piece.native, **options)
 
     def rules(
         self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None

@@ -16,6 +16,7 @@ from illume.data.queries import query_rows
 from illume.data.schema import Schema, require_columns
 from illume.data.splits import Split, split_rows
 from illume.errors import BlackBoxError, SchemaError
+from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material
 
 MIN_ROWS = 10
@@ -47,6 +48,12 @@ class Prepared:
     encoding: Encoding
     material: Material
     missing: BoolArray
+    reference: Reference
+
+    @property
+    def known(self) -> tuple[Schema, tuple[str, ...], BlackBox]:
+        """The features, the classes, and who tells them."""
+        return self.schema, self.class_names, self.black_box
 
 
 def prepare(X: Any, model: Any, settings: DataSettings, rng: np.random.Generator) -> Prepared:
@@ -71,6 +78,7 @@ def prepare(X: Any, model: Any, settings: DataSettings, rng: np.random.Generator
         encoding=encoding,
         material=Material.of(encoded.X, P, split, queries),
         missing=np.asarray(encoded.imputed.any(0)),
+        reference=Reference.fit(schema, features),
     )
 
 

@@ -111,6 +111,8 @@ class Apart:
         )
 
     def _value(self, hint: Any, path: str) -> Any:
+        if type(None) in get_args(hint) and path not in self.plain:  # it may be None, and is not
+            (hint,) = (each for each in get_args(hint) if each is not type(None))
         if get_origin(hint) is np.ndarray:
             return _fitting(hint, _popped(self._place(path), path), path)
         if hint is Origin:
