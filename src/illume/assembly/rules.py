@@ -191,7 +191,10 @@ class RuleAssembly:
     def _own_numbers(self, X: FloatArray) -> FloatArray:
         own = np.full((len(X), len(self.encoding.schema)), np.nan)
         number = ~self.encoding.onehot
-        own[:, self.encoding.owner[number]] = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        with np.errstate(over="ignore"):  # in between, for the number itself is none too large
+            numbers = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        most = np.finfo(np.float64).max
+        own[:, self.encoding.owner[number]] = np.clip(numbers, -most, most)
         return own
 
     def numbers(self, frame: Frame) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly import parts
 from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
@@ -17,7 +17,7 @@ from illume.data.frames import Frame, chunks
 from illume.drift.features import check_features
 from illume.drift.wording import warnings_of
 from illume.errors import BlackBoxError
-from illume.explanations.reference import UNUSUAL
+from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, SampleAgreement
 
@@ -37,7 +37,8 @@ def compare(explainer: Any, frame: Frame, sample: int) -> Check:
     features = frame.select(encoding.schema.names)
     reference = explainer.reference_
     distance, outside, strange = _looked_at(explainer, encoding, features)
-    distances = _distances(distance, reference.distances, reference.limit)
+    n_training = min(explainer.quality_.n_training, MEASURED_ROWS)
+    distances = _distances(distance, reference, n_training)
     some = _sampled(len(frame), int(sample), strange & (explainer.encoding_.unknown == "error"))
     agreement, off = _agreement(explainer, encoding, frame, some)
     found = Check(
@@ -61,7 +62,7 @@ def compare(explainer: Any, frame: Frame, sample: int) -> Check:
     return replace(found, warnings=tuple(warnings_of(found, explainer.encoding_.unknown, off == FAILED)))
 
 
-def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[Any, BoolArray, BoolArray]:
+def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
     """Return the rows' distances, which are outside, and which have a category that was never seen."""
     familiar = parts.familiar(explainer)
     distance, outside = np.full(len(frame), np.nan), np.zeros(len(frame), dtype=bool)
@@ -75,14 +76,16 @@ def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[Any, B
     return distance, outside, strange
 
 
-def _distances(distance: Any, usual: Any, limit: float) -> Distances | None:
+def _distances(distance: FloatArray, reference: Reference, n_training: int) -> Distances | None:
+    usual = reference.distances
     if not len(distance) or not len(usual) or np.isnan(distance).any():
         return None
     return Distances(
         unusual_share=float((distance > usual[UNUSUAL]).mean()),
-        far_share=float((distance > limit).mean()),
+        far_share=float((distance > reference.limit).mean()),
         median=float(np.median(distance)),
         fitted_median=float(usual[0]),
+        n_training=n_training,
     )
 
 

@@ -55,8 +55,8 @@ def _outside(check: Check) -> Iterator[str]:
             f", the farthest by {feature.beyond:.3g} times its width" if math.isfinite(feature.beyond) else ""
         )
         yield (
-            f"{feature.name} is outside of the fitted range in {feature.outside_share:.1%} of rows{how}; look "
-            f"for changed units or faults in the data, or fit again with such rows"
+            f"{feature.name} is outside of the fitted range in {feature.outside_share:.1%} of rows{how}; "
+            f"look for changed units or faults in the data, or fit again with such rows"
         )
 
 
@@ -89,7 +89,10 @@ def _distant(check: Check) -> Iterator[str]:
     found = check.distances
     if found is None or found.unusual_share <= 0.05:
         return
-    if more_than_chance(round(found.unusual_share * check.n_rows), check.n_rows, RARE, 1):
+    # Of few training rows, the distance that 99 % of all rows are within is not known exactly.
+    n = max(found.n_training, 1)
+    usual = RARE + 3 * math.sqrt(RARE / n) + 1 / n
+    if more_than_chance(round(found.unusual_share * check.n_rows), check.n_rows, min(usual, 1.0), 1):
         yield (
             f"{found.unusual_share:.1%} of rows are farther from the fitted rows than 99% of these were: "
             f"they combine values in new ways; fit again with such rows"

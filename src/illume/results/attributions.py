@@ -137,7 +137,7 @@ class Attributions(SavesResult):
 
     @property
     def outside(self) -> BoolArray:
-        """Which rows are outside of what the explainer was fitted on: explanations are guesses there, (n,)."""
+        """Which rows are outside of what was fitted on, (n,); their explanations are guesses."""
         return self.novelty.outside
 
     @property

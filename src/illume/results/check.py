@@ -65,12 +65,15 @@ class Distances:
         Share of rows that are flagged as far from all fitted rows.
     median, fitted_median
         The median distance, of new rows and of training rows.
+    n_training
+        How many training rows the distances are compared with.
     """
 
     unusual_share: float
     far_share: float
     median: float
     fitted_median: float
+    n_training: int
 
 
 @dataclass(frozen=True)
