@@ -208,4 +208,4 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     assert manifest["settings"]["queries"] == small.queries
     assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
-    assert comment.startswith(b"illume 1 sha256:")
+    assert comment.startswith(b"illume 2 sha256:")

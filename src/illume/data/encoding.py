@@ -166,12 +166,12 @@ class Encoding:
         """Return a numeric feature of the rows, NaN where it is missing."""
         if frame.storage(feature.name) is Storage.LABEL:
             values = frame.labels(feature.name)
-            example = next((v for v in values if isinstance(v, str)), None)
+            example = next((v for v in values if v is not None), None)
             if example is None:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
             raise SchemaError(
-                f"column {feature.name!r} holds text such as {example!r}, expected numbers; "
-                f"convert the column, or fit again"
+                f"column {feature.name!r} holds {_described(example)}, expected numbers; convert the column, "
+                f"or fit again"
             )
         numbers = frame.numbers(feature.name)
         infinite = np.isinf(numbers)
@@ -229,6 +229,10 @@ class _Position(dict[Hashable | None, int]):
 
     def __missing__(self, value: Hashable | None) -> int:
         return self.elsewhere
+
+
+def _described(value: object) -> str:
+    return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
 
 
 def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:

@@ -73,7 +73,8 @@ def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
     """Read a file; `known` are the settings that an explainer has. Whatever is wrong is a `FormatError`."""
     found = archive.read(path)
     try:
-        return _Reading(found).stored(known)
+        with np.errstate(over="raise", invalid="raise"):  # numbers that no fit ever made
+            return _Reading(found).stored(known)
     except FormatError as error:
         raise FormatError(f"{os.path.basename(path)}: {error}") from error
     except MissingExtraError:
