@@ -179,7 +179,11 @@ def _signal(frame, name):
         numbers = frame.numbers(name)
         size = np.log10(np.maximum(np.abs(numbers), 1e-300))
         return np.nan_to_num(np.sign(numbers) * np.tanh(np.exp(np.clip(size, -5, 5) / 3)), nan=0.3)
-    return np.array([zlib.crc32(repr(value).encode()) / 2**31 - 1 for value in frame.labels(name)])
+    # A column of nothing has no type in some libraries, so that what is missing counts the same in all types.
+    values = frame.labels(name)
+    return np.array(
+        [0.3 if value is None else zlib.crc32(repr(value).encode()) / 2**31 - 1 for value in values]
+    )
 
 
 models = st.builds(

@@ -82,7 +82,7 @@ def close(one, other, relative=1e-5):
 
 
 @given(frame=rows())
-@examples(60)
+@examples(25)
 def test_contributions_add_up(explainer, frame):
     found = explainer(frame)
     latents = explainer.latents(frame)
@@ -96,7 +96,7 @@ def test_contributions_add_up(explainer, frame):
 
 
 @given(frame=rows(), seed=st.integers(0, 99))
-@examples(30)
+@examples(12)
 def test_the_order_of_rows_and_columns_and_other_columns_do_not_matter(explainer, frame, seed):
     rng = np.random.default_rng(seed)
     order, names = rng.permutation(len(frame)), rng.permutation(frame.columns).tolist()
@@ -107,7 +107,7 @@ def test_the_order_of_rows_and_columns_and_other_columns_do_not_matter(explainer
 
 
 @given(frame=rows())
-@examples(30)
+@examples(12)
 def test_the_library_of_the_frame_does_not_matter(explainer, frame):
     found = explainer(frame)
     with warnings.catch_warnings():
@@ -118,7 +118,7 @@ def test_the_library_of_the_frame_does_not_matter(explainer, frame):
 
 
 @given(frame=rows())
-@examples(20)
+@examples(8)
 def test_a_rule_covers_its_own_row_and_selects_what_it_covers(explainer, frame):
     for polish in (True, False):
         rules = explainer.rules(frame, polish=polish)
@@ -127,7 +127,7 @@ def test_a_rule_covers_its_own_row_and_selects_what_it_covers(explainer, frame):
 
 
 @given(frame=rows(most=4))
-@examples(8)
+@examples(4)
 def test_counterfactuals_are_decided_otherwise(explainer, frame):
     found = explainer.counterfactuals(frame, n=2)
     if len(found.row):
@@ -137,7 +137,7 @@ def test_counterfactuals_are_decided_otherwise(explainer, frame):
 
 
 @given(frame=rows())
-@examples(30)
+@examples(12)
 def test_a_check_raises_nothing_and_flags_what_explanations_flag(explainer, frame):
     found = explainer.check(frame)
     assert found.outside_share == pytest.approx(explainer(frame).outside.mean())
@@ -152,7 +152,7 @@ def test_a_check_raises_nothing_and_flags_what_explanations_flag(explainer, fram
     name=st.sampled_from(list(SPEC)),
     junk=st.sampled_from(("text", "lists", "infinite", "dates", "gone")),
 )
-@examples(25)
+@examples(15)
 def test_rows_that_cannot_be_are_refused_with_a_reason(explainer, frame, name, junk):
     columns = {
         "text": ["old"] * len(frame),

@@ -46,7 +46,7 @@ def quietly(work):
 
 
 @given(frame=frames(), model=models, options=kinds_of_fit)
-@examples(40)
+@examples(12)
 def test_contributions_add_up_and_all_is_finite(frame, model, options):
     explainer = fitted(model, frame, options)
     if explainer is None:
@@ -74,7 +74,7 @@ def _log_odds(P):
 
 
 @given(frame=frames(), model=models, options=kinds_of_fit)
-@examples(15)
+@examples(6)
 def test_a_rule_covers_its_own_row(frame, model, options):
     explainer = fitted(model, frame, options)
     if explainer is None:
@@ -89,7 +89,7 @@ def test_a_rule_covers_its_own_row(frame, model, options):
 
 
 @given(frame=frames(wide=40), model=models, options=kinds_of_fit)
-@examples(10)
+@examples(5)
 def test_counterfactuals_are_decided_otherwise(frame, model, options):
     explainer = fitted(model, frame, options)
     if explainer is None:
@@ -105,7 +105,7 @@ def test_counterfactuals_are_decided_otherwise(frame, model, options):
 
 
 @given(frame=frames(), model=models, options=kinds_of_fit, rows=st.sampled_from((5, "all", "none")))
-@examples(15)
+@examples(6)
 def test_a_saved_explainer_gives_the_same_numbers(frame, model, options, rows):
     explainer = fitted(model, frame, options)
     if explainer is None:
@@ -125,7 +125,7 @@ def test_a_saved_explainer_gives_the_same_numbers(frame, model, options, rows):
 
 
 @given(frame=frames(wide=30), model=models, options=kinds_of_fit)
-@examples(6)
+@examples(3)
 def test_a_report_is_written(frame, model, options):
     explainer = fitted(model, frame, options)
     if explainer is None:
