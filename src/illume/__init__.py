@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
+    from illume.results.check import Check
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.files import load_result
@@ -50,6 +51,7 @@ _HOMES = {
     "Attribution": "illume.results.attribution",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
+    "Check": "illume.results.check",
     "CheckpointError": "illume.errors",
     "CheckpointWarning": "illume.errors",
     "Checkpoints": "illume.storage.checkpoints",
@@ -86,6 +88,7 @@ __all__ = [
     "Attribution",
     "Attributions",
     "BlackBoxError",
+    "Check",
     "CheckpointError",
     "CheckpointWarning",
     "Checkpoints",

@@ -16,6 +16,7 @@ from illume.assembly import parts
 from illume.checkpointing import finish, finish_rules, opened
 from illume.data.encoding import Unknown
 from illume.data.schema import Schema
+from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import Training
@@ -32,7 +33,7 @@ from illume.settings import checked, rule_encoder_maker
 from illume.storage.checkpoints import Checkpoints, slot_of
 
 
-class Explainer(Explaining, Reporting, Saves, BaseEstimator):
+class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -163,9 +164,8 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         prepared = prepare(X, self.model, data, rng, self.stages_)
         material = prepared.material
         choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
-        self.schema_, self.columns_ = prepared.schema, prepared.frame.names
-        self.backend_ = prepared.frame.origin.backend
-        self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
+        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
+        self.schema_, self.class_names_, self.black_box_ = prepared.known
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
@@ -175,6 +175,7 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         self.pool_answers_ = material.training.P[pool]
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
+        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
         seconds = time.perf_counter() - start
         self.quality_ = measure(choice, material, self.class_names_, self.black_box_.n_asked, seconds)
         self.n_features_in_ = len(self.schema_)

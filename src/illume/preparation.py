@@ -16,6 +16,7 @@ from illume.data.queries import query_rows
 from illume.data.schema import Schema, require_columns
 from illume.data.splits import Split, split_rows
 from illume.errors import BlackBoxError, SchemaError
+from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material
 from illume.remembering import asked_once
 from illume.storage.checkpoints import Stages, slot_of
@@ -49,6 +50,12 @@ class Prepared:
     encoding: Encoding
     material: Material
     missing: BoolArray
+    reference: Reference
+
+    @property
+    def known(self) -> tuple[Schema, tuple[str, ...], BlackBox]:
+        """The features, the classes, and who tells them."""
+        return self.schema, self.class_names, self.black_box
 
 
 def prepare(
@@ -76,6 +83,7 @@ def prepare(
         encoding=encoding,
         material=Material.of(encoded.X, P, split, queries),
         missing=np.asarray(encoded.imputed.any(0)),
+        reference=Reference.fit(schema, features),
     )
 
 

@@ -21,15 +21,16 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
     """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
     X = np.empty((len(frame), encoding.n_inputs))
     imputed = np.empty((len(frame), len(encoding.schema)), dtype=bool)
+    odd = np.empty_like(imputed)
     answers = []
     pieces = RowChunks(len(frame), BATCH_ROWS)
     for rows in pieces:
         with pieces:
             piece = frame.slice(rows.start, rows.stop)
             encoded = encoding.transform(piece.select(encoding.schema.names))
-            X[rows], imputed[rows] = encoded.X, encoded.imputed
+            X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
             answers.append(asked(black_box, piece, rows.start))
-    return Encoded(X, imputed), np.concatenate(answers) if answers else black_box(frame)
+    return Encoded(X, imputed, odd), np.concatenate(answers) if answers else black_box(frame)
 
 
 def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:

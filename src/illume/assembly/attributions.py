@@ -16,12 +16,14 @@ from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.explanations.attributions import contributions
+from illume.explanations.familiar import Familiar
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refined, Refiner, carrier
 from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
+from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 
@@ -38,6 +40,7 @@ class AttributionAssembly:
     neighbours: Neighbours
     training: IntArray
     trust_map: TrustMap
+    familiar: Familiar
     class_names: tuple[str, ...]
 
     def attributions(self, frame: Frame, black_box: Callable[[Frame], FloatArray]) -> Attributions:
@@ -58,7 +61,8 @@ class AttributionAssembly:
             probabilities=np.empty((n, len(labels.classes))),
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
-            trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
+            trust=Trust.unknown(n),
+            novelty=Novelty.empty(n, labels.features),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
             origin=frame.origin,
@@ -83,6 +87,7 @@ class AttributionAssembly:
         result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
         self._refine(result, rows, encoded.X, Z)
         result.trust[rows] = self.trust_map(encoded.X)
+        result.novelty[rows] = self.familiar(encoded, result.trust.distance[rows])
 
     def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
         """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""

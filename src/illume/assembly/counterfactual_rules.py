@@ -43,7 +43,7 @@ def counterfactual_rules(
     finished, was_polished = assembly.finished(start[rows], anchors, decisions, RuleOptions())
     _exclude(finished, task.X[rows], anchors, layout)
     boxes[rows] = finished
-    encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
+    encoded = Encoded.plain(X, len(assembly.encoding.schema))
     raw = assembly.raw(X, wanted)
     P = task.P.copy()
     P[rows] = np.eye(P.shape[1])[decisions]

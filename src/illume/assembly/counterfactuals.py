@@ -96,6 +96,7 @@ class CounterfactualAssembly:
             feature_names=encoding.schema.names,
             class_names=class_names,
             origin=frame.origin,
+            novelty=self.rules.familiar(encoded),
         )
 
     def _examples(self, task: Task, rows: IntArray) -> IntArray:

@@ -18,6 +18,7 @@ from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
+from illume.explanations.familiar import Familiar
 from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
 from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
@@ -66,13 +67,19 @@ class RuleAssembly:
     columns: tuple[str, ...]
     missing: BoolArray
     training: IntArray
+    familiar: Familiar
 
     def rules(self, frame: Frame, black_box: Callable[[Frame], FloatArray], options: RuleOptions) -> Rules:
         """Return the rules of a frame's rows, every piece checked before the black box is asked."""
         encoded, P = answered(self.encoding, frame, black_box)
         numbers = self.numbers(frame)
         rules = self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
-        return replace(rules, data=values_of(self.encoding, frame), stand_in=stands_in(black_box))
+        return replace(
+            rules,
+            data=values_of(self.encoding, frame),
+            stand_in=stands_in(black_box),
+            novelty=self.familiar(encoded),
+        )
 
     def of_rows(
         self,
@@ -186,7 +193,10 @@ class RuleAssembly:
     def _own_numbers(self, X: FloatArray) -> FloatArray:
         own = np.full((len(X), len(self.encoding.schema)), np.nan)
         number = ~self.encoding.onehot
-        own[:, self.encoding.owner[number]] = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        with np.errstate(over="ignore"):  # in between, for the number itself is none too large
+            numbers = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        most = np.finfo(np.float64).max
+        own[:, self.encoding.owner[number]] = np.clip(numbers, -most, most)
         return own
 
     def numbers(self, frame: Frame) -> FloatArray:

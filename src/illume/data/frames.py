@@ -149,6 +149,10 @@ class NarwhalsFrame(IsFrame):
         column = self._column(name)
         if column.dtype == nw.Object:
             return numbers_of_values(name, self.labels(name))
+        if column.dtype.is_integer() and self.view.implementation.is_pyarrow():
+            # Arrow refuses to cast whole numbers that a float cannot hold to the last digit.
+            values = column.fill_null(0).to_numpy().astype(np.float64)
+            return np.where(column.is_null().to_numpy(), np.nan, values)
         values = column.cast(nw.Float64).to_numpy()
         return np.asarray(values, dtype=np.float64)
 
@@ -181,8 +185,8 @@ class NarwhalsFrame(IsFrame):
         """Return what makes rows of this frame with values of another's, in the other's types if it can."""
         if isinstance(other, NumpyFrame):
             other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
-        assert isinstance(other, NarwhalsFrame)
-        both = [stacked(self._column(name), other._column(name)) for name in self.names]
+        theirs = cast(NarwhalsFrame, other)
+        both = [stacked(self._column(name), theirs._column(name)) for name in self.names]
 
         def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
             columns = {
