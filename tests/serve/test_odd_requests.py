@@ -150,7 +150,8 @@ def test_a_model_that_fails_on_rows_is_named_and_no_server_error(loan_frame, row
 
     client = Client(Explainer(model, n_latents=2, queries=0, training=FAST).fit(loan_frame))
     (found,) = problems(client.post("/explain", json={"rows": [row | {"age": 2000}]}))
-    assert (found["type"], found["msg"]) == ("model_error", "the model raised ValueError on 1 rows: too old")
+    assert found["type"] == "model_error"
+    assert found["msg"].startswith("the model raised ValueError on 1 rows: too old")
 
 
 def test_wrong_paths_and_methods_are_json(client):
