@@ -76,7 +76,9 @@ def test_a_simpler_model_that_does_as_well_is_named(explained, quality):
 
 def test_rows_of_low_trust_are_counted(explained, quality):
     attributions = explained.attributions
-    trust = Trust(np.r_[0.5, np.ones(19)], np.r_[0.0, 0.3, np.zeros(18)], attributions.trust.n_rows, np.zeros(20))
+    trust = Trust(
+        np.r_[0.5, np.ones(19)], np.r_[0.0, 0.3, np.zeros(18)], attributions.trust.n_rows, np.zeros(20)
+    )
     doubtful = replace(explained, attributions=replace(attributions, trust=trust))
     assert np.flatnonzero(low_trust(doubtful.attributions)).tolist() == [0, 1]
     (warning,) = said(notices(doubtful, quality, None), WARNING)
