@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop pictures bench-core bench-rules bench-quick bench-paper results test-browser clean
+.PHONY: demo docs test lint test-slow test-interop test-service pictures bench-core bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -17,14 +17,35 @@ lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/bandit --quiet --recursive src
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# 2,000 examples of every property in tests/fuzz, or as many as EXAMPLES says: hours on one core.
+EXAMPLES ?= 2000
+test-fuzz: $(READY)
+	OMP_NUM_THREADS=1 ILLUME_FUZZ_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n 2 tests/fuzz
+
+# Files changed with an eye on which lines of illume they reach; atheris has wheels for Linux.
+SECONDS_TO_FUZZ ?= 300
+fuzz-load: $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.load -max_total_time=$(SECONDS_TO_FUZZ) -max_len=256 -len_control=0
+
+# Known faults in the packages that tests are run with; asks the vulnerability service of PyPI.
+audit: $(READY)
+	$(BIN)/python -m pip install --quiet pip-audit
+	$(BIN)/pip-audit --requirement constraints.txt --no-deps
 
 # The packages that explanations are handed to, in an environment of their own: explainerdashboard asks for an older
 # numpy, and a plugin that dash brings for pytest does not load where warnings are errors.
 test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
+
+# Requests made up from the service's own description, against a real server; some minutes.
+test-service: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m service tests/serve
 
 # The report in a real browser. axe-core, which checks accessibility, is fetched once and kept in build/.
 AXE_VERSION := 4.14.0
@@ -46,6 +67,12 @@ bench-core: $(READY)
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
+
+# Latency of the service at 100 requests a second for a minute; the machine should be idle.
+bench-service: $(READY)
+	$(BIN)/python -m benchmarks.service_load --model none
+	$(BIN)/python -m benchmarks.service_load --model callable
+	$(BIN)/python -m benchmarks.service_load --model pipeline
 
 # Figures of rules and counterfactuals; the peers they are compared with get an environment of their own.
 bench-rules: .venv-peers/.ready

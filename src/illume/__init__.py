@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from illume.encoders.training import Training
     from illume.errors import (
         BlackBoxError,
+        CheckpointError,
+        CheckpointWarning,
         FormatError,
         IllumeError,
         LeftOutError,
         MissingExtraError,
         ModelChangedWarning,
+        OutOfMemoryError,
         SaveError,
         SchemaError,
     )
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
+    from illume.results.check import Check
     from illume.results.counterfactual import Counterfactual
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.files import load_result
@@ -39,6 +43,7 @@ if TYPE_CHECKING:
     from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rules
+    from illume.storage.checkpoints import Checkpoints
 
 __version__ = "0.1.0"
 
@@ -46,6 +51,10 @@ _HOMES = {
     "Attribution": "illume.results.attribution",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
+    "Check": "illume.results.check",
+    "CheckpointError": "illume.errors",
+    "CheckpointWarning": "illume.errors",
+    "Checkpoints": "illume.storage.checkpoints",
     "Counterfactual": "illume.results.counterfactual",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
@@ -61,6 +70,7 @@ _HOMES = {
     "MissingExtraError": "illume.errors",
     "ModelChangedWarning": "illume.errors",
     "Objective": "illume.encoders.objective",
+    "OutOfMemoryError": "illume.errors",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
     "Rules": "illume.results.rules",
@@ -78,6 +88,10 @@ __all__ = [
     "Attribution",
     "Attributions",
     "BlackBoxError",
+    "Check",
+    "CheckpointError",
+    "CheckpointWarning",
+    "Checkpoints",
     "Counterfactual",
     "Counterfactuals",
     "Explainer",
@@ -93,6 +107,7 @@ __all__ = [
     "MissingExtraError",
     "ModelChangedWarning",
     "Objective",
+    "OutOfMemoryError",
     "Rule",
     "RuleSet",
     "Rules",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
@@ -12,8 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
+from illume.checkpointing import finish, finish_rules, opened
 from illume.data.encoding import Unknown
 from illume.data.schema import Schema
+from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import Training
@@ -27,9 +30,10 @@ from illume.quality import measure, measure_rules
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
+from illume.storage.checkpoints import Checkpoints, slot_of
 
 
-class Explainer(Explaining, Reporting, Saves, BaseEstimator):
+class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -77,6 +81,9 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         Seed; on the CPU, equal seeds give identical explainers.
     verbose
         Show progress bars; None shows them only on a terminal.
+    checkpoint_dir
+        A folder, or `Checkpoints`: `fit` writes there what it has done, and a fit that was killed goes on
+        from there when it is started again with the same settings, rows and model, to the same result.
 
     Attributes
     ----------
@@ -121,6 +128,7 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         device: str = "auto",
         random_state: Any = 0,
         verbose: bool | None = None,
+        checkpoint_dir: str | PathLike[str] | Checkpoints | None = None,
     ) -> None:
         self.model = model
         self.encoder = encoder
@@ -141,6 +149,7 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
+        self.checkpoint_dir = checkpoint_dir
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from a frame of rows; `y` is ignored, labels are not needed."""
@@ -151,12 +160,12 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         queries = 0 if self.encoder == "identity" else self.queries
         sizes = (self.validation_size, self.report_size)
         data = DataSettings(self.schema, self.categorical, self.class_names, self.unknown, *sizes, queries)
-        prepared = prepare(X, self.model, data, rng)
+        self.stages_ = opened(self, X)
+        prepared = prepare(X, self.model, data, rng, self.stages_)
         material = prepared.material
-        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material)
-        self.schema_, self.columns_ = prepared.schema, prepared.frame.names
-        self.backend_ = prepared.frame.origin.backend
-        self.class_names_, self.black_box_ = prepared.class_names, prepared.black_box
+        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
+        self.schema_, self.class_names_, self.black_box_ = prepared.known
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
         self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
         self.trials_, self.history_ = choice.trials, choice.history
@@ -166,11 +175,13 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         self.pool_answers_ = material.training.P[pool]
         report = material.report
         self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
+        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
         seconds = time.perf_counter() - start
         self.quality_ = measure(choice, material, self.class_names_, self.black_box_.n_asked, seconds)
         self.n_features_in_ = len(self.schema_)
         for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
             self.__dict__.pop(name, None)
+        finish(self, interrupted=choice.interrupted)
         return self
 
     def fit_rules(self) -> Self:
@@ -182,10 +193,12 @@ class Explainer(Explaining, Reporting, Saves, BaseEstimator):
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
-        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_)
+        slot = slot_of(getattr(self, "stages_", None), "rules")
+        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
         self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
+        finish_rules(self)
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -14,14 +14,17 @@ from illume._typing import FloatArray
 from illume.data.splits import Split
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
+from illume.encoders.trained import TrainedEncoder
 from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
+from illume.storage.checkpoints import Slot, Stages, slot_of
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates, large_trees, require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.01
 ALIGNMENT_TOLERANCE = 0.03
+ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,12 +131,17 @@ class Choice:
     history: Any
     fell_back: bool
     reason: str
+    interrupted: bool
 
 
-def fit_pair(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
-    """Train an encoder, then fit the surrogate on its latents; a joint head is the logistic surrogate."""
+def fit_pair(encoder: Encoder, surrogate: Any, material: Material, slot: Slot | None = None) -> Pair:
+    """Train an encoder, then fit the surrogate on its latents; a joint head is the logistic surrogate.
+
+    With a slot, the training of an encoder of illume's own goes on from what is written there.
+    """
     learned, validation = material.learned, material.validation
-    encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P))
+    options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
+    encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P), **options)
     head = getattr(encoder, "head_", None)
     if head is not None and surrogate == "logistic":
         return Pair(encoder, HeadSurrogate(head.coef, head.intercept))
@@ -158,22 +166,29 @@ def choose_pair(
     choices: Choices,
     surrogate: Any,
     material: Material,
+    stages: Stages | None = None,
 ) -> Choice:
     """Choose a setting by short trials, train, and never end below the global surrogate.
 
-    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows.
+    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows. Trainings are
+    stages of their own.
     """
     baseline = fit_pair(IdentityEncoder(), surrogate, material)
     require_linear(baseline.surrogate, material.training.P.shape[1])
-    search = _Search(make, surrogate, material)
+    search = _Search(make, surrogate, material, stages)
     setting = search.best_setting(choices)
-    pair = search.interrupted or fit_pair(make(setting, False), surrogate, material)
-    _warn_of_ending(pair, search.interrupted is not None)
+    slot = slot_of(stages, "training")
+    pair = search.interrupted or fit_pair(make(setting, False), surrogate, material, slot)
+    ending = ending_of(pair.history, search.interrupted is not None)
+    if ending:
+        warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
     mine, other = (on_validation(p, material) for p in (pair, baseline))
-    fell_back = not isinstance(pair.encoder, IdentityEncoder) and not mine.score > other.score
+    better = mine.score > other.score and getattr(pair.history, "learned", True)
+    fell_back = not isinstance(pair.encoder, IdentityEncoder) and not better
     reason = (
         f"on {len(material.validation)} validation rows the local surrogate agrees on {mine.agreement:.3f} "
         f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
+        f"{f'; training ended early: {ending}' if ending else ''}"
     )
     return Choice(
         pair=baseline if fell_back else pair,
@@ -184,19 +199,27 @@ def choose_pair(
         history=pair.history,
         fell_back=fell_back,
         reason=reason,
+        interrupted=search.interrupted is not None or getattr(pair.history, "interrupted", False),
     )
 
 
 def on_validation(pair: Pair, material: Material) -> Fidelity:
-    """Return the fidelity by which choices are made."""
-    return fidelity(material.validation.P, pair.probabilities(material.validation.X))
+    """Return the fidelity by which choices are made; unknown where weights blew up."""
+    P, Q = material.validation.P, pair.probabilities(material.validation.X)
+    return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 
 class _Search:
     """Short trainings, kept in order; an interrupted one ends the search with the best of them."""
 
-    def __init__(self, make: Callable[[Setting, bool], Encoder], surrogate: Any, material: Material) -> None:
-        self.make, self.surrogate, self.material = make, surrogate, material
+    def __init__(
+        self,
+        make: Callable[[Setting, bool], Encoder],
+        surrogate: Any,
+        material: Material,
+        stages: Stages | None,
+    ) -> None:
+        self.make, self.surrogate, self.material, self.stages = make, surrogate, material, stages
         self.trials: list[Trial] = []
         self.best: tuple[float, Pair] | None = None
         self.interrupted: Pair | None = None
@@ -218,21 +241,32 @@ class _Search:
     def _score(self, setting: Setting) -> float:
         for trial in self.trials:
             if trial.setting == setting:
-                return trial.fidelity.score
+                return _known(trial.fidelity.score)
         if self.interrupted is not None:
             return -math.inf
-        pair = fit_pair(self.make(setting, True), self.surrogate, self.material)
+        slot = slot_of(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
+        pair = fit_pair(self.make(setting, True), self.surrogate, self.material, slot)
         found = on_validation(pair, self.material)
         self.trials.append(Trial(setting, found))
-        if self.best is None or found.score > self.best[0]:
-            self.best = (found.score, pair)
+        if self.best is None or _known(found.score) > self.best[0]:
+            self.best = (_known(found.score), pair)
         if pair.history is not None and pair.history.interrupted:
             self.interrupted = self.best[1]
-        return found.score
+        return _known(found.score)
 
 
-def _warn_of_ending(pair: Pair, interrupted: bool) -> None:
-    history = pair.history
-    if interrupted or (history is not None and (history.interrupted or history.diverged)):
-        ended = "interrupted, the best so far was kept" if interrupted else history.ended
-        warnings.warn(f"training ended early: {ended}", UserWarning, stacklevel=4)
+def _known(score: float) -> float:
+    """Return a score; one that is no number, of weights that blew up, is worse than any other."""
+    return -math.inf if math.isnan(score) else score
+
+
+def ending_of(history: Any, interrupted: bool = False) -> str:
+    """Say how a training ended that did not end as it should, and what to do; else nothing.
+
+    >>> from illume.results.history import History
+    >>> ending_of(History((), best=0, ended="all 0 epochs done"))
+    ''
+    """
+    if interrupted or getattr(history, "interrupted", False):
+        return "interrupted, the best so far was kept"
+    return f"{history.ended}; {ADVICE}" if getattr(history, "diverged", False) else ""

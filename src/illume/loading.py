@@ -17,6 +17,7 @@ from illume.explanations.sample import spread
 from illume.fitting import Answered, Material
 from illume.io import reading
 from illume.io.reading import Stored
+from illume.io.saving import APART
 
 CHECKED_ROWS = 256
 TOLERANCE = 1e-6
@@ -38,7 +39,7 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
         surrogate's own decisions and probabilities stand in for the model's, and results say so;
         counterfactuals, which are checked on the model, are not to be had.
     """
-    known = {name: None for name in Explainer(None).get_params(deep=False) if name != "model"}
+    known = {name: None for name in Explainer(None).get_params(deep=False) if name not in APART}
     stored = reading.load(path, known)
     explainer: Any = Explainer(model, **stored.settings)
     _set(explainer, stored)
@@ -64,7 +65,7 @@ def _set(explainer: Any, stored: Stored) -> None:
     explainer.trials_, explainer.history_ = stored.trials, stored.history
     explainer.neighbours_, explainer.trust_map_ = stored.neighbours, stored.trust_map
     explainer.pool_frame_, explainer.pool_answers_ = stored.pool_frame, stored.pool_answers
-    explainer.quality_ = stored.quality
+    explainer.quality_, explainer.reference_ = stored.quality, stored.reference
     explainer.n_features_in_ = len(stored.schema)
     if stored.rule_model is not None:
         explainer.rule_model_, explainer.rule_quality_ = stored.rule_model, stored.rule_quality

@@ -16,7 +16,10 @@ from illume.data.queries import query_rows
 from illume.data.schema import Schema, require_columns
 from illume.data.splits import Split, split_rows
 from illume.errors import BlackBoxError, SchemaError
+from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material
+from illume.remembering import asked_once
+from illume.storage.checkpoints import Stages, slot_of
 
 MIN_ROWS = 10
 QUERIES_PER_ROW = 64
@@ -47,20 +50,29 @@ class Prepared:
     encoding: Encoding
     material: Material
     missing: BoolArray
+    reference: Reference
+
+    @property
+    def known(self) -> tuple[Schema, tuple[str, ...], BlackBox]:
+        """The features, the classes, and who tells them."""
+        return self.schema, self.class_names, self.black_box
 
 
-def prepare(X: Any, model: Any, settings: DataSettings, rng: np.random.Generator) -> Prepared:
+def prepare(
+    X: Any, model: Any, settings: DataSettings, rng: np.random.Generator, stages: Stages | None = None
+) -> Prepared:
     """Check the rows, ask the black box about them, divide and encode them."""
     frame, schema = _frame_and_schema(X, model, settings)
     features = frame.select(schema.names)
     black_box = BlackBox(model, settings.class_names)
-    P = _answers(black_box, frame)
+    P = _answers(black_box, frame, stages)
     class_names = black_box.names(P.shape[1])
     split = split_rows(P.argmax(1), settings.validation_size, settings.report_size, rng)
     encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
-    queries = _ask(frame.take(split.training), encoding, black_box, settings.queries, rng)
+    rows = _query_rows(frame.take(split.training), encoding, settings.queries, rng)
+    queries = _ask(rows, encoding, black_box, stages)
     encoded = encoding.transform(features)
     return Prepared(
         frame=frame,
@@ -71,6 +83,7 @@ def prepare(X: Any, model: Any, settings: DataSettings, rng: np.random.Generator
         encoding=encoding,
         material=Material.of(encoded.X, P, split, queries),
         missing=np.asarray(encoded.imputed.any(0)),
+        reference=Reference.fit(schema, features),
     )
 
 
@@ -86,9 +99,9 @@ def _frame_and_schema(X: Any, model: Any, settings: DataSettings) -> tuple[Frame
     return frame, settings.schema.completed(frame)
 
 
-def _answers(black_box: BlackBox, frame: Frame) -> FloatArray:
+def _answers(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:
     """Ask about all rows; a black box that decides one class only cannot be explained."""
-    P = black_box(frame)
+    P = asked_once(black_box, frame, slot_of(stages, "answers"), checked=True)
     black_box.n_classes = P.shape[1]
     decided = np.unique(P.argmax(1))
     if len(decided) < 2:
@@ -100,13 +113,20 @@ def _answers(black_box: BlackBox, frame: Frame) -> FloatArray:
     return P
 
 
-def _ask(
-    frame: Frame, encoding: Encoding, black_box: BlackBox, queries: int, rng: np.random.Generator
-) -> Answered:
-    """Put possible rows, made from the training rows, to the black box."""
+def _query_rows(frame: Frame, encoding: Encoding, queries: int, rng: np.random.Generator) -> Frame | None:
+    """Make possible rows from the training rows, or none."""
     n = min(queries, QUERIES_PER_ROW * len(frame))
-    if not n:
+    return query_rows(frame, encoding, n, rng) if n else None
+
+
+def _ask(rows: Frame | None, encoding: Encoding, black_box: BlackBox, stages: Stages | None) -> Answered:
+    """Put made-up rows to the black box."""
+    if rows is None:
         return Answered.none()
-    rows = query_rows(frame, encoding, n, rng)
     X = encoding.transform(rows.select(encoding.schema.names)).X
-    return Answered(X, black_box(rows))
+    try:
+        P = asked_once(black_box, rows, slot_of(stages, "queries"), checked=False)
+    except BlackBoxError as error:
+        message = f"on made-up rows, which queries=0 does without, {error.message}"
+        raise BlackBoxError(message, error.rows, error.more) from error.__cause__
+    return Answered(X, P)

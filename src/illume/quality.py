@@ -53,7 +53,7 @@ def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> R
     tree = assembly.model.rules
     some = spread(sample.decisions, JUDGED_RULES)
     X = sample.X[some]
-    encoded = Encoded(X, np.zeros((len(X), len(assembly.encoding.schema)), dtype=bool))
+    encoded = Encoded.plain(X, len(assembly.encoding.schema))
     P = np.eye(len(assembly.class_names))[sample.decisions[some]]
     rules = assembly.of_rows(encoded, P, RuleOptions())
     others, right = rules.n_covered, rules.n_correct  # other than the row itself, which proves nothing

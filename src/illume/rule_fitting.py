@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
@@ -19,7 +20,8 @@ from illume.explanations.layout import Layout
 from illume.explanations.polishing import Wish, polish
 from illume.explanations.rules import TreeRules
 from illume.explanations.sample import Sample, spread
-from illume.fitting import Answered, Material, Pair, fit_pair, with_surrogate
+from illume.fitting import Answered, Material, Pair, ending_of, fit_pair, with_surrogate
+from illume.storage.checkpoints import Slot
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
@@ -105,12 +107,19 @@ class RuleModel:
     reason: str
 
 
-def rule_pairs(local: Pair, encoder: Encoder | None, tree: Any, material: Material) -> dict[str, Pair]:
+def rule_pairs(
+    local: Pair, encoder: Encoder | None, tree: Any, material: Material, slot: Slot | None = None
+) -> dict[str, Pair]:
     """Fit trees on the latents of an encoder for rules, or else of the local pair, and on the inputs."""
     pairs = {}
     if encoder is not None:
-        pairs["local"] = fit_pair(encoder, tree, material)
-    elif not isinstance(local.encoder, IdentityEncoder):
+        own = fit_pair(encoder, tree, material, slot)
+        ending = ending_of(own.history)
+        if ending:
+            warnings.warn(f"training of the rules' encoder ended early: {ending}", UserWarning, stacklevel=3)
+        if getattr(own.history, "learned", True):
+            pairs["local"] = own
+    elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):
         pairs["local"] = with_surrogate(local.encoder, tree, material)
     return pairs | {"global": fit_pair(IdentityEncoder(), tree, material)}
 
@@ -142,8 +151,10 @@ def fit_rule_model(pairs: Mapping[str, Pair], material: Material, layout: Layout
 def raw_boxes(rules: TreeRules, X: FloatArray, wanted: IntArray) -> Boxes:
     """Return the tree's own boxes around rows."""
     boxes = Boxes.everything(*X.shape)
-    for rows in row_chunks(len(X), rules.at_once):
-        boxes[rows] = rules(X[rows], wanted[rows]).boxes
+    chunks = RowChunks(len(X), rules.at_once)
+    for rows in chunks:
+        with chunks:
+            boxes[rows] = rules(X[rows], wanted[rows]).boxes
     return boxes
 
 

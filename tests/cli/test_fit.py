@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from tests.checkpoints.common import Killed, kill_at
+
 FEW = ("--n-latents", 2, "--queries", 0)
 
 
@@ -156,3 +158,24 @@ def test_rows_without_a_class_are_left_out(run, folder, fast, tmp_path):
     assert "note: 10 rows without 'decision' are left out\n" in answer.stderr
     assert "note: column 'Unnamed: 0' only tells the rows apart" in answer.stderr
     assert json.loads(answer.stdout)["n_rows"] == 190
+
+
+def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_model, fast, tmp_path):
+    words = ("fit", folder / "loans.csv", "--model", own_model, "--trust-model", *FEW, "--json")
+    checkpoints = tmp_path / "checkpoints"
+    whole = run(*words, "-o", tmp_path / "a.illume")
+    again = (*words, "--checkpoint-dir", checkpoints, "-o", tmp_path / "b.illume")
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 4)
+        with pytest.raises(Killed):
+            run(*again)
+    assert (checkpoints / "fit.checkpoint").exists()
+    other = run(*again, "--seed", 1)
+    assert other.exit_code == 1
+    assert "holds the checkpoint of another fit, which differs in random_state" in other.stderr
+    answer = run(*again)
+    assert answer.exit_code == 0, answer.stderr
+    assert not list(checkpoints.iterdir())
+    one, two = (json.loads(each.stdout) for each in (whole, answer))
+    for name in ("quality", "rule_quality"):
+        assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}

@@ -20,12 +20,14 @@ def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
     code = (
         "import sys\nsys.argv = ['illume', '--help']\nfrom illume.cli.entry import main\n"
         "try:\n    main()\nexcept SystemExit as left:\n    assert left.code == 0\n"
-        "print({'torch', 'sklearn', 'pandas', 'pyarrow', 'matplotlib', 'scipy'} & set(sys.modules))"
+        "print({'torch', 'sklearn', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'fastapi'}"
+        " & set(sys.modules))"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.splitlines()[-1] == "set()"
     assert all(
-        f"│ {name} " in answer.stdout for name in ("demo", "fit", "explain", "report", "show", "rules")
+        f"│ {name} " in answer.stdout
+        for name in ("demo", "fit", "explain", "report", "serve", "show", "rules")
     )
     assert all(f" {code}  " in answer.stdout for code in (0, 1, 2, 130, 141))
 

@@ -41,14 +41,14 @@ def test_it_is_asked_in_batches_and_rows_are_counted(monkeypatch):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (np.array([0.5, np.nan, 0.5, 0.5, 0.5, 0.5]), "NaN or infinity, first for row 1"),
+        (np.array([0.5, np.nan, 0.5, 0.5, 0.5, 0.5]), "NaN or infinity; failing rows: 1"),
         (np.full(5, 0.5), r"6 rows with shape \(5,\), expected \(6, n_classes\)"),
         (np.full((6, 2, 2), 0.5), r"shape \(6, 2, 2\)"),
-        (np.full((6, 2), 0.4), "sum to 0.8, not to 1, first for row 0"),
+        (np.full((6, 2), 0.4), "sum to 0.8, not to 1; .*; failing rows: 0, 1"),
         (np.full(6, 1.5), "answered 1.5, which is no probability"),
         (np.array([0, 1, 0, 1, 0, 1]), "labels such as"),
         (np.array(list("ababab")), "labels such as .*'a'"),
-        (np.array([[-1.0, 2.0]] * 6), "no probability, first for row 0"),
+        (np.array([[-1.0, 2.0]] * 6), "no probability; .*failing rows: 0"),
         (np.array([[0], [1], [0], [1], [0], [1]]), "labels such as"),
         ([[0.5, 0.5], [1.0]], "is no array"),
         (np.empty(0, dtype=object), "labels, expected"),

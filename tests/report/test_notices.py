@@ -20,7 +20,7 @@ FINE = Fidelity(0.99, 0.95, 400)
 def explained(loan_explainer, loan_frame):
     rows = loan_explainer._checked(loan_frame.dropna().head(20))
     found = explain(loan_explainer, rows, Options(rules=False, counterfactuals=False))
-    sure = Trust(np.ones(20), np.zeros(20), np.full(20, 25))
+    sure = Trust(np.ones(20), np.zeros(20), np.full(20, 25), np.zeros(20))
     agreed = np.ones(20, dtype=bool)
     refinement = replace(found.attributions.refinement, agreed=agreed, neighbour=np.full(20, -1))
     attributions = replace(found.attributions, trust=sure, refinement=refinement)
@@ -76,12 +76,14 @@ def test_a_simpler_model_that_does_as_well_is_named(explained, quality):
 
 def test_rows_of_low_trust_are_counted(explained, quality):
     attributions = explained.attributions
-    trust = Trust(np.r_[0.5, np.ones(19)], np.r_[0.0, 0.3, np.zeros(18)], attributions.trust.n_rows)
+    trust = Trust(
+        np.r_[0.5, np.ones(19)], np.r_[0.0, 0.3, np.zeros(18)], attributions.trust.n_rows, np.zeros(20)
+    )
     doubtful = replace(explained, attributions=replace(attributions, trust=trust))
     assert np.flatnonzero(low_trust(doubtful.attributions)).tolist() == [0, 1]
     (warning,) = said(notices(doubtful, quality, None), WARNING)
     assert warning.startswith("2 rows of 20 (10\xa0%) lie where trust is low")
-    unknown = Trust(np.full(20, np.nan), np.full(20, np.nan), np.zeros(20, dtype=int))
+    unknown = Trust.unknown(20)
     assert low_trust(replace(attributions, trust=unknown)).all()
 
 
@@ -113,3 +115,12 @@ def test_the_summary_says_how_far_to_trust(report, level, words, explained, qual
     found = summary("a model", explained, replace(quality, report=report))
     assert found.level == level
     assert words in found.paragraphs[-1][1]
+
+
+def test_rows_outside_of_the_fit_are_told(explained, quality):
+    attributions = explained.attributions
+    features = np.zeros((20, len(attributions.feature_names)), dtype=bool)
+    features[:2, 0] = True
+    novelty = replace(attributions.novelty, features=features, far=np.zeros(20, dtype=bool))
+    flagged = replace(explained, attributions=replace(attributions, novelty=novelty))
+    assert any("2 rows of 20" in notice.found for notice in notices(flagged, quality, None))

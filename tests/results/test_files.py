@@ -80,7 +80,7 @@ def loan_settings(explainer):
 def test_json_is_read_by_anybody(results, tmp_path):
     results["attributions"].save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert (found["format"], found["version"], found["kind"]) == ("illume result", 1, "Attributions")
+    assert (found["format"], found["version"], found["kind"]) == ("illume result", 2, "Attributions")
     values = found["rows"]["values"]
     assert np.array_equal(np.reshape(values["values"], values["shape"]), results["attributions"].values)
     assert found["plain"]["labels.features"] == list(results["attributions"].feature_names)
@@ -92,7 +92,7 @@ def test_parquet_is_read_by_anybody(results, tmp_path):
     assert len(found) == len(results["counterfactuals"])
     assert np.array_equal(found["n_examples"], results["counterfactuals"].n_found)
     assert np.array_equal(np.stack(found["probabilities"]), results["counterfactuals"].probabilities)
-    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 1
+    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 2
 
 
 def test_other_names_are_refused(results, tmp_path):
@@ -106,7 +106,7 @@ def test_files_that_are_no_results_are_refused(tmp_path):
     for name, content, said in (
         ("a.json", b"{", "not valid JSON"),
         ("a.json", b'{"format": "other"}', "no result of illume"),
-        ("a.json", b'{"format": "illume result", "version": 2}', "version 2, and this illume reads up to 1"),
+        ("a.json", b'{"format": "illume result", "version": 3}', "version 3, and this illume reads up to 2"),
         ("a.json", b'{"format": "illume result", "version": 1}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no Parquet file, or a damaged one"),
     ):

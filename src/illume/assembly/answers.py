@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from illume._chunks import RowChunks
 from illume._typing import FloatArray
-from illume.data.black_box import BATCH_ROWS
+from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
-from illume.data.frames import Frame, chunks
+from illume.data.frames import Frame, NumpyFrame
 from illume.results.labels import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
@@ -20,12 +21,16 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
     """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
     X = np.empty((len(frame), encoding.n_inputs))
     imputed = np.empty((len(frame), len(encoding.schema)), dtype=bool)
+    odd = np.empty_like(imputed)
     answers = []
-    for rows, piece in chunks(frame, BATCH_ROWS):
-        encoded = encoding.transform(piece.select(encoding.schema.names))
-        X[rows], imputed[rows] = encoded.X, encoded.imputed
-        answers.append(black_box(piece))
-    return Encoded(X, imputed), np.concatenate(answers) if answers else black_box(frame)
+    pieces = RowChunks(len(frame), BATCH_ROWS)
+    for rows in pieces:
+        with pieces:
+            piece = frame.slice(rows.start, rows.stop)
+            encoded = encoding.transform(piece.select(encoding.schema.names))
+            X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
+            answers.append(asked(black_box, piece, rows.start))
+    return Encoded(X, imputed, odd), np.concatenate(answers) if answers else black_box(frame)
 
 
 def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
@@ -42,10 +47,9 @@ def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
 def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
     features = encoding.schema.features
-    native = frame.select(encoding.schema.names).native
     numeric = all(feature.numeric for feature in features)
-    if numeric and isinstance(native, np.ndarray) and native.dtype == np.float64:
-        return native
+    if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
+        return frame.select(encoding.schema.names).array
     data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
     for j, feature in enumerate(features):
         name = feature.name

@@ -8,20 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import labels_of, values_of
 from illume.assembly.stand_in import stands_in
-from illume.data.black_box import BATCH_ROWS
+from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoding
-from illume.data.frames import Frame, chunks
+from illume.data.frames import Frame
 from illume.explanations.attributions import contributions
+from illume.explanations.familiar import Familiar
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refined, Refiner, carrier
 from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
+from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 
@@ -38,6 +40,7 @@ class AttributionAssembly:
     neighbours: Neighbours
     training: IntArray
     trust_map: TrustMap
+    familiar: Familiar
     class_names: tuple[str, ...]
 
     def attributions(self, frame: Frame, black_box: Callable[[Frame], FloatArray]) -> Attributions:
@@ -58,35 +61,46 @@ class AttributionAssembly:
             probabilities=np.empty((n, len(labels.classes))),
             surrogate_probabilities=np.empty((n, len(labels.classes))),
             imputed=np.empty((n, len(labels.features)), dtype=bool),
-            trust=Trust(np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)),
+            trust=Trust.unknown(n),
+            novelty=Novelty.empty(n, labels.features),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
             origin=frame.origin,
             stand_in=stands_in(black_box),
         )
-        for rows, piece in chunks(frame, BATCH_ROWS):
-            features = piece.select(self.encoding.schema.names)
-            encoded = self.encoding.transform(features)
-            result.probabilities[rows] = black_box(piece)
-            result.imputed[rows] = encoded.imputed
-            Z = self._pull_back(encoded.X, result.slopes[rows], result.values[rows])
-            # Once a piece and not once a chunk: torch and NumPy's linear algebra have threads of their
-            # own, and going to and fro between them is slow.
-            result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
-            self._refine(result, rows, encoded.X, Z)
-            result.trust[rows] = self.trust_map(encoded.X)
+        pieces = RowChunks(n, BATCH_ROWS)
+        for rows in pieces:
+            with pieces:
+                self._explain(result, rows, frame.slice(rows.start, rows.stop), black_box)
         return replace(result, data=values_of(self.encoding, frame))
+
+    def _explain(
+        self, result: Attributions, rows: slice, piece: Frame, black_box: Callable[[Frame], FloatArray]
+    ) -> None:
+        """Fill in the explanations of a piece."""
+        encoded = self.encoding.transform(piece.select(self.encoding.schema.names))
+        result.probabilities[rows] = asked(black_box, piece, rows.start)
+        result.imputed[rows] = encoded.imputed
+        Z = self._pull_back(encoded.X, result.slopes[rows], result.values[rows])
+        # Once a piece and not once a chunk: torch and NumPy's linear algebra have threads of their
+        # own, and going to and fro between them is slow.
+        result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
+        self._refine(result, rows, encoded.X, Z)
+        result.trust[rows] = self.trust_map(encoded.X)
+        result.novelty[rows] = self.familiar(encoded, result.trust.distance[rows])
 
     def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
         """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""
         Z = np.empty((len(X), self.pair.n_latents))
         flat = values_out.ndim == 2
-        for rows in row_chunks(len(X)):
-            pulled = self.pair.encoder.pull_back(X[rows], self.pair.surrogate.coef_)
-            value = self.encoding.gather(contributions(pulled.slopes, X[rows]))
-            slopes_out[rows] = pulled.slopes[:, 0] if flat else np.swapaxes(pulled.slopes, 1, 2)
-            values_out[rows] = value[:, 0] if flat else np.swapaxes(value, 1, 2)
-            Z[rows] = pulled.Z
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                pulled = self.pair.encoder.pull_back(X[rows], self.pair.surrogate.coef_)
+                value = self.encoding.gather(contributions(pulled.slopes, X[rows]))
+                slopes_out[rows] = pulled.slopes[:, 0] if flat else np.swapaxes(pulled.slopes, 1, 2)
+                values_out[rows] = value[:, 0] if flat else np.swapaxes(value, 1, 2)
+                Z[rows] = pulled.Z
         return Z
 
     def _refine(self, result: Attributions, piece: slice, X: FloatArray, Z: FloatArray) -> None:
@@ -109,8 +123,10 @@ class AttributionAssembly:
         offset = refined.offset @ self.pair.surrogate.coef_.T
         result.offset[at] = offset[:, 0] if result.values.ndim == 2 else offset
         result.refinement[at] = refined.refinement.among(self.training)
-        for part in row_chunks(len(others)):
-            self._write(result, at[part], X[others[part]], refined[part])
+        chunks = RowChunks(len(others))
+        for part in chunks:
+            with chunks:
+                self._write(result, at[part], X[others[part]], refined[part])
 
     def _write(self, result: Attributions, at: IntArray, X: FloatArray, refined: Refined) -> None:
         """Fill in the slopes and contributions of refined rows."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
@@ -33,15 +33,17 @@ def counterfactual_rules(
     wanted = task.decisions.copy()
     X[rows], wanted[rows] = anchors, decisions
     start, refinement = Boxes.everything(n, m), Refinement.empty(n)
-    for part in row_chunks(n, tree.at_once):
-        W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
-        _, Z_there, _ = tree.latents(X[part], wanted[part])
-        towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
-        start[part] = towards.containing(X[part], layout)
+    chunks = RowChunks(n, tree.at_once)
+    for part in chunks:
+        with chunks:
+            W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
+            _, Z_there, _ = tree.latents(X[part], wanted[part])
+            towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
+            start[part] = towards.containing(X[part], layout)
     finished, was_polished = assembly.finished(start[rows], anchors, decisions, RuleOptions())
     _exclude(finished, task.X[rows], anchors, layout)
     boxes[rows] = finished
-    encoded = Encoded(X, np.zeros((n, len(assembly.encoding.schema)), dtype=bool))
+    encoded = Encoded.plain(X, len(assembly.encoding.schema))
     raw = assembly.raw(X, wanted)
     P = task.P.copy()
     P[rows] = np.eye(P.shape[1])[decisions]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.answers import BlackBoxCall, answered, values_of
 from illume.assembly.constraints import Wanted
@@ -96,6 +96,7 @@ class CounterfactualAssembly:
             feature_names=encoding.schema.names,
             class_names=class_names,
             origin=frame.origin,
+            novelty=self.rules.familiar(encoded),
         )
 
     def _examples(self, task: Task, rows: IntArray) -> IntArray:
@@ -108,16 +109,18 @@ class CounterfactualAssembly:
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(self.pool))
         chosen = np.full((len(rows), count), -1, dtype=np.intp)
-        for part in row_chunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE)):
-            mine = rows[part]
-            _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
-            far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
-            far[~self._suits(task, mine)] = FAR
-            best = np.argpartition(far, count - 1, axis=1)[:, :count]
-            cost = np.take_along_axis(far, best, axis=1)
-            order = np.lexsort((best, cost), axis=1)
-            best = np.take_along_axis(best, order, axis=1)
-            chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
+        chunks = RowChunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE))
+        for part in chunks:
+            with chunks:
+                mine = rows[part]
+                _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
+                far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
+                far[~self._suits(task, mine)] = FAR
+                best = np.argpartition(far, count - 1, axis=1)[:, :count]
+                cost = np.take_along_axis(far, best, axis=1)
+                order = np.lexsort((best, cost), axis=1)
+                best = np.take_along_axis(best, order, axis=1)
+                chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
         return chosen
 
     def _suits(self, task: Task, rows: IntArray) -> BoolArray:
@@ -133,19 +136,21 @@ class CounterfactualAssembly:
         parts, n_asked = [Found.none(task.features.shape[1])], 0
         fewest = np.full(len(task.X), np.iinfo(np.intp).max)
         todo = np.flatnonzero(task.desired != task.decisions)
-        for part in row_chunks(len(todo), AT_ONCE):
-            rows = todo[part]
-            some = task.take(rows)
-            make = self._maker(frame.take(rows))
-            examples = partial(self._examples, some)
-            ask = partial(_ask, make, black_box)
-            search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
-            found = search.run(n)
-            np.minimum.at(fewest, rows[found.row], found.n_changes)
-            found = found.take(found.n_changes <= task.max_changes)
-            found = self._picked(search.closest(self._picked(found, some.X, n + SPARE)), some.X, n)
-            parts.append(Found(rows[found.row], found.source))
-            n_asked += search.n_asked
+        chunks = RowChunks(len(todo), AT_ONCE)
+        for part in chunks:
+            with chunks:
+                rows = todo[part]
+                some = task.take(rows)
+                make = self._maker(frame.take(rows))
+                examples = partial(self._examples, some)
+                ask = partial(_ask, make, black_box)
+                search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
+                found = search.run(n)
+                np.minimum.at(fewest, rows[found.row], found.n_changes)
+                found = found.take(found.n_changes <= task.max_changes)
+                found = self._picked(search.closest(self._picked(found, some.X, n + SPARE)), some.X, n)
+                parts.append(Found(rows[found.row], found.source))
+                n_asked += search.n_asked
         return Found.joined(parts), n_asked, fewest
 
     def _maker(self, frame: Frame) -> Mixer:
@@ -219,13 +224,15 @@ class CounterfactualAssembly:
         reference = self.reference * scale
         square = np.square(reference).sum(1)
         nearest = np.empty(len(X))
-        for rows in row_chunks(len(X), 512):
-            far, itself = (
-                np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-                for part in (X[rows] * scale, own[rows] * scale)
-            )
-            far[itself < 1e-9] = np.inf
-            nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
+        chunks = RowChunks(len(X), 512)
+        for rows in chunks:
+            with chunks:
+                far, itself = (
+                    np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
+                    for part in (X[rows] * scale, own[rows] * scale)
+                )
+                far[itself < 1e-9] = np.inf
+                nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
         return nearest
 
     def _typical(self) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.assembly.answers import answered, labels_of, values_of
 from illume.data.encoding import Encoding
@@ -35,8 +35,10 @@ class LatentAssembly:
         encoded, P = answered(self.encoding, frame, black_box)
         X, surrogate = encoded.X, self.pair.surrogate
         Z = np.empty((len(X), self.pair.n_latents))
-        for rows in row_chunks(len(X)):
-            Z[rows] = self.pair.encoder.pull_back(X[rows], surrogate.coef_).Z
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                Z[rows] = self.pair.encoder.pull_back(X[rows], surrogate.coef_).Z
         labels = labels_of(self.encoding, self.class_names)
         same = isinstance(self.pair.encoder, IdentityEncoder)
         return Latents(
@@ -60,8 +62,10 @@ class LatentAssembly:
         if isinstance(encoder, (IdentityEncoder, LinearEncoder)):
             return np.broadcast_to(encoder.encode(np.zeros((1, X.shape[1]))).W, shape)
         W = np.empty(shape)
-        for rows in row_chunks(len(X)):
-            W[rows] = encoder.encode(X[rows]).W
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                W[rows] = encoder.encode(X[rows]).W
         return W
 
     def _plane_rows(self, Z: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ from illume.assembly.latents import LatentAssembly
 from illume.assembly.rules import RuleAssembly
 from illume.assembly.stand_in import stands_in
 from illume.errors import BlackBoxError, LeftOutError
+from illume.explanations.familiar import Familiar
 from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
 from illume.explanations.sample import spread
@@ -36,8 +37,15 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
         explainer.neighbours_,
         explainer.split_.training,
         explainer.trust_map_,
+        familiar(explainer),
         explainer.class_names_,
     )
+
+
+def familiar(explainer: Any) -> Familiar:
+    """Return what tells rows that are like the fitted ones."""
+    limit = explainer.reference_.limit
+    return Familiar(explainer.schema_.names, explainer.missing_, explainer.trust_map_, limit)
 
 
 def latent_assembly(explainer: Any) -> LatentAssembly:
@@ -56,6 +64,7 @@ def rule_assembly(explainer: Any) -> RuleAssembly:
         explainer.columns_,
         explainer.missing_,
         explainer.split_.training,
+        familiar(explainer),
     )
 
 

@@ -31,7 +31,7 @@ def rule_set(assembly: RuleAssembly, training: Answered, backend: Origin) -> Rul
     typical = order[np.searchsorted(number[order], np.arange(len(leaves)))]
     largest = np.argsort(-size, kind="stable")
     X = training.X[typical[largest]]
-    encoded = Encoded(X, np.zeros((len(X), len(assembly.encoding.schema)), dtype=bool))
+    encoded = Encoded.plain(X, len(assembly.encoding.schema))
     held_out = rules.tree.apply(rules.encoder.transform(report.X))
     right = report.decisions == rules.decisions[held_out]
     n_rows = np.bincount(held_out, minlength=len(rules.decisions))[leaves]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.answers import answered, values_of
 from illume.assembly.bounds import in_own_units
@@ -18,6 +18,7 @@ from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
+from illume.explanations.familiar import Familiar
 from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
 from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
@@ -66,13 +67,19 @@ class RuleAssembly:
     columns: tuple[str, ...]
     missing: BoolArray
     training: IntArray
+    familiar: Familiar
 
     def rules(self, frame: Frame, black_box: Callable[[Frame], FloatArray], options: RuleOptions) -> Rules:
         """Return the rules of a frame's rows, every piece checked before the black box is asked."""
         encoded, P = answered(self.encoding, frame, black_box)
         numbers = self.numbers(frame)
         rules = self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
-        return replace(rules, data=values_of(self.encoding, frame), stand_in=stands_in(black_box))
+        return replace(
+            rules,
+            data=values_of(self.encoding, frame),
+            stand_in=stands_in(black_box),
+            novelty=self.familiar(encoded),
+        )
 
     def of_rows(
         self,
@@ -163,14 +170,16 @@ class RuleAssembly:
             scale=self.encoding.scale,
             inputs=self.encoding.input_names,
         )
-        for rows in row_chunks(n, rules.at_once):
-            raw = rules(X[rows], wanted[rows])
-            boxes[rows], sound[rows], refinement[rows] = raw.boxes, raw.sound, raw.refinement
-            found = raw.oblique
-            # The offset of a refinement belongs to the bounds, so that the weights alone tell who is inside.
-            offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
-            oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
-            oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
+        chunks = RowChunks(n, rules.at_once)
+        for rows in chunks:
+            with chunks:
+                raw = rules(X[rows], wanted[rows])
+                boxes[rows], sound[rows], refinement[rows] = raw.boxes, raw.sound, raw.refinement
+                found = raw.oblique
+                # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
+                offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
+                oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
+                oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
         return RawParts(boxes, sound, oblique, refinement.among(self.training))
 
     def bounds(
@@ -184,7 +193,10 @@ class RuleAssembly:
     def _own_numbers(self, X: FloatArray) -> FloatArray:
         own = np.full((len(X), len(self.encoding.schema)), np.nan)
         number = ~self.encoding.onehot
-        own[:, self.encoding.owner[number]] = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        with np.errstate(over="ignore"):  # in between, for the number itself is none too large
+            numbers = (self.encoding.mean + self.encoding.scale * X)[:, number]
+        most = np.finfo(np.float64).max
+        own[:, self.encoding.owner[number]] = np.clip(numbers, -most, most)
         return own
 
     def numbers(self, frame: Frame) -> FloatArray:

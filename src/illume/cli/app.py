@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from illume import __version__
-from illume.cli import demo, explain, fit, report, rules, show
+from illume.cli import check, demo, explain, fit, report, rules, serve, show
 from illume.cli.group import Commands
 
 EPILOG = """[b]Exit codes[/]
   0  all went well
   1  illume could not do it: a file, its rows or the model cannot be used
   2  wrong words on the command line
+  3  `illume check`: these rows are not like those of the fit
 130  interrupted (Ctrl-C)
 141  whoever read stdout stopped reading
 
@@ -55,5 +56,7 @@ for name, module in {
     "explain": explain,
     "rules": rules,
     "report": report,
+    "check": check,
+    "serve": serve,
 }.items():
     app.command(name)(module.command)

@@ -15,6 +15,7 @@ class Code(IntEnum):
     OK = 0
     FAILED = 1
     USAGE = 2
+    DRIFTED = 3
     INTERRUPTED = 130
     PIPE_CLOSED = 141
 

@@ -60,6 +60,7 @@ class Plan:
     seed: int = 0
     held: int | str = 20_000
     unknown: Literal["error", "ignore"] = "error"
+    checkpoints: Path | None = None
 
     @property
     def model_out(self) -> Path:
@@ -121,6 +122,8 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
         model_file = plan.model_out
     explainer = _explainer(model, rows, categorical, plan, voice)
     explainer.save(plan.out, rows=plan.held)
+    if explainer.stages_ is not None:
+        explainer.stages_.remove()
     voice.say(f"Written to {plan.out}; next: illume explain {plan.out} ROWS --model {model_file}")
     return Fitted(explainer, plan.out, model_file, score, len(rows))
 
@@ -172,7 +175,7 @@ def _trained(
 
 
 def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
-    from illume import Explainer
+    from illume import Checkpoints, Explainer
 
     used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
     explainer = Explainer(
@@ -183,6 +186,8 @@ def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, 
         objective=plan.objective,
         random_state=plan.seed,
         unknown=plan.unknown,
+        # Kept until the explainer is written, too.
+        checkpoint_dir=plan.checkpoints and Checkpoints(plan.checkpoints, keep=True),
         verbose=False if voice.quiet else None,
     )
     voice.say(f"Fitting the explainer on {len(rows):,} rows and {len(used)} features …")
@@ -248,6 +253,10 @@ def command(
         Unknown,
         typer.Option(help="Rows with a category not seen here: refuse them, or take none of the known."),
     ] = Unknown.ERROR,
+    checkpoint_dir: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write down what is done; if killed, run the same command again."),
+    ] = None,
     trust_model: TrustModel = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -277,6 +286,7 @@ def command(
         seed=seed,
         unknown="ignore" if unknown is Unknown.IGNORE else "error",
         held=number_or(held, ("all", "none"), "--rows"),
+        checkpoints=checkpoint_dir,
     )
     fitted = fit(plan, voice)
     answer(as_json(fitted.to_dict(), indent=2) if json else str(fitted))

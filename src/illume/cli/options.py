@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -30,8 +30,7 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 
 def voice_of(context: typer.Context, quiet: bool, debug: bool) -> Voice:
     """Return the voice of this run, told how much to say."""
-    voice = context.obj
-    assert isinstance(voice, Voice)
+    voice = cast(Voice, context.obj)
     voice.quiet, voice.debug = quiet, debug
     return voice
 

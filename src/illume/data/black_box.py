@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame, chunks
+from illume.data.halving import MOST_NAMED, Halving
 from illume.errors import BlackBoxError
 
 BATCH_ROWS = 65_536
@@ -17,6 +18,8 @@ ADVICE = "pass an object with predict_proba, or a callable that maps a frame to 
 
 class BlackBox:
     """Asks a model for class probabilities and checks every answer.
+
+    Where it fails on a batch, it is asked again about halves; rows on which it fails are named.
 
     Parameters
     ----------
@@ -34,11 +37,13 @@ class BlackBox:
         self._ask, self._only_predicts = _question(model)
         self._class_names = class_names
         self.n_asked = 0
+        self.most_rows = BATCH_ROWS  # fewer once the model has failed on more
         self.n_classes: int | None = None  # once it is known, every answer must have as many
 
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the probabilities (n, c) of a frame's rows."""
-        answers = [self._answer(piece) for _, piece in chunks(frame, BATCH_ROWS)]
+        size = min(BATCH_ROWS, self.most_rows)
+        answers = [asked(self._patient, piece, rows.start) for rows, piece in chunks(frame, size)]
         widths = {answer.shape[1] for answer in answers}
         if len(widths) > 1:
             raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
@@ -59,13 +64,21 @@ class BlackBox:
             return tuple(str(name) for name in np.asarray(own).tolist())
         return tuple(str(c) for c in range(n_classes))
 
-    def _answer(self, frame: Frame) -> FloatArray:
+    def _patient(self, frame: Frame) -> FloatArray:
+        """Ask about a batch and, where the model fails on it, about halves."""
         try:
-            answer = self._ask(frame.native)
+            return self._answer(frame)
+        except BlackBoxError:
+            raise
         except Exception as error:
-            raise BlackBoxError(
-                f"the model raised {type(error).__name__} on {len(frame)} rows: {error}"
-            ) from error
+            first = error
+        halving = Halving(self._answer)
+        P = halving(frame, first)
+        self.most_rows = min(len(frame), halving.most_rows)
+        return P
+
+    def _answer(self, frame: Frame) -> FloatArray:
+        answer = self._ask(frame.native)
         self.n_asked += len(frame)
         P = _probabilities(answer, len(frame))
         if self._only_predicts and np.isin(P, (0.0, 1.0)).all():
@@ -73,6 +86,14 @@ class BlackBox:
                 f"the model has no predict_proba, and its predict answers with labels; {ADVICE}"
             )
         return P
+
+
+def asked(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
+    """Ask about a piece whose first row is row `start` of the whole: failing rows are named by the whole."""
+    try:
+        return black_box(piece)
+    except BlackBoxError as error:
+        raise error.moved(start) from error.__cause__
 
 
 def known_to_model(frame: Frame, model: Any) -> Frame:
@@ -128,18 +149,18 @@ def _probabilities(answer: Any, n_rows: int) -> FloatArray:
 
 def _check_rows(P: FloatArray) -> None:
     """Every row must be a distribution over classes."""
-    bad = ~np.isfinite(P).all(axis=1)
+    bad = np.asarray(~np.isfinite(P).all(axis=1))
     if bad.any():
-        raise BlackBoxError(f"the model answered NaN or infinity, first for row {bad.argmax()}")
-    bad = ((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1)
+        raise _bad_rows(bad, "the model answered NaN or infinity")
+    bad = np.asarray(((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1))
     if bad.any():
-        row = int(bad.argmax())
-        raise BlackBoxError(
-            f"the model answered {P[row, -1]:g}, which is no probability, first for row {row}; {ADVICE}"
-        )
+        raise _bad_rows(bad, f"the model answered {P[bad.argmax(), -1]:g}, which is no probability; {ADVICE}")
     bad = np.abs(P.sum(1) - 1.0) > 1e-3
     if bad.any():
-        row = int(bad.argmax())
-        raise BlackBoxError(
-            f"the model's probabilities sum to {P[row].sum():.4g}, not to 1, first for row {row}; {ADVICE}"
-        )
+        found = P[bad.argmax()].sum()
+        raise _bad_rows(bad, f"the model's probabilities sum to {found:.4g}, not to 1; {ADVICE}")
+
+
+def _bad_rows(bad: BoolArray, message: str) -> BlackBoxError:
+    rows = np.flatnonzero(bad)
+    return BlackBoxError(message, tuple(rows[:MOST_NAMED].tolist()), more=len(rows) > MOST_NAMED)

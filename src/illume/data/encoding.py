@@ -15,14 +15,30 @@ from illume.data.values import Storage
 from illume.errors import SchemaError
 
 Unknown = Literal["error", "ignore"]
+LARGEST = 1e9  # standard deviations
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded rows X (n, m), and which numbers were missing and filled in (n, n_features)."""
+    """Encoded rows X (n, m), and per feature (n, n_features) what is to be known of them.
+
+    Parameters
+    ----------
+    imputed
+        Which numbers were missing and filled in.
+    odd
+        Which values are outside of the range, or none of the categories, that were seen while fitting.
+    """
 
     X: FloatArray
     imputed: BoolArray
+    odd: BoolArray
+
+    @classmethod
+    def plain(cls, X: FloatArray, n_features: int) -> Encoded:
+        """Return rows of which there is nothing else to know."""
+        nothing = np.zeros((len(X), n_features), dtype=bool)
+        return cls(X, nothing, nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +113,7 @@ class Encoding:
     def block(self, frame: Frame, feature: Feature) -> FloatArray:
         """Return one feature as raw numbers (n, width): the number itself, or 0 and 1."""
         if feature.numeric:
-            return self._numbers(frame, feature)[:, None]
+            return self.numbers(frame, feature)[:, None]
         codes = self._codes(frame, feature)
         return (codes[:, None] == np.arange(len(feature.categories))).astype(np.float64)
 
@@ -105,20 +121,35 @@ class Encoding:
         """Encode the rows of a frame that has the schema's columns."""
         X = np.empty((len(frame), self.n_inputs))
         imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
+        odd = np.zeros_like(imputed)
         start = 0
         for j, feature in enumerate(self.schema.features):
             if feature.constant:  # no input, but what is wrong with the column is still said
-                imputed[:, j] = feature.numeric and np.isnan(self._numbers(frame, feature))
+                self._look_at_constant(frame, feature, imputed[:, j], odd[:, j])
                 continue
             block = self.block(frame, feature)
             stop = start + block.shape[1]
             columns = slice(start, stop)
-            X[:, columns] = (block - self.mean[columns]) / self.scale[columns]
+            X[:, columns] = standardised(block, self.mean[columns], self.scale[columns])
             if feature.numeric:
                 imputed[:, j] = np.isnan(block[:, 0])
+                odd[:, j] = _beyond(block[:, 0], feature)
+            elif self.unknown == "ignore":
+                odd[:, j] = ~block.any(1)
             start = stop
         X[np.isnan(X)] = 0.0
-        return Encoded(X, imputed)
+        return Encoded(X, imputed, odd)
+
+    def _look_at_constant(
+        self, frame: Frame, feature: Feature, imputed_out: BoolArray, odd_out: BoolArray
+    ) -> None:
+        """Fill in what is to be known of a feature that had one value, or none, while fitting."""
+        if feature.numeric:
+            numbers = self.numbers(frame, feature)
+            imputed_out[:] = np.isnan(numbers)
+            odd_out[:] = _beyond(numbers, feature) if feature.low == feature.high else ~imputed_out
+        elif not feature.open:
+            odd_out[:] = [value not in feature.categories for value in labels(frame, feature)]
 
     def gather(self, per_input: FloatArray) -> FloatArray:
         """Sum what belongs to inputs (…, m) into features (…, n_features)."""
@@ -131,15 +162,16 @@ class Encoding:
             gathered[..., live] = np.add.reduceat(per_input, starts, axis=-1)
         return gathered
 
-    def _numbers(self, frame: Frame, feature: Feature) -> FloatArray:
+    def numbers(self, frame: Frame, feature: Feature) -> FloatArray:
+        """Return a numeric feature of the rows, NaN where it is missing."""
         if frame.storage(feature.name) is Storage.LABEL:
             values = frame.labels(feature.name)
-            example = next((v for v in values if isinstance(v, str)), None)
+            example = next((v for v in values if v is not None), None)
             if example is None:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
             raise SchemaError(
-                f"column {feature.name!r} holds text such as {example!r}, expected numbers; "
-                f"convert the column, or fit again"
+                f"column {feature.name!r} holds {_described(example)}, expected numbers; convert the column, "
+                f"or fit again"
             )
         numbers = frame.numbers(feature.name)
         infinite = np.isinf(numbers)
@@ -155,12 +187,39 @@ class Encoding:
         """Return each row's position among the categories; -1 is none of them."""
         position = _Position({category: i for i, category in enumerate(feature.categories)})
         position.elsewhere = position[Other.OTHER]
-        values = frame.labels(feature.name)
+        values = labels(frame, feature)
         if self.unknown == "error" and not feature.open:
             unseen = set(values) - position.keys()
             if unseen:
-                raise SchemaError(_unseen_message(feature, unseen))
+                raise SchemaError(unseen_message(feature, unseen))
         return np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
+
+
+def standardised(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return `(numbers − mean) / scale`, at most a billion either way; a missing number stays NaN.
+
+    Single precision holds the square of a billion, and where beyond that a number lies is of no use.
+
+    >>> standardised(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
+    array([1.e+00, 1.e+09])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (numbers - mean) / scale
+        if np.isinf(scaled).any():  # a difference, too, may be too large for a number
+            scaled = np.where(np.isinf(scaled), numbers / scale - mean / scale, scaled)
+    return np.clip(scaled, -LARGEST, LARGEST)
+
+
+def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
+    """Return the values of a categorical feature; what can be no category is refused."""
+    values = frame.labels(feature.name)
+    try:
+        hash(tuple(values))
+    except TypeError as error:
+        raise SchemaError(
+            f"column {feature.name!r} holds values that are no categories ({error}); convert them to text"
+        ) from error
+    return values
 
 
 class _Position(dict[Hashable | None, int]):
@@ -172,7 +231,12 @@ class _Position(dict[Hashable | None, int]):
         return self.elsewhere
 
 
-def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
+def _described(value: object) -> str:
+    return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
+
+
+def unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
+    """Say which category was not seen while fitting, and what to do."""
     value = min(unseen, key=str)
     found = "a missing value" if value is None else repr(value)
     known = ", ".join(label for label in feature.labels[:8] if label != MISSING)
@@ -181,6 +245,11 @@ def _unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
         f"column {feature.name!r} holds {found}, not seen when the explainer was fitted (known: "
         f'{known}{more}); map it to one of these, or fit again with these rows or with unknown="ignore"'
     )
+
+
+def _beyond(numbers: FloatArray, feature: Feature) -> BoolArray:
+    """Return which numbers are outside of the fitted range; missing ones are not."""
+    return np.asarray((numbers < feature.low) | (numbers > feature.high))
 
 
 def _width(feature: Feature) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -65,8 +65,15 @@ class Origin:
         return native
 
 
+class IsFrame:
+    """Marks rows that need no wrapping."""
+
+
 def as_frame(data: Any) -> Frame:
     """Wrap the user's rows; whatever cannot be a frame is refused with advice."""
+    if isinstance(data, IsFrame):
+        wrapped: Any = data
+        return cast("Frame", wrapped)
     if isinstance(data, np.ndarray):
         return NumpyFrame.of(data)
     try:
@@ -100,7 +107,7 @@ def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
 
 
 @dataclass(frozen=True, eq=False)
-class NarwhalsFrame:
+class NarwhalsFrame(IsFrame):
     """A pandas, polars or Arrow frame seen through narwhals."""
 
     view: nw.DataFrame[Any]
@@ -142,6 +149,10 @@ class NarwhalsFrame:
         column = self._column(name)
         if column.dtype == nw.Object:
             return numbers_of_values(name, self.labels(name))
+        if column.dtype.is_integer() and self.view.implementation.is_pyarrow():
+            # Arrow refuses to cast whole numbers that a float cannot hold to the last digit.
+            values = column.fill_null(0).to_numpy().astype(np.float64)
+            return np.where(column.is_null().to_numpy(), np.nan, values)
         values = column.cast(nw.Float64).to_numpy()
         return np.asarray(values, dtype=np.float64)
 
@@ -174,8 +185,8 @@ class NarwhalsFrame:
         """Return what makes rows of this frame with values of another's, in the other's types if it can."""
         if isinstance(other, NumpyFrame):
             other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
-        assert isinstance(other, NarwhalsFrame)
-        both = [stacked(self._column(name), other._column(name)) for name in self.names]
+        theirs = cast(NarwhalsFrame, other)
+        both = [stacked(self._column(name), theirs._column(name)) for name in self.names]
 
         def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
             columns = {
@@ -201,7 +212,7 @@ class NarwhalsFrame:
 
 
 @dataclass(frozen=True, eq=False)
-class NumpyFrame:
+class NumpyFrame(IsFrame):
     """A 2-D array with columns x0, x1 and so on."""
 
     array: np.ndarray[Any, Any]

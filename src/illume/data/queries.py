@@ -30,7 +30,8 @@ def query_rows(frame: Frame, encoding: Encoding, n: int, rng: np.random.Generato
         if feature.numeric and not feature.constant:
             noise = np.where(between, 0.0, JITTER * encoding.scale_of(j)) * rng.standard_normal(n)
             numbers = frame.numbers(feature.name)
-            mixed = _mix(numbers, (first, second), share) + noise
+            with np.errstate(over="ignore"):  # what is too large is clipped
+                mixed = _mix(numbers, (first, second), share) + noise
             columns[feature.name] = _possible(mixed, numbers[parent], numbers)
         else:
             columns[feature.name] = frame.select([feature.name]).take(parent)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.frames import Frame, as_frame
+from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.values import Storage
 from illume.errors import SchemaError
 
@@ -147,13 +147,13 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
 
     Rows of a NumPy array have no names: they are taken by position.
     """
-    if isinstance(frame.native, np.ndarray) and tuple(names) != frame.names:
+    if isinstance(frame, NumpyFrame) and tuple(names) != frame.names:
         if len(frame.names) != len(names):
             raise SchemaError(
                 f"the array has {len(frame.names)} columns, expected {len(names)}: {', '.join(names[:5])}"
                 f"{', …' if len(names) > 5 else ''}"
             )
-        return type(frame)(frame.native, tuple(names))  # type: ignore[call-arg]
+        return NumpyFrame(frame.array, tuple(names))
     _check_names(frame, names)
     return frame.select(names)
 

@@ -15,15 +15,18 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 from tqdm.auto import tqdm
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks, is_out_of_memory
 from illume._typing import FloatArray
 from illume.encoders.base import Latent, PulledBack, as_probabilities
+from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import EPSILON
 from illume.encoders.networks import head
 from illume.encoders.objective import Objective
 from illume.encoders.sparsity import keep_largest
-from illume.encoders.training import Model, Rows, Trainer, Training
+from illume.encoders.training import Trainer, Training
+from illume.errors import OutOfMemoryError
 from illume.results.history import History
+from illume.storage.checkpoints import Slot
 
 VALIDATION_SHARE = 0.15
 LARGEST = 1e6  # standard deviations that the network is shown at most, so that float32 never overflows
@@ -96,10 +99,12 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         y: Any = None,
         *,
         validation: tuple[FloatArray, FloatArray] | None = None,
+        checkpoint: Slot | None = None,
     ) -> Self:
         """Train on rows X (n, m) and y: labels (n,), or the black box's probabilities (n, c).
 
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
+        With a `checkpoint`, the training goes on from what was written there.
         """
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
@@ -124,10 +129,20 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         onehot[list(self.onehot)] = True
         rows = _rows(X, P, device), _rows(*validation, device)
         model = Model(maps, joint, self._constant)
-        trainer = Trainer(model, objective, training, rows, onehot=onehot, generator=generator)
+        trainer = Trainer(
+            model, objective, training, rows, onehot=onehot, generator=generator, slot=checkpoint
+        )
         disable = None if self.verbose is None else not self.verbose
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
-            self.history_ = trainer.run(bar)
+            try:
+                self.history_ = trainer.run(bar)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise OutOfMemoryError(
+                    f"memory ran out while training on batches of {training.batch_size} rows ({error}); "
+                    f"use smaller ones, Training(batch_size=…), or device='cpu'"
+                ) from error
         self.maps_, self.alpha_ = maps.cpu().eval(), trainer.alpha
         self.head_ = None if joint is None else Head(*(p.detach().cpu().numpy() for p in joint.parameters()))
         return self
@@ -143,7 +158,11 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if self._constant:  # one matrix, seen n times
             W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
         else:
-            W = np.concatenate([self._maps(X[rows]) for rows in row_chunks(len(X))] or [np.empty(shape)])
+            W = np.empty(shape)
+            chunks = RowChunks(len(X))
+            for rows in chunks:
+                with chunks:
+                    W[rows] = self._maps(X[rows])
         return Latent(W, (W @ X[:, :, None])[:, :, 0])
 
     def transform(self, X: FloatArray) -> FloatArray:
@@ -151,8 +170,10 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         X = self._checked(X)
         Z = np.empty((len(X), self.n_latents))
         nothing = np.empty((0, self.n_latents))
-        for rows in row_chunks(len(X)):
-            Z[rows] = self.pull_back(X[rows], nothing).Z
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                Z[rows] = self.pull_back(X[rows], nothing).Z
         return Z
 
     @torch.inference_mode()

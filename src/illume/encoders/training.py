@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from tqdm.auto import tqdm
 
+from illume.encoders.batches import Model, Rows, batches
 from illume.encoders.distances import Columns
 from illume.encoders.objective import Batch, Objective, loss_terms, total
 from illume.encoders.sparsity import SparsitySchedule
+from illume.encoders.standing import (
+    DENSE,
+    DIVERGED,
+    FINISHED,
+    NOTHING,
+    SPARSE,
+    THINNING,
+    Parts,
+    Standing,
+    dump_standing,
+    restore,
+    weights_of,
+)
 from illume.encoders.steps import Steps, optimiser, set_learning_rate
 from illume.results.history import Epoch, History
+from illume.storage.checkpoints import Slot
 
 
 @dataclass(frozen=True)
@@ -66,7 +79,6 @@ class Training:
         return max(1, min(self.max_epochs, self.max_steps // steps))
 
 
-DIVERGED = "the loss became NaN; the best weights before that were kept"
 PAPER = Training()
 QUICK = Training(
     batch_size=256,
@@ -80,48 +92,11 @@ QUICK = Training(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Encoded rows (n, m) and the black box's probabilities (n, c), as tensors on one device."""
-
-    X: Tensor
-    P: Tensor
-
-    def __len__(self) -> int:
-        return len(self.X)
-
-    def batch(self, index: Tensor, generator: torch.Generator, stability_rows: int | None) -> Batch:
-        """Take some rows, with random directions for the stability term."""
-        X = self.X[index]
-        v = torch.randn(X[:stability_rows].shape, generator=generator).to(X.device)
-        return Batch(X, self.P[index], v)
-
-
-@dataclass(frozen=True, eq=False)
-class Model:
-    """What is trained: the network that gives raw maps, and the head of a joint objective."""
-
-    maps: nn.Module
-    head: nn.Linear | None
-    constant: bool = False
-
-    @property
-    def modules(self) -> nn.ModuleList:
-        """All trained parts."""
-        return nn.ModuleList([self.maps] if self.head is None else [self.maps, self.head])
-
-
-def batches(order: Tensor, size: int) -> Iterator[Tensor]:
-    """Cut `order` into pieces of about equal length, none longer than `size`.
-
-    >>> [len(piece) for piece in batches(torch.arange(1025), 1024)]
-    [513, 512]
-    """
-    yield from torch.tensor_split(order, math.ceil(len(order) / size))
-
-
 class Trainer:
-    """Trains a model in place and leaves it with its best weights on the validation rows."""
+    """Trains a model in place and leaves it with its best weights on the validation rows.
+
+    With a slot, the training goes on from what is there, and is written there now and then and at its end.
+    """
 
     def __init__(
         self,
@@ -132,6 +107,7 @@ class Trainer:
         *,
         onehot: Tensor,
         generator: torch.Generator,
+        slot: Slot | None = None,
     ) -> None:
         self.model, self.objective, self.training = model, objective, training
         self.rows, self.validation = rows
@@ -140,7 +116,9 @@ class Trainer:
         self.train_step = Steps(self._trained, lambda: self.optimiser.zero_grad(set_to_none=True))
         self.measure_step = Steps(self._measured, lambda: None)
         self.alpha = self.n_inputs = self.rows.X.shape[1]
+        self.target = min(objective.alpha or self.n_inputs, self.n_inputs)
         self.epochs: list[Epoch] = []
+        self.slot, self.at = slot, Standing(weights=weights_of(model.modules))
         self.validation_seed = int(torch.randint(2**31, (), generator=generator))
         # shuffled, for the rows may come sorted, and a batch must be like the others
         order = torch.randperm(len(self.validation), generator=generator)
@@ -150,48 +128,101 @@ class Trainer:
     def run(self, progress: tqdm[None]) -> History:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
         n_epochs = self.training.n_epochs(len(self.rows))
-        target = min(self.objective.alpha or self.n_inputs, self.n_inputs)
-        thinning = self.training.sparsity_epochs if target < self.n_inputs else 0
+        thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
         progress.reset(total=n_epochs + (thinning + n_epochs if thinning else 0))
+        self._resume(progress)
         interrupted = False
         try:
-            ended, best = self._until_no_better(n_epochs, progress)
-            if thinning:
-                schedule = SparsitySchedule(self.n_inputs, target, thinning)
-                self._set_learning_rate(0.0)
-                for epoch in range(thinning):
-                    self._set_alpha(schedule(epoch))
-                    self._epoch(progress)
-                self._set_alpha(target)
-                ended, best = self._until_no_better(n_epochs, progress)
+            self._train_on(n_epochs, thinning, progress)
+            ended, best = self.at.ended, self.at.best
         except KeyboardInterrupt:
             interrupted = True
             ended, best = "interrupted, the best so far was kept", self._best_epoch()
         finally:
             self._forget_recordings()
-        return History(tuple(self.epochs), best, ended, interrupted, diverged=ended == DIVERGED)
+        return History(tuple(self.epochs), best, ended, interrupted, diverged=self.at.diverged)
 
-    def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> tuple[str, int]:
+    def _train_on(self, n_epochs: int, thinning: int, progress: tqdm[None]) -> None:
+        """Go on from where the training stands to its end."""
+        if self.at.phase == DENSE:
+            self._until_no_better(n_epochs, progress)
+            if thinning and not self.at.diverged:
+                self._begin(THINNING, self.at.best)
+        if self.at.phase == THINNING:
+            self._thin(thinning, progress)
+            if not self.at.diverged:
+                self._begin(SPARSE, len(self.epochs))
+        if self.at.phase == SPARSE:
+            self._until_no_better(n_epochs, progress)
+        if self.at.phase != FINISHED:
+            self._set_alpha(self.target)
+            self.at.phase = FINISHED
+            self._write()
+
+    def _begin(self, phase: int, best: int) -> None:
+        self.at = Standing(phase, best=best, weights=weights_of(self.model.modules))
+
+    def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> None:
         """Train until the validation loss stops falling, and go back to where it was lowest."""
-        start = len(self.epochs)
-        best_loss, best, state = math.inf, start, copy.deepcopy(self.model.modules.state_dict())
-        ended = f"all {n_epochs} epochs done"
+        at = self.at
         try:
-            for done in range(n_epochs):
-                self._set_learning_rate(done / n_epochs)
+            while at.done < n_epochs and not at.ended:
+                self._set_learning_rate(at.done / n_epochs)
                 loss = self._epoch(progress)
-                if not math.isfinite(loss):
-                    ended = DIVERGED
-                    break
-                if loss < best_loss:
-                    best_loss, best = loss, len(self.epochs)
-                    state = copy.deepcopy(self.model.modules.state_dict())
-                elif len(self.epochs) - best >= self.training.patience:
-                    ended = f"no better for {self.training.patience} epochs"
-                    break
+                at.done += 1
+                if not self._finite():
+                    at.ended = NOTHING if math.isinf(at.best_loss) and at.phase == DENSE else DIVERGED
+                elif loss < at.best_loss:
+                    at.remember(loss, len(self.epochs), self.model.modules)
+                elif len(self.epochs) - at.best >= self.training.patience:
+                    at.ended = f"no better for {self.training.patience} epochs"
+                if not at.ended:
+                    self._checkpoint()
         finally:
-            self.model.modules.load_state_dict(state)
-        return ended, best
+            self.model.modules.load_state_dict(at.weights)
+        at.ended = at.ended or f"all {n_epochs} epochs done"
+
+    def _thin(self, n_epochs: int, progress: tqdm[None]) -> None:
+        """Let the number of inputs fall; where the loss becomes NaN, go back to the dense weights."""
+        at, schedule = self.at, SparsitySchedule(self.n_inputs, self.target, n_epochs)
+        self._set_learning_rate(0.0)
+        while at.done < n_epochs:
+            self._set_alpha(schedule(at.done))
+            self._epoch(progress)
+            at.done += 1
+            if not self._finite():
+                self.model.modules.load_state_dict(at.weights)
+                at.ended = DIVERGED
+                return
+            self._checkpoint()
+        self._set_alpha(self.target)
+
+    def _finite(self) -> bool:
+        """Whether the last epoch's losses are numbers."""
+        return math.isfinite(self.epochs[-1].loss) and math.isfinite(self.epochs[-1].validation_loss)
+
+    def _resume(self, progress: tqdm[None]) -> None:
+        """Go to where an earlier process wrote a checkpoint, if there is one."""
+        stage = None if self.slot is None else self.slot.load()
+        if stage is None:
+            return
+        self.at, place = restore(stage, self._parts)
+        self.alpha, self.epochs = place.alpha, list(place.epochs)
+        if self.epochs:
+            self.start = time.perf_counter() - self.epochs[-1].seconds
+        progress.update(len(self.epochs))
+
+    def _checkpoint(self) -> None:
+        if self.slot is not None and self.slot.due:
+            self._write()
+
+    def _write(self) -> None:
+        if self.slot is not None:
+            self.slot.save(*dump_standing(self.at, self.alpha, self.epochs, self._parts))
+
+    @property
+    def _parts(self) -> Parts:
+        return Parts(self.model.modules, self.optimiser, self.generator)
 
     def _best_epoch(self) -> int:
         same = [epoch for epoch in self.epochs if epoch.alpha == self.alpha]

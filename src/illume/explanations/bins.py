@@ -134,7 +134,8 @@ def _edges(column: FloatArray, values: FloatArray, mean: float, scale: float) ->
     else:
         cut = values[:-1]
     after = values[np.searchsorted(values, cut, side="right")]
-    edges = (roundest(mean + scale * cut, mean + scale * after) - mean) / scale
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = (roundest(mean + scale * cut, mean + scale * after) - mean) / scale
     edges = np.where((cut < edges) & (edges < after), edges, cut + (after - cut) / 2)
     return np.append(edges, np.inf)
 
@@ -145,6 +146,11 @@ def roundest(low: FloatArray, high: FloatArray) -> FloatArray:
     >>> roundest(np.array([3.0, 9.87, 0.1234]), np.array([4.0, 10.2, 0.1239]))
     array([ 3.5   , 10.    ,  0.1235])
     """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        return _roundest(low, high)
+
+
+def _roundest(low: FloatArray, high: FloatArray) -> FloatArray:
     found, margin = low + (high - low) / 2, (high - low) / 100
     todo = np.isfinite(found) & (low < high)
     top = np.maximum(np.abs(low), np.abs(high))
@@ -152,8 +158,7 @@ def roundest(low: FloatArray, high: FloatArray) -> FloatArray:
     for digits in range(17):
         for fraction, after in ((1.0, 1), (1.0, 2), (0.5, 1), (0.5, 2)):
             step = fraction * 10.0 ** (power - digits)
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                candidate = (np.floor(low / step) + after) * step
+            candidate = (np.floor(low / step) + after) * step
             fits = todo & (low + margin < candidate) & (candidate < high - margin)
             found, todo = np.where(fits, candidate, found), todo & ~fits
     return found

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.closest import closest
 from illume.explanations.pool import Pool
@@ -134,9 +134,10 @@ class CounterfactualSearch:
         """Return counterfactuals of each row, `wanted` or more of them where they can be had."""
         parts = [Found.none(self.task.features.shape[1])]
         size = max(1, ASKED_AT_ONCE // max(len(self.tried_rows), 1))
-        for part in row_chunks(len(self.task.X), size):
-            rows = np.arange(part.start, part.stop)
-            parts += self._of(rows, wanted)
+        chunks = RowChunks(len(self.task.X), size)
+        for part in chunks:
+            with chunks:
+                parts += self._of(np.arange(part.start, part.stop), wanted)
         return Found.joined(parts)
 
     def _of(self, rows: IntArray, wanted: int) -> list[Found]:

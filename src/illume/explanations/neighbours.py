@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
 from illume.errors import MissingExtraError
 
@@ -37,10 +37,12 @@ class ExactSearch:
     def nearest(self, Z: FloatArray) -> IntArray:
         """Return the position of the vector most similar to each row of Z; the first of equals."""
         found = np.empty(len(Z), dtype=np.intp)
-        for rows in row_chunks(len(Z), AT_ONCE):
-            similarity = unit(Z[rows]) @ self.vectors.T
-            best = similarity.max(1, keepdims=True)
-            found[rows] = (similarity >= best - TIE).argmax(1)
+        chunks = RowChunks(len(Z), AT_ONCE)
+        for rows in chunks:
+            with chunks:
+                similarity = unit(Z[rows]) @ self.vectors.T
+                best = similarity.max(1, keepdims=True)
+                found[rows] = (similarity >= best - TIE).argmax(1)
         return found
 
 

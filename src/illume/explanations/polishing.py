@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.bins import Bins
 from illume.explanations.boxes import Boxes
@@ -47,11 +47,13 @@ def polish(bins: Bins, boxes: Boxes, X: FloatArray, wanted: IntArray, wish: Wish
     for c, mine in by_class(wanted):
         right = bins.sample.decisions == c
         first = bins.reordered(np.argsort(~right, kind="stable"))  # rows of the class come first
-        for part in row_chunks(len(mine), AT_ONCE):
-            rows = mine[part]
-            search = _Polishing(first, int(right.sum()), boxes[rows], X[rows], wish)
-            result[rows] = search.run(Boxes.everything(len(rows), X.shape[1]))
-            reached[rows] = lower_bound(*search.counts[search.group].T)
+        chunks = RowChunks(len(mine), AT_ONCE)
+        for part in chunks:
+            with chunks:
+                rows = mine[part]
+                search = _Polishing(first, int(right.sum()), boxes[rows], X[rows], wish)
+                result[rows] = search.run(Boxes.everything(len(rows), X.shape[1]))
+                reached[rows] = lower_bound(*search.counts[search.group].T)
     return result, reached
 
 

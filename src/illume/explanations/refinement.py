@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.regions import Pencil, Regions
@@ -125,14 +125,18 @@ class Refiner:
         """Return the smallest steps of the grid that lead to the wanted decisions."""
         result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
         for c, mine in by_class(wanted):
-            for part in row_chunks(len(mine), AT_ONCE):
-                rows = mine[part]
-                result.gamma_w[rows], result.gamma_x[rows] = self._smallest(line[rows], c)
+            chunks = RowChunks(len(mine), AT_ONCE)
+            for part in chunks:
+                with chunks:
+                    rows = mine[part]
+                    result.gamma_w[rows], result.gamma_x[rows] = self._smallest(line[rows], c)
         # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
         missed = np.flatnonzero(self.decide(line.at(result)) != wanted)
-        for part in row_chunks(len(missed), FEW):
-            rows = missed[part]
-            result.gamma_w[rows], result.gamma_x[rows] = self._tried(line[rows], wanted[rows])
+        chunks = RowChunks(len(missed), FEW)
+        for part in chunks:
+            with chunks:
+                rows = missed[part]
+                result.gamma_w[rows], result.gamma_x[rows] = self._tried(line[rows], wanted[rows])
         return result
 
     def _smallest(self, line: Line, c: int) -> Steps:
@@ -167,8 +171,10 @@ def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], 
 
     def carry(X: FloatArray, at: FloatArray) -> FloatArray:
         Z = np.empty((len(X), n_latents))
-        for rows in row_chunks(len(X)):
-            Z[rows] = encoder.pull_back(X[rows], nothing, at[rows]).Z
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                Z[rows] = encoder.pull_back(X[rows], nothing, at[rows]).Z
         return Z
 
     return carry

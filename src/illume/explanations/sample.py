@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import row_chunks
+from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.boxes import Boxes
 from illume.explanations.layout import Layout
@@ -89,10 +89,12 @@ class Sample:
         result = Counts(np.empty(len(boxes)), np.empty(len(boxes)))
         n_classes = 1 + max(self.decisions.max(initial=0), wanted.max(initial=0))
         label = np.eye(n_classes, dtype=np.float32)[self.decisions]
-        for rows in row_chunks(len(boxes), BOXES_AT_ONCE):
-            by_class = self.members(boxes[rows]).astype(np.float32) @ label
-            result.covered[rows] = by_class.sum(1)
-            result.correct[rows] = by_class[np.arange(len(by_class)), wanted[rows]]
+        chunks = RowChunks(len(boxes), BOXES_AT_ONCE)
+        for rows in chunks:
+            with chunks:
+                by_class = self.members(boxes[rows]).astype(np.float32) @ label
+                result.covered[rows] = by_class.sum(1)
+                result.correct[rows] = by_class[np.arange(len(by_class)), wanted[rows]]
         if but is not None and len(self):
             itself = self._positions(but)
             known = np.flatnonzero(itself >= 0)

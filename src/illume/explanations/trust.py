@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._chunks import CHUNK_ROWS, row_chunks
+from illume._chunks import CHUNK_ROWS, RowChunks
 from illume._typing import FloatArray, IntArray
 from illume.results.trust import Trust
 
@@ -57,19 +57,25 @@ class TrustMap:
 
     def __call__(self, X: FloatArray) -> Trust:
         """Look up every row; without report rows nothing is known and all figures are NaN."""
-        result = Trust(np.full(len(X), np.nan), np.full(len(X), np.nan), np.full(len(X), self.n_rows))
+        result = Trust.unknown(len(X), self.n_rows)
         if not self.n_rows:
             return result
         anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
         half_square = 0.5 * np.square(anchors).sum(0)
         distance = np.empty((CHUNK_ROWS, len(half_square)), dtype=np.float32)
-        for rows in row_chunks(len(X)):
-            part = distance[: rows.stop - rows.start]
-            np.matmul(X[rows].astype(np.float32), anchors, out=part)
-            np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
-            nearest = self._nearest(part)
-            result.agreement[rows] = self.agreement[nearest].mean(1)
-            result.error[rows] = self.error[nearest].mean(1)
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                part = distance[: rows.stop - rows.start]
+                mine = X[rows].astype(np.float32)
+                np.matmul(mine, anchors, out=part)
+                np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
+                nearest = self._nearest(part)
+                least = np.take_along_axis(part, nearest, axis=1).min(1)
+                square = np.einsum("ij,ij->i", mine, mine) + 2 * least
+                result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
+                result.agreement[rows] = self.agreement[nearest].mean(1)
+                result.error[rows] = self.error[nearest].mean(1)
         return result
 
     def _nearest(self, distance: FloatArray) -> IntArray:

@@ -21,8 +21,9 @@ class Saves:
         model's answers: explanations are refined towards them. About 2,000 training rows as they came, which
         counterfactuals take values from. For rules, up to 2,048 training and made-up rows, on which rules are
         polished, and up to 4,096 report rows, on which they are measured, all encoded. Up to 256 report rows
-        or centres of them, encoded, for the figures of trust. Categories and ranges of the features are
-        always in the file, and so are the thresholds of the tree.
+        or centres of them, encoded, for the figures of trust. Categories and ranges of the features, 21
+        quantiles of every number, the shares of categories, and the thresholds of the tree are always in the
+        file.
 
         Parameters
         ----------

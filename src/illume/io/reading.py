@@ -16,10 +16,12 @@ from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
+from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair, Trial
 from illume.io import parts
 from illume.io.encoders import read_encoder
+from illume.io.reference import read_reference
 from illume.io.saving import MODEL, POOL, ROWS
 from illume.io.settings import read_settings
 from illume.io.surrogates import read_tree, read_weights
@@ -35,18 +37,8 @@ from illume.storage.values import items_of, of_type, read
 
 NAMES = (
     *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
-    *(
-        "quality",
-        "rows",
-        "rules",
-        "schema",
-        "settings",
-        "transposed",
-        "trials",
-        "trust",
-        "unknown",
-        "version",
-    ),
+    *("quality", "reference", "rows", "rules", "schema", "settings", "transposed", "trials", "trust"),
+    *("unknown", "version"),
 )
 BACKENDS = (None, "pandas", "polars", "pyarrow")
 
@@ -70,6 +62,7 @@ class Stored:
     position: IntArray
     neighbours: Neighbours
     trust_map: TrustMap
+    reference: Reference
     pool_frame: Frame | None
     pool_answers: FloatArray
     rule_model: RuleModel | None
@@ -80,7 +73,8 @@ def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
     """Read a file; `known` are the settings that an explainer has. Whatever is wrong is a `FormatError`."""
     found = archive.read(path)
     try:
-        return _Reading(found).stored(known)
+        with np.errstate(over="raise", invalid="raise"):  # numbers that no fit ever made
+            return _Reading(found).stored(known)
     except FormatError as error:
         raise FormatError(f"{os.path.basename(path)}: {error}") from error
     except MissingExtraError:
@@ -109,7 +103,8 @@ class _Reading:
     def __init__(self, found: Archive) -> None:
         if not {MODEL} <= set(found.members) <= {MODEL, ROWS, POOL}:
             raise FormatError(f"the members are {sorted(found.members)}, expected {MODEL}, {ROWS}, {POOL}")
-        self.head = dict(zip(NAMES, items_of(found.manifest, NAMES, "manifest"), strict=True))
+        names = NAMES if found.manifest["version"] >= 2 else tuple(set(NAMES) - {"reference"})
+        self.head = dict(zip(names, items_of(found.manifest, names, "manifest"), strict=True))
         transposed = read(dict[str, tuple[str, ...]], self.head["transposed"], "transposed")
         self.model = ArrayReader(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
         self.has_rows = ROWS in found.members
@@ -151,6 +146,7 @@ class _Reading:
         if len(missing) != len(self.schema):
             raise FormatError(f"missing has {len(missing)} entries, expected {len(self.schema)}")
         rules, rule_quality = self._rules(training.rows, search)
+        trust_map = parts.read_trust(self.head["trust"], self.rows, self.encoding.n_inputs)
         found = Stored(
             settings=settings,
             schema=self.schema,
@@ -166,7 +162,8 @@ class _Reading:
             training=training.rows,
             position=training.position,
             neighbours=self._neighbours("pair", pair.encoder, training.rows, search),
-            trust_map=parts.read_trust(self.head["trust"], self.rows, self.encoding.n_inputs),
+            trust_map=trust_map,
+            reference=self._reference(trust_map, training.rows),
             pool_frame=pool_frame,
             pool_answers=answers,
             rule_model=rules,
@@ -175,6 +172,12 @@ class _Reading:
         self.model.finish()
         self.rows.finish()
         return found
+
+    def _reference(self, trust_map: TrustMap, training: Answered) -> Reference:
+        """Return what the fitted rows look like; of that, version 1 holds what the rows themselves tell."""
+        if "reference" in self.head:
+            return read_reference(self.head["reference"], self.schema, self.model, self.rows)
+        return Reference.unknown(self.schema).with_distances(trust_map, training.X)
 
     def _n_latents(self, encoder: Any) -> int:
         return self.encoding.n_inputs if isinstance(encoder, IdentityEncoder) else int(encoder.n_latents)

@@ -19,6 +19,7 @@ from illume.explanations.sample import spread
 from illume.fitting import Answered, Trial
 from illume.io.encoders import dump_encoder
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust, valid_rows
+from illume.io.reference import dump_reference
 from illume.io.settings import dump_settings
 from illume.io.surrogates import dump_tree, dump_weights
 from illume.results.history import History
@@ -31,6 +32,7 @@ from illume.storage.values import dump
 
 MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
+APART = ("model", "checkpoint_dir")  # settings that are of no use elsewhere
 LEAST = 16  # rows of a rare decision that are kept, where so many may be
 
 
@@ -48,6 +50,7 @@ def content(explainer: Any, rows: int | str) -> bytes:
     manifest["rows"] = {"held": len(kept), "of": explainer.quality_.n_training}
     manifest["trust"] = None
     if len(kept):
+        data.add("reference.distances", explainer.reference_.distances)
         manifest["trust"] = dump_trust(data, explainer.trust_map_)
         _dump_rows(explainer, kept, manifest["encoders"], data)
         data.add("pool.answers", explainer.pool_answers_)
@@ -82,9 +85,10 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
     arrays.add("encoding.mean", explainer.encoding_.mean)
     arrays.add("encoding.scale", explainer.encoding_.scale)
     dump_weights(explainer.pair_.surrogate, arrays)
+    dump_reference(explainer.reference_, arrays)
     if not isinstance(explainer.history_, History | None):
         raise SaveError(f"history_ is a {type(explainer.history_).__name__}, expected a History")
-    settings = {name: value for name, value in explainer.get_params(deep=False).items() if name != "model"}
+    settings = {name: each for name, each in explainer.get_params(deep=False).items() if name not in APART}
     return {
         "libraries": {
             "illume": import_module("illume").__version__,
@@ -99,6 +103,7 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
         "missing": [bool(each) for each in explainer.missing_],
         "unknown": explainer.encoding_.unknown,
         "encoders": [dump_encoder(one, arrays, f"encoder.{i}") for i, one in enumerate(encoders)],
+        "reference": int(explainer.reference_.n_rows),
         "quality": dump(Quality, explainer.quality_),
         "history": dump(History, explainer.history_) if explainer.history_ is not None else None,
         "trials": dump(tuple[Trial, ...], explainer.trials_),

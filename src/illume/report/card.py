@@ -13,7 +13,7 @@ from illume.report.words import count, figure
 from illume.results.numbers import short
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
-LEFT_OUT = {"model", "schema", "verbose"}
+LEFT_OUT = {"checkpoint_dir", "model", "schema", "verbose"}
 SHOWN_CATEGORIES = 12
 
 LIMITS = (

@@ -101,6 +101,15 @@ def _of_rows(explained: Explained) -> Iterator[Notice]:
             "They are marked in the table and can be filtered. For these rows, go by counterfactuals, or "
             "ask somebody who knows the case.",
         )
+    outside = int(attributions.outside.sum())
+    if outside:
+        yield Notice(
+            WARNING,
+            f"{count(outside, 'row')} of {n:,} ({percent(outside / n)}) are outside what the explainer was "
+            "fitted on: they have values that no fitted row has, or are far from all of them.",
+            "Read their explanations as guesses; explainer.check(rows) says what changed. If there are many, "
+            "fit again with such rows.",
+        )
     wrong, refined = int((~attributions.faithful).sum()), int(attributions.refinement.refined.sum())
     if wrong:
         yield Notice(

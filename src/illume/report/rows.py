@@ -33,6 +33,8 @@ class RowData:
         Per output; per refined row, by its position, the offsets; neighbour and how far it was moved.
     imputed
         Per row with filled values, by its position, the features.
+    outside
+        Per row outside of what the explainer was fitted on, by its position, why.
     probability, surrogate_probability
         Of the class that the black box decided.
     """
@@ -55,6 +57,7 @@ class RowData:
     offset: dict[int, tuple[float, ...]]
     refined: dict[int, tuple[int, float, float]]
     imputed: dict[int, tuple[int, ...]]
+    outside: dict[int, str]
     contributions: tuple[tuple[Packed, ...], ...]
     importance: tuple[tuple[float, ...], ...]
     x: Packed
@@ -90,6 +93,7 @@ def row_data(explained: Explained, schema: Schema) -> RowData:
             int(i): tuple(map(int, np.flatnonzero(attributions.imputed[i])))
             for i in np.flatnonzero(attributions.imputed.any(1))
         },
+        outside={int(i): attributions.novelty.note(int(i)) for i in np.flatnonzero(attributions.outside)},
         contributions=_contributions(_by_output(attributions.values)),
         importance=tuple(tuple(map(float, row)) for row in _by_output(attributions.importance[None])[:, 0]),
         x=pack(plane[:, 0], "f4"),

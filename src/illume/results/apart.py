@@ -113,11 +113,10 @@ class Apart:
         )
 
     def _value(self, hint: Any, path: str) -> Any:
-        array = _array_hint(hint)
-        if array is hint or (array is not None and path in self._place(path)):
-            return _fitting(array, _popped(self._place(path), path), path)
-        if array is not None:  # an array or None, and it was None
-            return read(type(None), _popped(self.plain, path), path)
+        if type(None) in get_args(hint) and path not in self.plain:  # it may be None, and is not
+            (hint,) = (each for each in get_args(hint) if each is not type(None))
+        if get_origin(hint) is np.ndarray:
+            return _fitting(hint, _popped(self._place(path), path), path)
         if hint is Origin:
             return self._origin(path)
         if hint is Frame:
@@ -163,14 +162,6 @@ def _popped(found: dict[str, Any], path: str) -> Any:
     if path not in found:
         raise FormatError(f"{path} is missing")
     return found.pop(path)
-
-
-def _array_hint(hint: Any) -> Any:
-    """Return the type of array that a field may hold, None where it holds no array."""
-    for each in (hint, *get_args(hint)):
-        if get_origin(each) is np.ndarray:
-            return each
-    return None
 
 
 def _fitting(hint: Any, array: Array, path: str) -> Array:

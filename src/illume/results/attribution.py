@@ -108,6 +108,16 @@ class Attribution:
         return self.batch.trust[0]
 
     @property
+    def outside(self) -> bool:
+        """Whether the row is outside of what the explainer was fitted on."""
+        return bool(self.batch.outside[0])
+
+    @property
+    def outside_reasons(self) -> tuple[str, ...]:
+        """Why it is: features with values not seen while fitting, or far from all fitted rows."""
+        return self.batch.novelty.reasons()
+
+    @property
     def output(self) -> int:
         """Which output to read first: the only one, or that of the decided class."""
         return 0 if self.batch.values.ndim == 2 else int(self.batch.decisions[0])

@@ -15,6 +15,7 @@ from illume.results.attribution import Attribution
 from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.columns import Column, column
 from illume.results.labels import Labels
+from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.saves import SavesResult
 from illume.results.take import positions
@@ -59,6 +60,8 @@ class Attributions(SavesResult):
         How the surrogate did on the held-out rows around each row.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
+    novelty
+        What of each row is outside of what the explainer was fitted on.
     stand_in
         Whether there was no black box: its decisions and probabilities are then the surrogate's own.
     """
@@ -74,6 +77,7 @@ class Attributions(SavesResult):
     imputed: BoolArray
     trust: Trust
     refinement: Refinement
+    novelty: Novelty
     labels: Labels
     origin: Origin
     stand_in: bool = False
@@ -132,6 +136,11 @@ class Attributions(SavesResult):
         return self.refinement.faithful
 
     @property
+    def outside(self) -> BoolArray:
+        """Which rows are outside of what was fitted on, (n,); their explanations are guesses."""
+        return self.novelty.outside
+
+    @property
     def importance(self) -> FloatArray:
         """Global importance: mean absolute contribution, (n_features,) or (n_features, n_classes)."""
         if not len(self):
@@ -162,7 +171,7 @@ class Attributions(SavesResult):
     def _take(self, rows: Any) -> Attributions:
         per_row = (
             "values base_values offset rest slopes data probabilities surrogate_probabilities imputed trust "
-            "refinement"
+            "refinement novelty"
         )
         taken = {name: getattr(self, name)[rows] for name in per_row.split()}
         return replace(self, **taken, origin=self.origin.take(rows))

@@ -120,6 +120,11 @@ class Counterfactual:
         return str(self.batch.refinement.status[0])
 
     @property
+    def outside_reasons(self) -> tuple[str, ...]:
+        """Why the row is outside of what the explainer was fitted on; nothing if it is not."""
+        return self.batch.novelty.reasons()
+
+    @property
     def reason(self) -> str:
         """Why there is no example; empty where there is one."""
         return str(self.batch.reasons[0])
@@ -133,6 +138,8 @@ class Counterfactual:
             "rule": None if self.rule is None else self.rule.to_dict(),
             "changed_conditions": [condition.to_dict() for condition in self.conditions],
             "status": self.status,
+            "outside": bool(self.batch.outside[0]),
+            "outside_reasons": list(self.outside_reasons),
             "reason": self.reason,
         }
 
@@ -151,7 +158,7 @@ class Counterfactual:
             lines.append(f"rule for rows like the first example: {self.rule.text}")
             lines.append(f"  {self.rule.measured}")
             lines.append(f"  this row does not satisfy {' and '.join(map(str, self.conditions))}")
-        return lines
+        return lines + [self.batch.novelty.note()] * bool(self.outside_reasons)
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())

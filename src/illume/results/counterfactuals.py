@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
 from illume.results.counterfactual import Change, Counterfactual, Example
+from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.rules import Rules
 from illume.results.saves import SavesResult
@@ -57,6 +58,8 @@ class Counterfactuals(SavesResult):
         How many changed rows were put to the black box.
     frame
         The examples as a frame with all columns, ready for the model.
+    novelty
+        What of each row is outside of what the explainer was fitted on.
     """
 
     row: IntArray
@@ -79,6 +82,7 @@ class Counterfactuals(SavesResult):
     feature_names: tuple[str, ...]
     class_names: tuple[str, ...]
     origin: Origin
+    novelty: Novelty
 
     @property
     def n_found(self) -> IntArray:
@@ -89,6 +93,11 @@ class Counterfactuals(SavesResult):
     def found(self) -> BoolArray:
         """Which rows have an example, (n,)."""
         return self.n_found > 0
+
+    @property
+    def outside(self) -> BoolArray:
+        """Which rows are outside of what the explainer was fitted on, (n,)."""
+        return self.novelty.outside
 
     @property
     def n_changes(self) -> IntArray:
@@ -118,7 +127,7 @@ class Counterfactuals(SavesResult):
         first = np.cumsum(count) - count
         examples = np.repeat(start - first, count) + np.arange(count.sum())
         per_example = "changed after example_probabilities distance plausibility"
-        per_row = "before decisions probabilities reasons rules has_rule new refinement"
+        per_row = "before decisions probabilities reasons rules has_rule new refinement novelty"
         batch = replace(
             self,
             row=np.repeat(np.arange(len(kept)), count),

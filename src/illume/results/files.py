@@ -13,12 +13,13 @@ import numpy as np
 
 from illume.errors import FormatError, MissingExtraError
 from illume.results.apart import Apart, Array, head_of
+from illume.results.older import upgraded
 from illume.storage import archive
 from illume.storage.arrays import TYPES
 from illume.storage.values import ODD_FLOATS, items_of, of_type, read, read_scalar, scalar
 
 FORMAT = "illume result"
-VERSION = 1
+VERSION = 2
 LONGEST = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 HEAD = {
@@ -72,11 +73,11 @@ def to_json(apart: Apart) -> bytes:
 
 def from_json(content: bytes) -> Apart:
     """Return the result that JSON stands for."""
-    kind, rows, examples, shared, plain = _checked_head(archive.parsed(content, "the file"))
+    version, kind, rows, examples, shared, plain = _checked_head(archive.parsed(content, "the file"))
     rows, examples, shared = (
         {path: _array(entry, path) for path, entry in part.items()} for part in (rows, examples, shared)
     )
-    return Apart(kind, rows, examples, shared, plain)
+    return upgraded(Apart(kind, rows, examples, shared, plain), version)
 
 
 def to_parquet(apart: Apart) -> bytes:
@@ -111,7 +112,9 @@ def from_parquet(content: bytes) -> Apart:
         raise FormatError(f"this is no Parquet file, or a damaged one ({error})") from error
     if b"illume" not in metadata:
         raise FormatError("this is a Parquet file, but no result of illume")
-    kind, rows, examples, shared, plain = _checked_head(archive.parsed(metadata[b"illume"], "the head"))
+    version, kind, rows, examples, shared, plain = _checked_head(
+        archive.parsed(metadata[b"illume"], "the head")
+    )
     found = {path: _from_column(table, path, entry, table.num_rows) for path, entry in rows.items()}
     per_example = {}
     if "row" in examples:
@@ -123,9 +126,8 @@ def from_parquet(content: bytes) -> Apart:
         for path, entry in examples.items():
             if path != "row":
                 per_example[path] = _from_column(table, f"examples.{path}", entry, int(counts.sum()))
-    return Apart(
-        kind, found, per_example, {path: _array(entry, path) for path, entry in shared.items()}, plain
-    )
+    all_share = {path: _array(entry, path) for path, entry in shared.items()}
+    return upgraded(Apart(kind, found, per_example, all_share, plain), version)
 
 
 def _head(apart: Apart, rows: Any, examples: Any) -> dict[str, Any]:
@@ -145,7 +147,7 @@ def _checked_head(values: Any) -> tuple[Any, ...]:
     _, version, *rest = head_of(values, HEAD)
     if version < 1:
         raise FormatError(f"the format version is {version}")
-    return tuple(rest)
+    return (version, *rest)
 
 
 def _described(array: Array) -> dict[str, Any]:

@@ -37,6 +37,11 @@ class History:
     interrupted: bool = False
     diverged: bool = False
 
+    @property
+    def learned(self) -> bool:
+        """Whether there is any epoch whose weights are worth keeping."""
+        return self.best > 0 or not self.diverged
+
     def __len__(self) -> int:
         return len(self.epochs)
 

@@ -47,7 +47,9 @@ def batch(attributions: Attributions) -> str:
         if attributions.stand_in
         else f"surrogate and black box agree on {int(attributions.agreed.sum())} rows"
     )
-    return _table(caption, lines)
+    outside = int(attributions.outside.sum())
+    more = f"; {outside} are outside what the explainer was fitted on" if outside else ""
+    return _table(caption + more, lines)
 
 
 def _line(name: str, data: str, number: float, share: float) -> str:

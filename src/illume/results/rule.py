@@ -86,6 +86,12 @@ class Rule:
         """`agreed`, `refined` or `not faithful`: whether the tree decides like the black box."""
         return str(self.batch.refinement.status[0])
 
+    @property
+    def outside_reasons(self) -> tuple[str, ...]:
+        """Why the row is outside of what the explainer was fitted on; nothing if it is not."""
+        novelty = self.batch.novelty
+        return () if novelty is None else novelty.reasons()
+
     def value(self, name: str) -> Any:
         """Return the row's own value of a feature."""
         if self.batch.data is None:
@@ -132,6 +138,8 @@ class Rule:
             "n_rows": self.batch.n_rows,
             "polished": self.polished,
             "status": self.status,
+            "outside": bool(self.batch.outside[0]),
+            "outside_reasons": list(self.outside_reasons),
             "stand_in": self.batch.stand_in,
             "box": [condition.to_dict() for condition in self.box],
             "oblique": [condition.to_dict() for condition in self.oblique],
@@ -166,8 +174,10 @@ class Rule:
         """What else there is to know: how the row was refined, and whether the black box was there."""
         from illume.results.rules import STAND_IN
 
-        note = self.batch.refinement.note()
-        return tuple(said for said in (note, STAND_IN if self.batch.stand_in else "") if said)
+        batch = self.batch
+        odd = "" if batch.novelty is None else batch.novelty.note()
+        said = (batch.refinement.note(), STAND_IN if batch.stand_in else "", odd)
+        return tuple(note for note in said if note)
 
     def _repr_html_(self) -> str:
         lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *map(escape, self.notes)]

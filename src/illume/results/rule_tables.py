@@ -38,6 +38,7 @@ def _wide(rules: Rules) -> dict[str, Any]:
         "n_covered": rules.n_covered,
         "polished": rules.polished,
         "status": rules.refinement.status.tolist(),
+        "outside": rules.outside,
     }
 
 

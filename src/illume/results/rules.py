@@ -12,6 +12,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.metrics.fidelity import wilson
 from illume.results.bounds import Bounds
+from illume.results.novelty import Novelty
 from illume.results.oblique import ObliqueRules
 from illume.results.refinement import Refinement
 from illume.results.rule import Rule
@@ -56,6 +57,8 @@ class Rules(SavesResult):
         The rows themselves, (n, n_features); None for rules of counterfactuals.
     stand_in
         Whether there was no black box: the decisions are then the surrogate's own.
+    novelty
+        What of each row is outside of what the explainer was fitted on; None for rules of counterfactuals.
     """
 
     bounds: Bounds
@@ -75,6 +78,7 @@ class Rules(SavesResult):
     origin: Origin
     data: np.ndarray[Any, Any] | None = None
     stand_in: bool = False
+    novelty: Novelty | None = None
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -112,6 +116,11 @@ class Rules(SavesResult):
         """Which rows' leaves decide like the black box, at once or after refinement."""
         return self.refinement.faithful
 
+    @property
+    def outside(self) -> BoolArray:
+        """Which rows are outside of what the explainer was fitted on, (n,)."""
+        return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
+
     def __len__(self) -> int:
         return len(self.decisions)
 
@@ -128,7 +137,8 @@ class Rules(SavesResult):
         per_row = "bounds box oblique decisions probabilities n_covered n_correct polished refinement"
         fields = {name: getattr(self, name)[taken] for name in per_row.split()}
         data = None if self.data is None else self.data[taken]
-        batch = replace(self, **fields, origin=self.origin.take(taken), data=data)
+        novelty = None if self.novelty is None else self.novelty[taken]
+        batch = replace(self, **fields, origin=self.origin.take(taken), data=data, novelty=novelty)
         return Rule(batch) if single else batch
 
     def to_frame(self, layout: str = "wide") -> Any:

@@ -54,6 +54,8 @@ def row(attribution: Attribution) -> str:
 def notes(attribution: Attribution) -> list[str]:
     """Say how far to trust a row's attribution, and what was missing."""
     said = [STAND_IN] if attribution.batch.stand_in else []
+    if attribution.outside:
+        said.append(attribution.batch.novelty.note())
     trust = attribution.trust
     if int(trust.n_rows):
         said.append(
@@ -86,6 +88,9 @@ def batch(attributions: Attributions) -> str:
             + (f", after refinement on {int(attributions.faithful.sum())}" if refined else "")
             + ("; refinement is off, for there are no rows" if attributions.refinement.off else "")
         )
+    outside = int(attributions.outside.sum())
+    if outside:
+        lines.append(f"{outside} of {n} rows are outside what the explainer was fitted on")
     strength = attributions.strength
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     width = max([len(attributions.feature_names[j]) for j in order], default=0)

@@ -21,7 +21,7 @@ from typing import Any
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 1
+VERSION = 2
 MANIFEST = "manifest.json"
 MAX_MEMBERS = 16
 MAX_MANIFEST = 64 * 2**20
@@ -97,12 +97,12 @@ def zipped(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
             info = zipfile.ZipInfo(name, EPOCH)
             info.external_attr = 0o644 << 16
             archive.writestr(info, data)
-        archive.comment = _seal(head)
+        archive.comment = _seal(head, VERSION)
     return buffer.getvalue()
 
 
-def _seal(head: bytes) -> bytes:
-    return f"{FORMAT} {VERSION} sha256:{hashlib.sha256(head).hexdigest()}".encode("ascii")
+def _seal(head: bytes, version: int) -> bytes:
+    return f"{FORMAT} {version} sha256:{hashlib.sha256(head).hexdigest()}".encode("ascii")
 
 
 def _write_through(path: Path, content: bytes) -> None:
@@ -138,10 +138,10 @@ def _checked(content: bytes) -> Archive:
             raise FormatError(f"{MANIFEST} has {infos[MANIFEST].file_size} bytes, more than {MAX_MANIFEST}")
         head = archive.read(infos[MANIFEST])
         manifest = parsed(head, MANIFEST)
-        _require_version(manifest)
-        if len(archive.comment) < len(_seal(head)):
+        seal = _seal(head, _version(manifest))
+        if len(archive.comment) < len(seal):
             raise FormatError("the file is damaged or cut off: the hash of the manifest is missing")
-        if archive.comment != _seal(head):
+        if archive.comment != seal:
             raise FormatError(f"{MANIFEST} was changed: its hash is not the one at the end of the file")
         wanted = _wanted(manifest)
         if set(infos) != {MANIFEST, *wanted}:
@@ -172,7 +172,7 @@ def _listed(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     return {info.filename: info for info in infos}
 
 
-def _require_version(manifest: Any) -> None:
+def _version(manifest: Any) -> int:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FormatError(f"this is no file of illume: its {MANIFEST} does not say so")
     version = manifest.get("version")
@@ -182,6 +182,7 @@ def _require_version(manifest: Any) -> None:
         raise FormatError(
             f"the file has format version {version}, and this illume reads up to {VERSION}; update illume"
         )
+    return version
 
 
 def _wanted(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:

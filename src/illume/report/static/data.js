@@ -58,6 +58,8 @@ const data = (() => {
     offset: (row, output) => (rows.offset[row] ? rows.offset[row][output] : 0),
     refined: (row) => rows.refined[row],
     imputed: (row) => rows.imputed[row] || [],
+    /** Why a row is outside of what the explainer was fitted on; nothing if it is not. */
+    outside: (row) => rows.outside[row],
     text(row, feature) {
       const { categories, values } = columns[feature];
       return categories ? categories[values()[row]] : shortNumber(values()[row]);

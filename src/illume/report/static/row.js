@@ -40,10 +40,12 @@ const rowPanel = (() => {
 
   function trust(row) {
     const low = Boolean(data.low[row]);
+    const outside = data.outside(row);
     return make("div", { class: `trust ${low ? "low" : "fine"}` },
       make("strong", {}, low ? "Trust is low here" : "Trust"),
       make("p", {}, trustWords(row)),
       make("p", {}, statusWords(row)),
+      outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
       low ? make("p", {}, "Go by counterfactuals, which are checked on the model itself, rather than by the contributions.") : null);
   }
 

@@ -1,0 +1,92 @@
+"""Which fit a checkpoint belongs to, and when it has served."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import import_module
+from importlib.metadata import version
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from illume.data.frames import Frame, as_frame
+from illume.data.values import Storage
+from illume.errors import SchemaError
+from illume.io.settings import dump_setting
+from illume.storage.checkpoints import Checkpoints, Stages
+
+OF_NO_CONSEQUENCE = ("model", "verbose", "checkpoint_dir")
+LIBRARIES = ("numpy", "scikit-learn", "torch")
+
+
+def opened(explainer: Any, X: Any) -> Stages | None:
+    """Return the stages of a fit, ready to be read and written, if checkpoints are wanted."""
+    if explainer.checkpoint_dir is None:
+        return None
+    _require_seed(explainer)
+    stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark_of(explainer, as_frame(X)))
+    stages.begin()
+    return stages
+
+
+def finish(explainer: Any, *, interrupted: bool) -> None:
+    """Remove the checkpoints of a fit, unless it was interrupted or rules have an encoder of their own."""
+    shared = explainer.rule_objective == "shared" or explainer.encoder == "identity"
+    if interrupted:
+        explainer.stages_ = None
+    elif shared:
+        finish_rules(explainer)
+
+
+def finish_rules(explainer: Any) -> None:
+    """Remove the checkpoints, for rules were the last that needed them."""
+    stages = getattr(explainer, "stages_", None)
+    if stages is not None:
+        stages.finish()
+
+
+def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:
+    """Return what a fit's result depends on, beside the model: settings, data and libraries."""
+    settings = explainer.get_params(deep=False).items()
+    mark = {name: _plain(dump_setting(value)) for name, value in settings if name not in OF_NO_CONSEQUENCE}
+    mark |= {f"the version of {name}": version(name) for name in LIBRARIES}
+    mark["the version of illume"] = import_module("illume").__version__
+    return mark | {"the data": digest(frame)}
+
+
+def digest(frame: Frame) -> str:
+    """Return a hash of a frame's columns: names, kinds and values."""
+    found = hashlib.sha256(repr((frame.origin.backend, len(frame), frame.names)).encode())
+    for name in frame.names:
+        found.update(_column(frame, name))
+    return found.hexdigest()
+
+
+def _column(frame: Frame, name: str) -> bytes:
+    try:
+        if frame.storage(name) in (Storage.NUMBER, Storage.BOOLEAN):
+            return np.ascontiguousarray(frame.numbers(name)).tobytes()
+    except SchemaError:  # a column that the model may not use at all
+        pass
+    return repr(frame.labels(name)).encode("utf-8", "surrogatepass")
+
+
+def _plain(value: Any) -> Any:
+    """Leave out where objects lie in memory, which is elsewhere in every process."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", value) if isinstance(value, str) else value
+
+
+def _require_seed(explainer: Any) -> None:
+    for what in (explainer, explainer.encoder):
+        seed = getattr(what, "random_state", 0)
+        if not isinstance(seed, Integral):
+            raise ValueError(
+                f"with checkpoint_dir, random_state must be a number, found {seed!r}: a fit that is started "
+                f"again must draw what it drew before"
+            )

@@ -1,0 +1,67 @@
+"""`illume check`: whether explanations still apply to the rows of a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from illume.cli.errors import Code
+from illume.cli.loading import how_to_give_model, load_explainer, rows_for
+from illume.cli.options import Debug, ExplainerFile, Json, Model, Quiet, Rows, TrustModel, voice_of
+from illume.cli.voice import Voice
+from illume.cli.writing import answer, as_json
+
+if TYPE_CHECKING:
+    from illume.results.check import Check
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to compare with what."""
+
+    explainer: Path
+    rows: Path
+    model: Path | None = None
+    trusted: bool = False
+    sample: int = 1_000
+
+
+def check(request: Request, voice: Voice) -> Check:
+    """Compare the rows of a file with those that an explainer was fitted on."""
+    explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+    if request.model is None:
+        how = how_to_give_model(request.explainer)
+        voice.note(f"without the model, its agreement with the surrogate is not known; give it with {how}")
+    found: Check = explainer.check(rows_for(explainer, request.rows), sample=request.sample)
+    return found
+
+
+def command(
+    context: typer.Context,
+    explainer: ExplainerFile,
+    rows: Rows,
+    *,
+    model: Model = None,
+    sample: Annotated[int, typer.Option(min=0, help="Rows that are put to the model, at most.")] = 1_000,
+    json: Json = False,
+    trust_model: TrustModel = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Say whether explanations still apply to the rows of a file.
+
+    The rows are compared with those that the explainer was fitted on: categories, ranges, missing values,
+    distributions, distances and, with --model, how often surrogate and model decide alike.
+
+    The exit code is 0 if they look alike, and 3 if something speaks against using explanations of these rows.
+
+    [b]illume check loans.illume new.csv --model loans.model.joblib[/]
+    """
+    request = Request(explainer, rows, model, trust_model, sample)
+    found = check(request, voice_of(context, quiet, debug))
+    answer(as_json(found.to_dict(), indent=2) if json else repr(found))
+    if not found.ok:
+        raise typer.Exit(Code.DRIFTED)

@@ -1,0 +1,122 @@
+"""Plain values as a frame like another: of the same library, with the same columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from illume.data.frames import Frame, NarwhalsFrame, NumpyFrame
+from illume.data.plain import PlainFrame, Values
+
+Build = Callable[[Mapping[str, Values]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Like:
+    """Makes frames of plain values, of the library and the types that an explainer was fitted with.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    backend
+        The library, None for NumPy.
+    example
+        A frame whose types are taken; without, types are found from the values.
+    """
+
+    names: tuple[str, ...]
+    backend: str | None
+    example: Frame | None = None
+
+    def frame(self, columns: Mapping[str, Values]) -> Frame:
+        """Return rows with these columns, given in any order."""
+        ordered = {name: columns[name] for name in self.names}
+        if self.backend is None:
+            dtype = self.example.array.dtype if isinstance(self.example, NumpyFrame) else None
+            return NumpyFrame(_array(list(ordered.values()), dtype), self.names)
+        return PlainFrame(ordered, self._build, self.backend)
+
+    @cached_property
+    def _build(self) -> Build:
+        types: Mapping[str, Any] = {}
+        if isinstance(self.example, NarwhalsFrame):
+            view = self.example.view
+            dtypes = view.to_native().dtypes.tolist() if self.backend == "pandas" else view.schema.values()
+            types = dict(zip(self.names, dtypes, strict=True))
+        if self.backend == "pandas":
+            return lambda columns: _pandas(columns, types)
+        return lambda columns: _other(columns, types, str(self.backend))
+
+
+def _array(columns: Sequence[Values], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
+    """Return values as the array that a model of arrays was asked with; whole numbers only if all are."""
+    known = dtype if dtype is not None else np.dtype(_plain_type(columns))
+    if known.kind in "iu" and not all(_whole(values) for values in columns):
+        known = np.dtype(np.float64)
+    rows = np.empty((len(columns[0]), len(columns)), dtype=object if known.kind in "US" else known)
+    for j, values in enumerate(columns):
+        rows[:, j] = [np.nan if value is None else value for value in values] if known.kind == "f" else values
+    return rows.astype(known.kind) if known.kind in "US" and not any(None in v for v in columns) else rows
+
+
+def _plain_type(columns: Sequence[Values]) -> type:
+    numbers = all(value is None or isinstance(value, (int, float)) for values in columns for value in values)
+    return np.float64 if numbers else np.object_
+
+
+def _pandas(columns: Mapping[str, Values], types: Mapping[str, Any]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame({name: _pandas_column(v, types.get(name)) for name, v in columns.items()}, copy=False)
+
+
+def _pandas_column(values: Values, dtype: Any) -> Any:
+    import pandas as pd
+
+    if isinstance(dtype, np.dtype) and dtype.kind in "fiu":
+        if dtype.kind in "iu" and not _whole(values):
+            dtype = np.float64
+        return np.array([np.nan if value is None else value for value in values], dtype=dtype)
+    if isinstance(dtype, np.dtype) and dtype.kind == "b" and None not in values:
+        return np.array(values, dtype=bool)
+    if dtype is None or isinstance(dtype, np.dtype):
+        return pd.Series(values, dtype=object if dtype is not None else None)
+    try:
+        return pd.array(values, dtype=dtype)
+    except (TypeError, ValueError):  # a value that such a column cannot hold is for the model to judge
+        return pd.Series(values)
+
+
+def _other(columns: Mapping[str, Values], types: Mapping[str, Any], backend: str) -> Any:
+    series = [_series(name, values, types.get(name), backend) for name, values in columns.items()]
+    return nw.DataFrame.from_dict({each.name: each for each in series}).to_native()
+
+
+def _series(name: str, values: Values, dtype: Any, backend: str) -> nw.Series[Any]:
+    plain: nw.Series[Any] = nw.new_series(name, values, backend=backend)  # type: ignore[arg-type]
+    if dtype is None or plain.dtype == dtype or (dtype.is_integer() and not _whole(values, missing=True)):
+        return plain
+    try:
+        return plain.cast(dtype)
+    except Exception:  # of any library's own kind; such a value is for the model to judge
+        return plain
+
+
+def _whole(values: Sequence[Hashable | None], missing: bool = False) -> bool:
+    """Return whether all values are whole numbers that 64 bits hold; missing ones only if allowed.
+
+    >>> _whole([1, 2.0]), _whole([1.5]), _whole([1, None]), _whole([1e300])
+    (True, False, False, False)
+    """
+    return all(
+        missing
+        if value is None
+        else isinstance(value, (int, float)) and abs(value) < 2**53 and value == int(value)
+        for value in values
+    )

@@ -1,0 +1,1 @@
+"""New rows held against those that an explainer was fitted on."""

@@ -1,0 +1,117 @@
+"""New rows as a whole against the fitted ones: distances, agreement, and all that is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.assembly import parts
+from illume.assembly.stand_in import stands_in
+from illume.data.black_box import BATCH_ROWS
+from illume.data.encoding import Encoding
+from illume.data.frames import Frame, chunks
+from illume.drift.features import check_features
+from illume.drift.wording import warnings_of
+from illume.errors import BlackBoxError
+from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference
+from illume.metrics.fidelity import wilson
+from illume.results.check import Check, Distances, SampleAgreement
+
+OLD = "distributions of features, for the file was written by a version of illume that did not keep them"
+NO_ROWS = "how far rows are from the fitted ones, for the explainer was saved with rows='none'"
+NO_MODEL = "agreement with the black box, for the explainer was loaded without it"
+FAILED = (
+    "agreement with the black box, for it fails on a sample of these rows; explain some of them to see why"
+)
+
+
+def compare(explainer: Any, frame: Frame, sample: int) -> Check:
+    """Compare the rows of a frame with those that an explainer was fitted on."""
+    if isinstance(sample, bool) or not (isinstance(sample, Integral) and int(sample) >= 0):
+        raise ValueError(f"sample must be a whole number, 0 or more, found {sample!r}")
+    encoding = replace(explainer.encoding_, unknown="ignore")
+    features = frame.select(encoding.schema.names)
+    reference = explainer.reference_
+    distance, outside, strange = _looked_at(explainer, encoding, features)
+    n_training = min(explainer.quality_.n_training, MEASURED_ROWS)
+    distances = _distances(distance, reference, n_training)
+    some = _sampled(len(frame), int(sample), strange & (explainer.encoding_.unknown == "error"))
+    agreement, off = _agreement(explainer, encoding, frame, some)
+    found = Check(
+        features=check_features(encoding, features, reference),
+        distances=distances,
+        agreement=agreement,
+        outside_share=float(outside.mean()) if len(outside) else 0.0,
+        n_rows=len(frame),
+        n_fitted=reference.n_rows,
+        warnings=(),
+        off=tuple(
+            reason
+            for reason, holds in (
+                (OLD, not reference.n_rows),
+                (NO_ROWS, not len(reference.distances)),
+                (off, bool(off)),
+            )
+            if holds
+        ),
+    )
+    return replace(found, warnings=tuple(warnings_of(found, explainer.encoding_.unknown, off == FAILED)))
+
+
+def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Return the rows' distances, which are outside, and which have a category that was never seen."""
+    familiar = parts.familiar(explainer)
+    distance, outside = np.full(len(frame), np.nan), np.zeros(len(frame), dtype=bool)
+    strange = np.zeros(len(frame), dtype=bool)
+    category = np.array([not feature.numeric for feature in encoding.schema.features], dtype=bool)
+    for rows, piece in chunks(frame, BATCH_ROWS):
+        encoded = encoding.transform(piece)
+        distance[rows] = explainer.trust_map_(encoded.X).distance
+        outside[rows] = familiar(encoded, distance[rows]).outside
+        strange[rows] = encoded.odd[:, category].any(1)
+    return distance, outside, strange
+
+
+def _distances(distance: FloatArray, reference: Reference, n_training: int) -> Distances | None:
+    usual = reference.distances
+    if not len(distance) or not len(usual) or np.isnan(distance).any():
+        return None
+    return Distances(
+        unusual_share=float((distance > usual[UNUSUAL]).mean()),
+        far_share=float((distance > reference.limit).mean()),
+        median=float(np.median(distance)),
+        fitted_median=float(usual[0]),
+        n_training=n_training,
+    )
+
+
+def _sampled(n: int, most: int, refused: BoolArray) -> IntArray:
+    """Return rows that can be explained, drawn at random but always the same."""
+    rows = np.flatnonzero(~refused)
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(n).choice(rows, most, replace=False))
+
+
+def _agreement(
+    explainer: Any, encoding: Encoding, frame: Frame, some: IntArray
+) -> tuple[SampleAgreement | None, str]:
+    """Return the agreement on some rows, or why it cannot be had."""
+    if stands_in(explainer.black_box_):
+        return None, NO_MODEL
+    if not len(some):
+        return None, "agreement with the black box, for it was asked about no row"
+    rows = frame.take(some)
+    try:
+        P = explainer.black_box_(rows)
+    except BlackBoxError:  # its words may hold values of rows
+        return None, FAILED
+    X = encoding.transform(rows.select(encoding.schema.names)).X
+    agreed = float((explainer.pair_.probabilities(X).argmax(1) == P.argmax(1)).mean())
+    low, high = wilson(agreed, len(some))
+    report = explainer.quality_.report
+    return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""

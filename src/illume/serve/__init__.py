@@ -1,0 +1,1 @@
+"""The service: explanations over HTTP, with the same numbers as the library."""

@@ -1,0 +1,51 @@
+"""A small fit that is stopped at a given epoch, and what must be the same in two explainers."""
+
+import numpy as np
+from benchmarks.killed_fits import timeless
+
+from illume import Checkpoints, Explainer, Objective, Training
+from illume.encoders.training import Trainer
+
+SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
+BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=8, patience=4, decay=True, sparsity_epochs=3)
+ROWS = np.random.default_rng(3).normal(size=(80, 3))
+
+
+class Killed(BaseException):
+    """What stands for a signal that cannot be caught."""
+
+
+class Model:
+    """A black box that counts the rows that it was asked about."""
+
+    def __init__(self, slope=4.0):
+        self.slope, self.n_asked = slope, 0
+
+    def __call__(self, rows):
+        self.n_asked += len(rows)
+        return 1 / (1 + np.exp(-self.slope * (rows[:, 0] * rows[:, 1] + 0.3 * rows[:, 2])))
+
+
+def explainer(folder=None, model=None, every=0.0, keep=False, **settings):
+    where = None if folder is None else Checkpoints(folder, every=every, keep=keep)
+    usual = {"n_latents": 2, "queries": 60, "training": BRIEF, "objective": SMALL, "verbose": False}
+    return Explainer(model or Model(), checkpoint_dir=where, **(usual | settings))
+
+
+def kill_at(monkeypatch, epoch):
+    """Stop the process, so to speak, at the beginning of an epoch, counted over all trainings."""
+    original, seen = Trainer._train, []
+
+    def train(self):
+        seen.append(1)
+        if len(seen) > epoch:
+            raise Killed
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "_train", train)
+    return seen
+
+
+def same(one, other):
+    """Say whether two explainers are the same to the last bit, times of day apart."""
+    return timeless(one) == timeless(other)

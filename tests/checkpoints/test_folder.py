@@ -1,0 +1,151 @@
+import errno
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from illume import CheckpointError, Checkpoints, CheckpointWarning, Explainer, Training
+from illume.checkpointing import digest
+from illume.data.frames import as_frame
+from illume.storage import archive
+from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The folder of a fit that was killed in its third epoch."""
+    path = tmp_path_factory.mktemp("killed")
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 2)
+        with pytest.raises(Killed):
+            explainer(path).fit(ROWS)
+    return path
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("settings", "rows", "differs"),
+    [
+        ({"random_state": 1}, ROWS, "random_state"),
+        ({"n_latents": 3, "queries": 61}, ROWS, "n_latents, queries"),
+        ({"training": Training(max_epochs=7)}, ROWS, "training"),
+        ({}, ROWS[:79], "the data"),
+        ({}, np.where(ROWS[5, 1] == ROWS, 0.0, ROWS), "the data"),
+    ],
+)
+def test_the_checkpoint_of_another_fit_is_refused_and_left_alone(folder, settings, rows, differs):
+    before = contents(folder)
+    with pytest.raises(
+        CheckpointError, match=f"differs in {differs}; use another folder, or remove the .checkpoint files"
+    ):
+        explainer(folder, **settings).fit(rows)
+    assert contents(folder) == before
+
+
+def test_another_model_is_refused(folder):
+    before = contents(folder)
+    with pytest.raises(CheckpointError, match=r"the model answers otherwise .* on 16 of 16 rows, by up to"):
+        explainer(folder, Model(slope=-4.0)).fit(ROWS)
+    with pytest.raises(CheckpointError, match="with 3 classes instead of 2"):
+        explainer(folder, lambda rows: np.full((len(rows), 3), 1 / 3)).fit(ROWS)
+    assert contents(folder) == before
+
+
+def test_a_stage_of_another_fit_is_refused(folder, tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 0)
+        with pytest.raises(Killed):
+            explainer(tmp_path, random_state=5).fit(ROWS)
+    (tmp_path / "training.checkpoint").write_bytes((folder / "training.checkpoint").read_bytes())
+    with pytest.raises(CheckpointError, match=r"training.checkpoint belongs to another fit; use another"):
+        explainer(tmp_path, random_state=5).fit(ROWS)
+
+
+@pytest.mark.parametrize("name", ["fit", "answers", "training"])
+def test_a_damaged_checkpoint_is_an_error_with_advice(folder, tmp_path, name):
+    for path, content in contents(folder).items():
+        (tmp_path / path).write_bytes(content)
+    damaged = tmp_path / f"{name}.checkpoint"
+    damaged.write_bytes(damaged.read_bytes()[:-40])
+    with pytest.raises(CheckpointError, match=f"cannot be read: {name}.checkpoint: .*to begin again"):
+        explainer(tmp_path).fit(ROWS)
+
+
+def test_half_written_files_of_a_killed_process_are_swept(tmp_path):
+    left = tmp_path / ".training.checkpoint.0123456789abcdef.tmp"
+    left.write_bytes(b"half")
+    (tmp_path / "notes.txt").write_text("mine")
+    explainer(tmp_path).fit(ROWS)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_a_full_disk_leaves_the_old_checkpoint_and_training_goes_on(folder, tmp_path, monkeypatch):
+    for path, content in contents(folder).items():
+        (tmp_path / path).write_bytes(content)
+    before = contents(tmp_path)
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(archive.os, "fsync", full)
+    with pytest.warns(CheckpointWarning, match="fitting goes on: .*No space left on device; what") as warned:
+        fitted = explainer(tmp_path, keep=True).fit(ROWS)
+    assert len(warned) == 1
+    assert contents(tmp_path) == before
+    assert same(fitted, explainer().fit(ROWS))
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CheckpointError, match=r"the folder .*file.* for checkpoints cannot be made"):
+        explainer(tmp_path / "file" / "inside").fit(ROWS)
+
+
+def test_what_cannot_be_repeated_cannot_be_resumed(tmp_path):
+    for seed in (None, np.random.RandomState(0)):
+        with pytest.raises(ValueError, match="random_state must be a number, found"):
+            explainer(tmp_path, random_state=seed).fit(ROWS)
+    with pytest.raises(ValueError, match="every must be 0 or more seconds, found -1"):
+        Checkpoints(tmp_path, every=-1)
+
+
+def test_a_plain_folder_will_do_and_is_not_saved_with_the_explainer(tmp_path):
+    from illume import load
+
+    fitted = explainer(tmp_path / "a" / "b").set_params(checkpoint_dir=str(tmp_path / "a" / "b")).fit(ROWS)
+    fitted.save(tmp_path / "file.illume")
+    assert load(tmp_path / "file.illume").checkpoint_dir is None
+    assert b"checkpoint_dir" not in (tmp_path / "file.illume").read_bytes()
+
+
+def test_the_digest_sees_every_value_and_every_kind_of_column():
+    frame = pd.DataFrame({"a": [1.0, np.nan], "b": ["x", None], "c": pd.to_datetime(["2020-01-01"] * 2)})
+    others = [
+        frame.assign(a=[1.0, 2.0]),
+        frame.assign(b=["x", "y"]),
+        frame.assign(c=pd.to_datetime(["2020-01-01", "2020-01-02"])),
+        frame.rename(columns={"a": "d"}),
+        frame[:1],
+        frame[::-1],
+    ]
+    found = [digest(as_frame(each)) for each in [frame, *others]]
+    assert len(set(found)) == len(found)
+    assert digest(as_frame(frame.copy())) == found[0]
+
+
+def test_settings_without_a_lasting_name_are_no_obstacle():
+    class Own:
+        def fit(self, Z, P):
+            return self
+
+        def probabilities(self, Z):
+            return np.full((len(Z), 2), 0.5)
+
+    from illume.checkpointing import mark_of
+
+    one, other = (mark_of(Explainer(None, surrogate=Own()), as_frame(ROWS)) for _ in range(2))
+    assert one == other

@@ -1,0 +1,104 @@
+import pytest
+
+from illume import Objective
+from illume.encoders.training import Trainer
+from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
+
+SEVERAL = {"objective": "joint", "n_latents": "auto"}
+FITS = {
+    "one training": {},
+    "sparse": {"objective": Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)},
+    "trials": SEVERAL,
+}
+
+
+@pytest.fixture(scope="module", params=list(FITS))
+def kind(request):
+    """Settings, the explainer of a fit that was left alone, and how many epochs that took."""
+    settings, epochs = FITS[request.param], []
+    with pytest.MonkeyPatch.context() as patch:
+        epochs = kill_at(patch, 10**9)
+        whole = explainer(**settings).fit(ROWS)
+    return settings, whole, len(epochs)
+
+
+def test_a_fit_that_is_killed_anywhere_goes_on_to_the_same_result(kind, tmp_path, monkeypatch):
+    settings, whole, n_epochs = kind
+    for epoch in sorted({0, 1, n_epochs // 3, n_epochs // 2, n_epochs - 1}):
+        folder = tmp_path / str(epoch)
+        with pytest.MonkeyPatch.context() as patch:
+            kill_at(patch, epoch)
+            with pytest.raises(Killed):
+                explainer(folder, **settings).fit(ROWS)
+        with pytest.MonkeyPatch.context() as patch:
+            seen = kill_at(patch, 10**9)
+            assert same(explainer(folder, **settings).fit(ROWS), whole), f"killed at epoch {epoch}"
+            assert len(seen) == n_epochs - epoch, "no epoch is done twice"
+        assert not list(folder.iterdir())
+
+
+def test_checkpoints_change_nothing(kind, tmp_path):
+    settings, whole, _ = kind
+    assert same(explainer(tmp_path, **settings).fit(ROWS), whole)
+
+
+def test_the_model_is_not_asked_twice(tmp_path, monkeypatch):
+    first, second = Model(), Model()
+    kill_at(monkeypatch, 2)
+    with pytest.raises(Killed):
+        explainer(tmp_path, first).fit(ROWS)
+    monkeypatch.undo()
+    fitted = explainer(tmp_path, second).fit(ROWS)
+    assert first.n_asked == 80 + 60 == fitted.quality_.n_asked
+    assert second.n_asked == 16, "only a few rows, to see that it is the same model"
+
+
+def test_a_rule_encoder_is_a_stage_too(tmp_path, monkeypatch):
+    settings = {"rule_objective": "so"}
+    whole = explainer(**settings).fit(ROWS).fit_rules()
+    fitted = explainer(tmp_path, **settings).fit(ROWS)
+    assert (tmp_path / "fit.checkpoint").exists(), "rules are still to come"
+    kill_at(monkeypatch, 3)
+    with pytest.raises(Killed):
+        fitted.fit_rules()
+    monkeypatch.undo()
+    seen = kill_at(monkeypatch, 10**9)
+    again = explainer(tmp_path, **settings).fit(ROWS)
+    assert not seen
+    assert same(again.fit_rules(), whole)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupted_fit_keeps_its_checkpoint_and_can_be_finished(tmp_path, monkeypatch):
+    whole = explainer().fit(ROWS)
+    original, seen = Trainer._train, []
+
+    def interrupted(self):
+        seen.append(1)
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "_train", interrupted)
+    with pytest.warns(UserWarning, match="interrupted, the best so far was kept"):
+        part = explainer(tmp_path).fit(ROWS)
+    assert part.history_.interrupted
+    assert same(explainer(tmp_path).fit(ROWS), whole)
+    assert not list(tmp_path.iterdir())
+
+
+def test_kept_checkpoints_make_a_fit_a_matter_of_reading(tmp_path, monkeypatch):
+    whole = explainer(tmp_path, keep=True).fit(ROWS)
+    seen = kill_at(monkeypatch, 10**9)
+    assert same(explainer(tmp_path, keep=True).fit(ROWS), whole)
+    assert not seen
+
+
+def test_checkpoints_are_written_now_and_then_only(tmp_path):
+    explainer(tmp_path, every=1e6, keep=True).fit(ROWS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "answers.checkpoint",
+        "fit.checkpoint",
+        "queries.checkpoint",
+        "training.checkpoint",
+    ]

@@ -1,0 +1,32 @@
+import json
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def drifted(folder, rows):
+    path = folder / "drifted.csv"
+    rows.assign(age=900).to_csv(path, index=False)
+    return path
+
+
+def test_rows_that_look_alike_exit_with_0(run, explainer, folder, model):
+    answer = run("check", explainer, folder / "new.csv", "--model", model, "--trust-model")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert "explanations apply" in answer.stdout
+    assert "agreement of surrogate and black box on 12" in answer.stdout
+
+
+def test_rows_that_drifted_exit_with_3_and_say_why(run, explainer, drifted, loaded):
+    answer = run("check", explainer, drifted, "--json")
+    assert answer.exit_code == 3
+    assert "without the model" in answer.stderr
+    found = json.loads(answer.stdout)
+    assert not found["ok"]
+    assert any("age is outside" in warning for warning in found["warnings"])
+    assert found["agreement"] is None
+
+
+def test_the_help_names_the_exit_code(run):
+    assert "3  `illume check`" in run("--help").stdout
+    assert "exit code is 0" in run("check", "--help").stdout

@@ -1,0 +1,137 @@
+"""Whatever the frame, a fit and all that follows either works or says what is wrong."""
+
+import tempfile
+import warnings
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import illume
+from illume import Explainer, IllumeError, Training
+from tests.fuzz.frames import frames, models
+from tests.fuzz.settings import examples
+from tests.io.common import same
+
+TINY = Training(batch_size=16, learning_rate=5e-3, max_epochs=2, max_steps=3)
+OPTIONS = {"n_latents": 2, "training": TINY, "verbose": False, "unknown": "ignore"}
+
+kinds_of_fit = st.sampled_from(
+    (
+        {"encoder": "identity", "queries": 0},
+        {"encoder": "identity", "queries": 0},
+        {"encoder": "meta", "queries": 0},
+        {"encoder": "meta", "queries": 30, "objective": "so"},
+        {"encoder": "linear", "queries": 30},
+    )
+)
+
+
+def fitted(model, frame, options):
+    """Return a fitted explainer, or None where illume refused with a reason."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        try:
+            return Explainer(model, **{**OPTIONS, **options}).fit(frame)
+        except IllumeError:
+            return None
+
+
+def quietly(work):
+    """Do something; warnings to users are no faults, all others are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return work()
+
+
+@given(frame=frames(), model=models, options=kinds_of_fit)
+@examples(12)
+def test_contributions_add_up_and_all_is_finite(frame, model, options):
+    explainer = fitted(model, frame, options)
+    if explainer is None:
+        return
+    found = explainer(frame)
+    assert np.isfinite(found.values).all()
+    assert np.isfinite(found.slopes).all()
+    log_odds = _log_odds(found.surrogate_probabilities)
+    scores = (found.base_values + found.values.sum(1))[found.agreed]
+    likely = (found.surrogate_probabilities[found.agreed] > 1e-6).all(1)
+    np.testing.assert_allclose(scores[likely], log_odds[found.agreed][likely], rtol=1e-3, atol=1e-3)
+    assert (found.scores[found.faithful].reshape(-1, len(found.output_names)).shape[1]) in (
+        1,
+        len(found.class_names),
+    )
+    repr(found), repr(found[0]), found._repr_html_(), found[0]._repr_html_()
+    found.to_dict(), found[0].to_dict(), found.to_frame(), found.to_frame("long")
+    assert len(repr(explainer.quality_)) > 100
+
+
+def _log_odds(P):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        logs = np.log(P)
+        return logs[:, 1] - logs[:, 0] if P.shape[1] == 2 else logs - logs.mean(1, keepdims=True)
+
+
+@given(frame=frames(), model=models, options=kinds_of_fit)
+@examples(6)
+def test_a_rule_covers_its_own_row(frame, model, options):
+    explainer = fitted(model, frame, options)
+    if explainer is None:
+        return
+    for polish in (True, False):
+        rules = explainer.rules(frame, polish=polish)
+        for i in range(0, len(frame), 3):
+            assert rules[i].covers(frame.iloc[[i]])[0], (i, rules[i].text)
+            repr(rules[i]), rules[i].to_sql(), rules[i].to_dict(), rules[i]._repr_html_()
+        repr(rules), rules.to_frame(), rules.to_frame("long")
+    repr(explainer.rule_set()), repr(explainer.rule_quality_)
+
+
+@given(frame=frames(wide=40), model=models, options=kinds_of_fit)
+@examples(5)
+def test_counterfactuals_are_decided_otherwise(frame, model, options):
+    explainer = fitted(model, frame, options)
+    if explainer is None:
+        return
+    some = frame.iloc[:4]
+    found = explainer.counterfactuals(some, n=2)
+    if len(found.row):
+        decided = model(found.examples).argmax(1)
+        assert (decided != found.decisions[found.row]).all()
+        np.testing.assert_array_equal(decided, found.example_probabilities.argmax(1))
+    assert all(bool(reason) != bool(has) for reason, has in zip(found.reasons, found.found, strict=True))
+    repr(found), repr(found[0]), found.to_frame(), found.to_frame("long"), found.to_dict()
+
+
+@given(frame=frames(), model=models, options=kinds_of_fit, rows=st.sampled_from((5, "all", "none")))
+@examples(6)
+def test_a_saved_explainer_gives_the_same_numbers(frame, model, options, rows):
+    explainer = fitted(model, frame, options)
+    if explainer is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "any.illume"
+        explainer.save(path, rows=rows)
+        loaded = illume.load(path, model=model)
+        again = Path(folder) / "again.illume"
+        loaded.save(again, rows="none" if rows == "none" else "all")
+        if rows != "all":
+            illume.load(again)
+            return
+        assert path.read_bytes() == again.read_bytes()
+    same(explainer(frame), loaded(frame))
+    same(explainer.rules(frame), loaded.rules(frame))
+
+
+@given(frame=frames(wide=30), model=models, options=kinds_of_fit)
+@examples(3)
+def test_a_report_is_written(frame, model, options):
+    explainer = fitted(model, frame, options)
+    if explainer is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = explainer.report(
+            frame, Path(folder) / "report.html", n_counterfactuals=1, max_counterfactual_rows=3
+        )
+        assert path.stat().st_size > 10_000

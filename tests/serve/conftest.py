@@ -1,0 +1,76 @@
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+import illume
+from tests.common import loans
+from tests.serve.client import Client
+
+
+@pytest.fixture(scope="session")
+def saved(loan_explainer, tmp_path_factory):
+    """A folder with the explainer's file and the model's."""
+    import joblib
+
+    folder = tmp_path_factory.mktemp("served")
+    loan_explainer.fit_rules().save(folder / "loans.illume")
+    joblib.dump(loan_explainer.model, folder / "loans.model.joblib")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def with_model(saved, loan_model):
+    return illume.load(saved / "loans.illume", model=loan_model)
+
+
+@pytest.fixture(scope="session")
+def without_model(saved):
+    return illume.load(saved / "loans.illume")
+
+
+@pytest.fixture(scope="session")
+def client(with_model):
+    return Client(with_model)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """Rows with a missing number among them."""
+    return loans(40, seed=7)
+
+
+@pytest.fixture(scope="session")
+def row():
+    return {"age": 40, "income": 31.5, "owner": True, "education": "high"}
+
+
+@pytest.fixture
+def serve(saved, tmp_path):
+    """Start `illume serve`; returns the process, its address and the file of its log."""
+    started = []
+
+    def start(*words, **env):
+        log = (tmp_path / "log").open("w")
+        command = [sys.executable, "-m", "illume", "serve", saved / "loans.illume", "--port", "0", *words]
+        process = subprocess.Popen(
+            [str(word) for word in command],
+            stdout=log,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **env},
+        )
+        started.append((process, log))
+        for line in process.stderr:
+            if found := re.search(r"http://\S+", line):
+                return process, found.group(), tmp_path / "log"
+        raise AssertionError("the server did not start")
+
+    yield start
+    for process, log in started:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+        log.close()

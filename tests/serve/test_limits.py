@@ -1,0 +1,198 @@
+"""How much, for how long, and who."""
+
+import asyncio
+import json
+import re
+import threading
+import time
+
+import pytest
+
+from illume.serve.settings import Settings
+from illume.serve.work import BusyError, TooSlowError, Workers
+from tests.serve.client import Client
+
+JSON = {"Content-Type": "application/json"}
+
+
+def test_too_many_rows_are_413(with_model, row):
+    client = Client(with_model, max_rows=3)
+    assert client.post("/explain", json={"rows": [row] * 3}).status_code == 200
+    answer = client.post("/explain", json={"rows": [row] * 4})
+    assert answer.status_code == 413
+    assert answer.json() == {"detail": "a request may hold 3 rows; send them in parts"}
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_a_large_body_is_refused_before_it_is_read(with_model, declared):
+    served = Client(with_model, max_bytes=1000).served
+    asked = 0
+
+    async def receive():
+        nonlocal asked
+        asked += 1
+        return {"type": "http.request", "body": b" " * 400, "more_body": True}
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    headers += [(b"content-length", b"1000000000")] if declared else [(b"transfer-encoding", b"chunked")]
+    scope = {"type": "http", "method": "POST", "path": "/explain", "query_string": b"", "headers": headers}
+    asyncio.run(served.app(scope, receive, send))
+    assert sent[0]["status"] == 413
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert json.loads(sent[1]["body"])["detail"].startswith("a request may hold 1,000 bytes")
+    assert asked == (0 if declared else 3)
+
+
+def test_a_body_that_does_not_come_is_408(with_model):
+    served = Client(with_model, timeout=0.05).served
+
+    async def receive():
+        await asyncio.sleep(10)
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/explain", "query_string": b"", "headers": []}
+    asyncio.run(served.app(scope, receive, send))
+    assert sent[0]["status"] == 408
+
+
+def test_work_that_takes_too_long_is_504_and_the_next_is_served(with_model, row, monkeypatch):
+    client = Client(with_model, timeout=0.2, workers=2)
+    explain = type(with_model).__call__
+    go_on = threading.Event()
+
+    def slow(self, X):
+        if X.columns["age"][0] == 99:
+            go_on.wait(10)
+        return explain(self, X)
+
+    monkeypatch.setattr(type(with_model), "__call__", slow)
+    answer = client.post("/explain", json={"rows": [row | {"age": 99}]})
+    assert answer.status_code == 504
+    assert "not done within 0.2 s" in answer.json()["detail"]
+    assert client.served.workers.n_taken == 1  # it still runs, and still counts
+    assert client.post("/explain", json={"rows": [row]}).status_code == 200
+    go_on.set()
+
+
+def test_work_ends_at_its_next_piece_once_its_time_is_over():
+    workers, pieces = Workers(1, 1, timeout=0.1), []
+
+    def work(deadline):
+        for piece in range(100):
+            deadline.check()
+            pieces.append(piece)
+            time.sleep(0.02)
+
+    with pytest.raises(TooSlowError):
+        asyncio.run(workers.run(work))
+    until = time.monotonic() + 5
+    while workers.n_taken and time.monotonic() < until:
+        time.sleep(0.01)
+    assert workers.n_taken == 0
+    assert len(pieces) < 100
+
+
+def test_no_more_than_so_many_run_or_wait():
+    workers, go_on = Workers(n_threads=2, max_waiting=1, timeout=5), threading.Event()
+    running = []
+
+    def work(deadline):
+        running.append(threading.current_thread())
+        go_on.wait(5)
+        return "done"
+
+    async def many():
+        tasks = [asyncio.create_task(workers.run(work)) for _ in range(3)]
+        while len(running) < 2:
+            await asyncio.sleep(0.01)
+        with pytest.raises(BusyError):
+            await workers.run(work)
+        assert len(running) == 2
+        go_on.set()
+        return await asyncio.gather(*tasks)
+
+    assert asyncio.run(many()) == ["done"] * 3
+
+
+def test_who_waits_too_long_is_told_to_come_again_and_the_work_is_not_begun():
+    workers, go_on, begun = Workers(1, 5, timeout=0.1), threading.Event(), []
+
+    async def both():
+        first = asyncio.create_task(workers.run(lambda _: go_on.wait(5)))
+        await asyncio.sleep(0.05)
+        second = asyncio.create_task(workers.run(lambda _: begun.append(1)))
+        found = await asyncio.gather(first, second, return_exceptions=True)
+        go_on.set()
+        return [type(each) for each in found]
+
+    assert asyncio.run(both()) == [TooSlowError, BusyError]
+    time.sleep(0.1)
+    assert begun == []
+
+
+def test_too_many_at_a_time_are_503(with_model, row, monkeypatch):
+    client = Client(with_model, workers=1, max_waiting=0)
+    go_on = threading.Event()
+    monkeypatch.setattr(type(with_model), "rules", lambda self, X, **options: go_on.wait(5) and [])
+
+    async def two():
+        first = asyncio.create_task(client.asked("POST", "/rules", json={"rows": [row]}))
+        while not client.served.workers.n_taken:
+            await asyncio.sleep(0.01)
+        second = await client.asked("POST", "/rules", json={"rows": [row]})
+        go_on.set()
+        return await first, second
+
+    first, second = asyncio.run(two())
+    assert (first.status_code, second.status_code, second.headers["retry-after"]) == (200, 503, "1")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"X-API-Key": "wrong"}, 401),
+        ({"X-API-Key": "secret "}, 200),  # HTTP takes blanks off
+        ({"X-API-Key": ""}, 401),
+        ({"Authorization": "Basic secret"}, 401),
+        ({"X-API-Key": "secret"}, 200),
+        ({"Authorization": "Bearer secret"}, 200),
+    ],
+)
+def test_a_key_is_asked_for_where_one_is_set(with_model, headers, status):
+    client = Client(with_model, api_key="secret")
+    if "secret " not in headers.values():
+        assert client.get("/quality", headers=headers).status_code == status
+    assert client.get("/health", headers=headers).status_code == 200
+    if status == 401:
+        answer = client.post("/explain", content=b"{", headers={**JSON, **headers})
+        assert answer.status_code == 401
+        assert "X-API-Key" in answer.json()["detail"]
+        assert client.get("/openapi.json", headers=headers).status_code == 401
+
+
+def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, client, row):
+    origin = {"Origin": "https://app.example"}
+    assert "access-control-allow-origin" not in client.get("/health", headers=origin).headers
+    opened = Client(with_model, cors=("https://app.example",), api_key="secret")
+    asked = origin | {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key"}
+    answer = opened.ask("OPTIONS", "/explain", headers=asked)
+    assert answer.headers["access-control-allow-origin"] == "https://app.example"
+    assert answer.status_code == 200
+    other = opened.get("/health", headers={"Origin": "https://evil.example"})
+    assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize("wrong", [{"max_rows": 0}, {"timeout": -1}, {"workers": 0}, {"api_key": " "}])
+def test_limits_that_let_nothing_through_are_refused(wrong):
+    with pytest.raises(ValueError, match=re.compile("above 0|the API key is empty")):
+        Settings(**wrong)

@@ -1,0 +1,89 @@
+"""The command: a real server, asked over loopback, stopped by a signal."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import httpx
+import pytest
+
+GIGABYTE = 10**9
+
+
+def test_a_signal_lets_running_requests_finish_and_leaves_with_0(serve, saved, row):
+    process, url, log = serve("--model", saved / "loans.model.joblib", "--trust-model")
+    answers = []
+    body = {"rows": [row | {"age": 20 + i} for i in range(60)], "n": 3}
+
+    def ask():
+        answers.append(httpx.post(f"{url}/counterfactuals", json=body, timeout=60))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    until = time.monotonic() + 20
+    while "illume_working 1.0" not in httpx.get(f"{url}/metrics").text and time.monotonic() < until:
+        pass
+    process.send_signal(signal.SIGTERM)
+    thread.join(60)
+    assert process.wait(30) == 0
+    assert answers[0].status_code == 200
+    assert len(answers[0].json()["counterfactuals"]) == 60
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
+    asked = next(line for line in lines if line.get("path") == "/counterfactuals")
+    assert (asked["status"], asked["rows"]) == (200, 60)
+
+
+def memory(process):
+    """Return the largest memory that a process ever held, in bytes."""
+    with open(f"/proc/{process.pid}/status") as status:
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status.read())[1]) * 1024
+
+
+def flood(url, head, piece):
+    """Send a gigabyte, or as much as the server takes; return how much that was."""
+    host, port = url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        line.sendall(
+            f"POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{head}\r\n\r\n".encode()
+        )
+        sent = 0
+        with contextlib.suppress(OSError):  # the server has closed the line
+            while sent < GIGABYTE:
+                line.sendall(piece)
+                sent += len(piece)
+    return sent
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
+def test_a_gigabyte_is_refused_without_being_read_and_key_and_log_come_from_outside(serve):
+    process, url, log = serve("--max-bytes", "1000000", ILLUME_API_KEY="secret")
+    assert httpx.get(f"{url}/quality").status_code == 401
+    assert httpx.get(f"{url}/quality", headers={"X-API-Key": "secret"}).status_code == 200
+    before, key = memory(process), "X-API-Key: secret\r\n"
+    for head, piece in (
+        (f"{key}Content-Length: {GIGABYTE}", b" " * 65536),
+        (f"{key}Transfer-Encoding: chunked", b"10000\r\n" + b" " * 65536 + b"\r\n"),
+    ):
+        assert flood(url, head, piece) < 50_000_000
+    assert memory(process) - before < 30_000_000
+    assert httpx.get(f"{url}/health").status_code == 200
+    statuses = [json.loads(line).get("status") for line in log.read_text().splitlines()]
+    assert statuses.count(413) == 2
+
+
+def test_a_port_that_is_taken_is_one_line_and_1(saved):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "illume", "serve", str(saved / "loans.illume"), "--port", port, "-q"]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 1
+    assert answer.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}: Address already in use")
+    assert answer.stderr.count("\n") == 1

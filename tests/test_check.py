@@ -1,0 +1,192 @@
+"""`check` finds what changed, finds nothing where nothing did, and says so in words."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import illume
+from illume import Explainer, SchemaError
+from tests.common import linear_black_box, loans
+
+
+def model(frame):
+    rows = frame if isinstance(frame, pd.DataFrame) else pd.DataFrame(frame.to_dict(as_series=False))
+    income = rows["income"].astype(float).fillna(30.0)
+    high = (rows["education"] == "high").to_numpy(dtype=float)
+    age = rows["age"].astype(float).fillna(45.0).clip(0, 120).to_numpy()
+    return 1 / (1 + np.exp(-(income.to_numpy() - 30) / 5 - high + (age - 45) / 20))
+
+
+@pytest.fixture(scope="module")
+def explainer():
+    return Explainer(model, encoder="identity", queries=0).fit(loans(400))
+
+
+@pytest.fixture(scope="module")
+def loaded(explainer, tmp_path_factory):
+    """The explainer, saved with rows and without, and loaded without the model."""
+    folder = tmp_path_factory.mktemp("check")
+    explainer.save(folder / "rows.illume", rules=False)
+    explainer.save(folder / "none.illume", rows="none", rules=False)
+    return {name: illume.load(folder / f"{name}.illume") for name in ("rows", "none")}
+
+
+def new_rows(**columns):
+    return loans(300, seed=9).assign(**columns)
+
+
+def test_rows_of_the_same_kind_are_fine(explainer):
+    for seed in range(1, 21):
+        found = explainer.check(loans(150, seed))
+        assert found.ok, found
+        assert not found.off
+        assert "explanations apply" in repr(found)
+        assert found.agreement.low <= found.agreement.agreement <= found.agreement.high
+
+
+def test_the_rows_of_the_fit_have_not_moved_at_all(explainer):
+    found = explainer.check(loans(400))
+    assert [feature.shift for feature in found.features] == [0.0] * 4
+    assert [feature.outside_share for feature in found.features] == [0.0] * 4
+    assert [f.missing_share for f in found.features] == [f.fitted_missing_share for f in found.features]
+
+
+def test_unseen_categories_are_named_and_raise_nothing(explainer):
+    rows = new_rows()
+    rows.loc[:29, "education"] = "PhD"
+    found = explainer.check(rows)
+    assert found.features[3].unseen == ("PhD",)
+    assert found.features[3].unseen_share == 0.1
+    assert any("education" in warning and "PhD" in warning for warning in found.warnings)
+    assert found.agreement.n_rows == 270  # the others cannot be explained
+    with pytest.raises(SchemaError, match="PhD"):
+        explainer(rows)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"age": loans(300)["age"] + 40}, "age is outside of the fitted range in"),
+        ({"age": loans(300)["age"] * 1000}, "times its width"),
+        (
+            {"age": loans(300)["age"].where(loans(300).index > 20)},
+            "age is missing in 7.0% of rows and never was",
+        ),
+        ({"income": np.nan}, "income is missing in 100.0% of rows, 6.0% while fitting"),
+        ({"age": 30 + loans(300)["age"] // 8}, "the distribution of age"),
+        ({"education": "low"}, "the distribution of education"),
+        ({"owner": True}, "the distribution of owner"),
+    ],
+)
+def test_each_change_is_told_alone(explainer, columns, said):
+    found = explainer.check(new_rows(**columns))
+    assert not found.ok
+    assert any(said in warning for warning in found.warnings), found.warnings
+    assert all(
+        next(iter(columns)) in warning for warning in found.warnings if "of rows are farther" not in warning
+    )
+
+
+def test_a_combination_never_seen_is_far_though_every_value_is_known():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=500)
+    X = pd.DataFrame({"a": a, "b": a + rng.normal(size=500) / 20})
+    explainer = Explainer(linear_black_box([1.0, 1.0]), encoder="identity", queries=0).fit(X)
+    new = X.assign(b=-X["a"])
+    inside = new[(new["b"] >= X["b"].min()) & (new["b"] <= X["b"].max())]
+    found = explainer.check(inside)
+    assert any("combine values in new ways" in warning for warning in found.warnings)
+    flagged = explainer(inside)
+    assert not flagged.novelty.features.any()
+    assert flagged.outside[np.abs(inside["a"]) > 1.5].mean() > 0.5
+    assert explainer(X).outside.mean() < 0.01
+
+
+def test_a_model_that_changed_is_told_by_the_agreement(explainer, tmp_path):
+    explainer.save(tmp_path / "a.illume", rules=False)
+    with pytest.warns(illume.ModelChangedWarning):
+        other = illume.load(tmp_path / "a.illume", model=lambda frame: 1 - model(frame))
+    found = other.check(loans(300, seed=3))
+    assert found.agreement.agreement < 0.2
+    assert any("do not describe the model" in warning for warning in found.warnings)
+
+
+def test_a_model_that_fails_is_told_without_its_words(explainer, tmp_path):
+    def fails(frame):
+        if frame["age"].max() > 200:
+            raise ValueError("secret 4711")
+        return model(frame)
+
+    explainer.save(tmp_path / "a.illume", rules=False)
+    other = illume.load(tmp_path / "a.illume", model=fails)
+    found = other.check(new_rows(age=300))
+    assert found.agreement is None
+    assert any("the model fails" in warning for warning in found.warnings)
+    assert "4711" not in repr(found)
+
+
+def test_a_loaded_explainer_checks_alike(explainer, loaded):
+    rows = new_rows(age=99)
+    was, now, bare = explainer.check(rows), loaded["rows"].check(rows), loaded["none"].check(rows)
+    assert now.features == was.features == bare.features
+    assert now.distances == was.distances
+    assert bare.distances is None
+    assert now.agreement is bare.agreement is None
+    assert "loaded without it" in repr(now)
+    assert "rows='none'" in repr(bare)
+    assert not bare.ok
+
+
+def test_an_old_file_checks_what_it_can():
+    from tests.io.test_golden import FILES, rows
+
+    old = illume.load(FILES / "version1.illume")
+    found = old.check(rows())
+    assert found.ok
+    assert math.isnan(found.features[0].shift)
+    assert any("did not keep them" in reason for reason in found.off)
+    assert found.distances is not None
+    assert not old.check(rows().assign(age=900)).ok
+
+
+def test_other_libraries_say_the_same(explainer):
+    rows = new_rows().drop(columns="owner").assign(owner=True)
+    assert explainer.check(pl.from_pandas(rows)).features == explainer.check(rows).features
+
+
+def test_no_rows_and_one_row_are_no_reason_to_fail(explainer):
+    none = explainer.check(loans(300).iloc[:0])
+    assert none.ok
+    assert "nothing can be said" in repr(none)
+    assert explainer.check(loans(300).iloc[1:2]).ok
+    assert not explainer.check(loans(300).iloc[1:2].assign(age=10_000)).ok
+
+
+def test_the_answer_is_plain_and_holds_no_row(explainer):
+    rows = new_rows(age=12345)
+    rows.loc[0, "education"] = "PhD"
+    found = explainer.check(rows)
+    text = json.dumps(found.to_dict(), allow_nan=False)
+    assert json.loads(text)["ok"] is False
+    assert "12345" not in text + repr(found) + found.to_frame().to_string()
+    assert found.to_frame()["name"].tolist() == list(rows.columns)
+
+
+def test_wrong_arguments_and_rows_that_are_none_are_refused(explainer):
+    with pytest.raises(ValueError, match="sample must be a whole number"):
+        explainer.check(loans(20), sample=-1)
+    with pytest.raises(SchemaError, match="expected numbers"):
+        explainer.check(loans(20).assign(age="old"))
+    with pytest.raises(SchemaError, match="no categories"):
+        explainer.check(loans(3).assign(education=[[1], [2], [3]]))
+    assert explainer.check(loans(20), sample=0).agreement is None
+
+
+def test_a_sample_is_asked_and_no_more(explainer):
+    explainer.black_box_.n_asked = 0
+    assert explainer.check(loans(300, seed=2), sample=50).agreement.n_rows == 50
+    assert explainer.black_box_.n_asked == 50
