@@ -38,19 +38,23 @@ class Halving:
     def _require_some(self, frame: Frame, error: Exception) -> None:
         """Give up on a model that answers none of some single rows: it fails on everything."""
         positions = np.unique(np.linspace(0, len(frame) - 1, TRIED).astype(int))
-        for at in positions:
-            try:
-                self.ask(frame.slice(int(at), int(at) + 1))
-            except BlackBoxError:
-                raise
-            except Exception:
-                continue
+        if any(self._answers(frame.slice(int(at), int(at) + 1)) for at in positions):
             return
         alone = f"asked about {len(positions)} of them one by one, it failed on each"
         raise BlackBoxError(
             f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
             f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
         ) from error
+
+    def _answers(self, row: Frame) -> bool:
+        """Whether the model answers a row at all."""
+        try:
+            self.ask(row)
+        except BlackBoxError:
+            raise
+        except Exception:
+            return False
+        return True
 
     def _halves(self, frame: Frame, start: int) -> list[FloatArray]:
         half = len(frame) // 2
