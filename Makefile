@@ -31,7 +31,7 @@ test-fuzz: $(READY)
 SECONDS_TO_FUZZ ?= 300
 fuzz-load: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt atheris
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.load -max_total_time=$(SECONDS_TO_FUZZ) -max_len=256 -len_control=0
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz_load -max_total_time=$(SECONDS_TO_FUZZ) -max_len=256 -len_control=0
 
 # Known faults in the packages that tests are run with; asks the vulnerability service of PyPI.
 audit: $(READY)
