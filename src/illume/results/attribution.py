@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.results import html, tables, text
+from illume.results.decided import DecidedRow
 from illume.results.numbers import short
 from illume.results.refinement import AGREED, NOT_FAITHFUL, REFINED
 from illume.results.trust import Trust
@@ -26,7 +27,7 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attribution:
+class Attribution(DecidedRow):
     """How much each feature moved one decision: a view of one row of a batch."""
 
     batch: Attributions
@@ -65,26 +66,6 @@ class Attribution:
     def feature_names(self) -> tuple[str, ...]:
         """The features, in the order of `values`."""
         return self.batch.feature_names
-
-    @property
-    def decision(self) -> str:
-        """The black box's decision."""
-        return self.batch.class_names[int(self.batch.decisions[0])]
-
-    @property
-    def probability(self) -> float:
-        """The black box's probability of its decision."""
-        return float(self.batch.probabilities[0].max())
-
-    @property
-    def surrogate_probability(self) -> float:
-        """The surrogate's probability of the black box's decision."""
-        return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
-
-    @property
-    def agreed(self) -> bool:
-        """Whether surrogate and black box decide alike at once."""
-        return bool(self.batch.agreed[0])
 
     @property
     def status(self) -> str:

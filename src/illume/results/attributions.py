@@ -14,6 +14,7 @@ from illume.results import html, tables, text
 from illume.results.attribution import Attribution
 from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.columns import Column, column
+from illume.results.decided import Decided
 from illume.results.labels import Labels
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
@@ -28,7 +29,7 @@ SCALE = "log-odds"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attributions(SavesResult):
+class Attributions(Decided, SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
     They are the surrogate's, refined where it would decide otherwise than the black box.
@@ -85,26 +86,6 @@ class Attributions(SavesResult):
     scale = SCALE
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `values`."""
-        return self.labels.features
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """The inputs behind the features, in the order of `slopes`."""
-        return self.labels.inputs
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """All classes of the black box."""
-        return self.labels.classes
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The explained outputs: the second of two classes, or every class."""
-        return self.labels.outputs
-
-    @property
     def scores(self) -> FloatArray:
         """The explained log-odds, the surrogate's after refinement, (n,) or (n, n_classes)."""
         return self.base_values + self.values.sum(1) + self.offset + self.rest
@@ -114,16 +95,6 @@ class Attributions(SavesResult):
         """Slopes per original unit of numeric features; those of categories are as in `slopes`."""
         unit = self.labels.unit
         return self.slopes / (unit if self.slopes.ndim == 2 else unit[:, None])
-
-    @property
-    def decisions(self) -> IntArray:
-        """The black box's decision, as a position in `class_names`."""
-        return self.probabilities.argmax(1)
-
-    @property
-    def surrogate_decisions(self) -> IntArray:
-        """The surrogate's decision, as a position in `class_names`."""
-        return self.surrogate_probabilities.argmax(1)
 
     @property
     def agreed(self) -> BoolArray:
@@ -279,10 +250,6 @@ class Attributions(SavesResult):
         if explainer is not None:
             dashboard_bridge.hand_over(self, given, explainer)
         return given
-
-    def output(self, name: int | str) -> int:
-        """Return the position of an output, given by its name or position."""
-        return self.labels.output(name)
 
     def __repr__(self) -> str:
         return text.batch(self)

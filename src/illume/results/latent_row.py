@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.results.decided import DecidedRow
 from illume.results.numbers import short
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LatentRow:
+class LatentRow(DecidedRow):
     """Latents, map and slopes of one row, its own, before any refinement: a view of one row of a batch."""
 
     batch: Latents
@@ -56,26 +57,6 @@ class LatentRow:
     def scores(self) -> FloatArray:
         """The surrogate's log-odds, (c',): intercept and contributions together."""
         return self.batch.scores[0]
-
-    @property
-    def decision(self) -> str:
-        """The black box's decision."""
-        return self.batch.class_names[int(self.batch.decisions[0])]
-
-    @property
-    def probability(self) -> float:
-        """The black box's probability of its decision."""
-        return float(self.batch.probabilities[0].max())
-
-    @property
-    def surrogate_probability(self) -> float:
-        """The surrogate's probability of the black box's decision."""
-        return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
-
-    @property
-    def agreed(self) -> bool:
-        """Whether surrogate and black box decide alike."""
-        return bool(self.batch.agreed[0])
 
     @property
     def output(self) -> int:

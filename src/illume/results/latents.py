@@ -10,6 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
+from illume.results.decided import Decided
 from illume.results.labels import Labels
 from illume.results.latent_row import LatentRow
 from illume.results.plane import Plane
@@ -17,7 +18,7 @@ from illume.results.take import positions
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Latents:
+class Latents(Decided):
     """Latents of a batch: what the surrogate decides on.
 
     They are the rows' own, before any refinement. Where the surrogate would decide otherwise than the black
@@ -59,39 +60,9 @@ class Latents:
     origin: Origin
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `data`."""
-        return self.labels.features
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """The inputs behind the features, in the order of `X`."""
-        return self.labels.inputs
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """All classes of the black box."""
-        return self.labels.classes
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The surrogate's outputs: the second of two classes, or every class."""
-        return self.labels.outputs
-
-    @property
     def n_latents(self) -> int:
         """How many latents there are, k."""
         return self.coefficients.shape[1]
-
-    @property
-    def decisions(self) -> IntArray:
-        """The black box's decision, as a position in `class_names`."""
-        return self.probabilities.argmax(1)
-
-    @property
-    def surrogate_decisions(self) -> IntArray:
-        """The surrogate's decision, as a position in `class_names`."""
-        return self.surrogate_probabilities.argmax(1)
 
     @property
     def agreed(self) -> BoolArray:
@@ -115,10 +86,6 @@ class Latents:
         """
         scores = Z @ self.coefficients.T + self.intercept
         return (scores[..., 0] > 0).astype(np.intp) if len(self.intercept) == 1 else scores.argmax(-1)
-
-    def output(self, name: int | str) -> int:
-        """Return the position of an output, given by its name or position."""
-        return self.labels.output(name)
 
     def __len__(self) -> int:
         return len(self.Z)
