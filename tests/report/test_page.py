@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
-from illume.errors import SchemaError
+from illume.errors import SaveError, SchemaError
 from illume.report.packing import pack_rounded
 from illume.report.writing import write
 from tests.report.common import CLASSES, DATE, IMAGE, LONG, SCRIPT, data_of, numbers, odd_frame, text_of
@@ -134,8 +134,6 @@ def test_a_folder_that_is_not_there_is_named_before_any_work(odd_explainer, tmp_
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
-    from pathlib import Path
-
     target = tmp_path / "report.html"
     write(target, "first \ud800")
     assert target.read_text("utf-8") == "first &#55296;"
@@ -143,8 +141,8 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     def fails(*_):
         raise OSError("no space")
 
-    monkeypatch.setattr(Path, "replace", fails)
-    with pytest.raises(OSError, match="no space"):
+    monkeypatch.setattr("os.replace", fails)
+    with pytest.raises(SaveError, match="no space; what was there before is unchanged"):
         write(target, "second")
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert target.read_text("utf-8").startswith("first")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
+
+from illume.storage import archive
 
 
 def destination(path: str | os.PathLike[str]) -> Path:
@@ -20,22 +21,6 @@ def destination(path: str | os.PathLike[str]) -> Path:
 
 
 def write(target: Path, text: str) -> Path:
-    """Write text beside the target, then put it in its place in one step."""
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
-    beside = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", "xmlcharrefreplace"))
-        beside.chmod(0o666 & ~_mask())
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    """Write the page as a whole, or leave what was there."""
+    archive.write(target, text.encode("utf-8", "xmlcharrefreplace"))
     return target
-
-
-def _mask() -> int:
-    """Return which permissions new files go without."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
