@@ -136,3 +136,10 @@ def test_codes_with_and_without_missing_values_are_the_same_codes():
     encoding = encoding_of(pd.DataFrame({"k": [1, 2, 1]}), categorical=["k"])
     as_float = as_frame(pd.DataFrame({"k": [2.0, 1.0]}))
     np.testing.assert_array_equal(encoding.transform(as_float).X.argmax(1), [1, 0])
+
+
+def test_a_slope_per_unit_is_a_number_however_small_the_unit():
+    frame = as_frame(pd.DataFrame({"a": [5e-324, -5e-324, 0.0, 5e-324]}))
+    encoding = Encoding.fit(Schema.infer(frame.native), frame)
+    assert np.isfinite(1.0 / encoding.scale).all()
+    assert np.isfinite(encoding.transform(frame).X).all()

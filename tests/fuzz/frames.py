@@ -175,7 +175,9 @@ class Model:
 
 def _signal(frame, name):
     """Return a column as numbers between -1 and 1, whatever it holds."""
-    if frame.storage(name) is not Storage.LABEL:
+    native = frame.select([name]).native
+    mixed = hasattr(native, "iloc") and native.iloc[:, 0].dtype == object  # whatever these few rows hold
+    if not mixed and frame.storage(name) is not Storage.LABEL:
         numbers = frame.numbers(name)
         size = np.log10(np.maximum(np.abs(numbers), 1e-300))
         return np.nan_to_num(np.sign(numbers) * np.tanh(np.exp(np.clip(size, -5, 5) / 3)), nan=0.3)

@@ -16,6 +16,7 @@ from illume.errors import SchemaError
 
 Unknown = Literal["error", "ignore"]
 LARGEST = 1e9  # standard deviations
+SMALLEST = 1e-303  # that a standard deviation may be, for a slope per unit to be a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,12 +265,12 @@ def _mean(block: FloatArray) -> FloatArray:
 
 
 def _scale(block: FloatArray) -> FloatArray:
-    """Return the standard deviation over rows, 1 where it vanishes."""
+    """Return the standard deviation over rows, 1 where it vanishes; slopes are divided by it."""
     top = _top(block)
     deviation = block / top - _mean(block) / top
     seen = np.maximum((~np.isnan(block)).sum(0), 1)
     scale = top * np.sqrt(np.nansum(deviation**2, axis=0) / seen)
-    return np.where(scale > 0, scale, 1.0)
+    return np.where(scale > 0, np.maximum(scale, SMALLEST), 1.0)
 
 
 def _top(block: FloatArray) -> FloatArray:
