@@ -7,7 +7,10 @@ import threading
 import time
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
+from illume.serve import lines
 from illume.serve.settings import Settings
 from illume.serve.work import BusyError, TooSlowError, Workers
 from tests.serve.client import Client
@@ -196,3 +199,50 @@ def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, clien
 def test_limits_that_let_nothing_through_are_refused(wrong):
     with pytest.raises(ValueError, match=re.compile("above 0|the API key is empty")):
         Settings(**wrong)
+
+
+def test_the_description_says_how_to_send_a_key(with_model, client):
+    described = (
+        Client(with_model, api_key="secret").get("/openapi.json", headers={"X-API-Key": "secret"}).json()
+    )
+    assert described["paths"]["/explain"]["post"]["security"] == [{"Header": []}, {"Bearer": []}]
+    assert described["paths"]["/health"]["get"]["security"] == []
+    assert described["components"]["securitySchemes"]["Header"]["name"] == "X-API-Key"
+    assert "security" not in client.get("/openapi.json").json()["paths"]["/explain"]["post"]
+
+
+def test_a_head_that_does_not_come_in_time_ends_the_connection(monkeypatch):
+    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.2)
+
+    async def app(scope, receive, send):
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def asked(sent):
+        config = uvicorn.Config(
+            app, http=lines.TimedLine, lifespan="off", log_config=None, timeout_keep_alive=5
+        )
+        config.load()
+        state = ServerState()
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: lines.TimedLine(config, state, {}), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(sent)
+        answer = await asyncio.wait_for(reader.read(1000), 10)
+        then = None if not answer else await asyncio.wait_for(_quiet(reader), 10)
+        writer.close()
+        server.close()
+        return answer, then
+
+    async def _quiet(reader):
+        try:
+            return await asyncio.wait_for(reader.read(1000), 0.6)
+        except TimeoutError:
+            return "still open"
+
+    assert asyncio.run(asked(b"GET / HTTP/1.1\r\nHost: a\r\n")) == (b"", None)
+    assert asyncio.run(asked(b"")) == (b"", None)
+    answer, then = asyncio.run(asked(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+    assert answer.startswith(b"HTTP/1.1 204")
+    assert then == "still open"

@@ -52,7 +52,8 @@ def flood(url, head, piece):
     host, port = url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), timeout=30) as line:
         line.sendall(
-            f"POST /explain HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{head}\r\n\r\n".encode()
+            b"POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            + f"{head}\r\n\r\n".encode()
         )
         sent = 0
         with contextlib.suppress(OSError):  # the server has closed the line
@@ -87,3 +88,33 @@ def test_a_port_that_is_taken_is_one_line_and_1(saved):
     assert answer.returncode == 1
     assert answer.stderr.startswith(f"error: cannot listen on 127.0.0.1:{port}: Address already in use")
     assert answer.stderr.count("\n") == 1
+
+
+def connected(url):
+    host, port = url.removeprefix("http://").split(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+def test_lines_without_a_request_are_closed_and_no_more_than_so_many_are_served(serve, row):
+    _, url, _ = serve("--max-connections", "5")
+    with connected(url) as line:
+        line.sendall(b"GET /health HTTP/1.1\r\nX: " + b"x" * 200_000)
+        with contextlib.suppress(ConnectionResetError):
+            assert line.recv(1000) == b""
+    lines = [connected(url) for _ in range(5)]
+    assert httpx.get(f"{url}/health").status_code == 503
+    for line in lines:
+        line.close()
+    until = time.monotonic() + 10
+    while (status := httpx.get(f"{url}/health").status_code) != 200 and time.monotonic() < until:
+        pass
+    assert status == 200
+
+
+def test_the_service_of_this_machine_is_asked_under_its_own_names_only(serve):
+    _, url, _ = serve("--allowed-host", "Box.example")
+    asked = {
+        name: httpx.get(f"{url}/health", headers={"Host": name}).status_code
+        for name in ("localhost", "127.0.0.1:80", "[::1]:8000", "box.example", "rebound.example", "")
+    }
+    assert list(asked.values()) == [200, 200, 200, 200, 421, 421]

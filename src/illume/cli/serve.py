@@ -14,7 +14,6 @@ from illume.cli.options import Debug, ExplainerFile, Model, Quiet, TrustModel, v
 from illume.cli.voice import Voice
 from illume.errors import MissingExtraError
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 
@@ -32,11 +31,12 @@ class Request:
 def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
     """Serve an explainer until told to stop."""
     _require_packages()
+    from illume.serve.hosts import LOOPBACK, hosts_for
     from illume.serve.running import serve as run
     from illume.serve.settings import Settings
 
     try:
-        checked = Settings(**settings)
+        checked = Settings(**settings | {"hosts": hosts_for(request.host, settings["hosts"])})
     except ValueError as error:
         raise UsageError(str(error)) from error
     listener = _listener(request)  # first, for loading takes longer than to see that this fails
@@ -95,6 +95,15 @@ def command(
         list[str] | None,
         typer.Option(metavar="ORIGIN", help="Origin whose web pages may ask; may be repeated."),
     ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name, beside this machine's own, to be asked under; may be repeated."
+        ),
+    ] = None,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Callers that may be connected at a time.")
+    ] = 1_000,
     max_rows: Annotated[int, typer.Option(min=1, help="Rows in a request at most.")] = 1_000,
     max_bytes: Annotated[int, typer.Option(min=1, help="Bytes in a request at most.")] = 10_000_000,
     timeout: Annotated[float, typer.Option(help="Seconds for the work of a request.")] = 30.0,
@@ -115,6 +124,8 @@ def command(
     settings = {
         "api_key": api_key,
         "cors": tuple(cors or ()),
+        "hosts": tuple(name.lower() for name in allowed_host or ()),
+        "max_connections": max_connections,
         "max_rows": max_rows,
         "max_bytes": max_bytes,
         "timeout": timeout,

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from illume.serve.answers import json_response
 
 OPEN = frozenset({"/health"})
+SCHEMES = {
+    "Header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+    "Bearer": {"type": "http", "scheme": "bearer"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +50,18 @@ def same(given: bytes, key: bytes) -> bool:
     (True, False, False)
     """
     return hmac.compare_digest(hashlib.sha256(given).digest(), hashlib.sha256(key).digest())
+
+
+def described(openapi: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, Any]]:
+    """Return a description of the service that says where a key is asked for, and how to send it."""
+
+    @cache
+    def with_key() -> dict[str, Any]:
+        description = openapi()
+        description.setdefault("components", {})["securitySchemes"] = SCHEMES
+        for path, methods in description["paths"].items():
+            for endpoint in methods.values():
+                endpoint["security"] = [] if path in OPEN else [{name: []} for name in SCHEMES]
+        return description
+
+    return with_key

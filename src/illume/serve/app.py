@@ -15,10 +15,11 @@ from starlette.types import ASGIApp
 from illume import __version__
 from illume.errors import IllumeError
 from illume.serve import answers
-from illume.serve.access import ApiKey
+from illume.serve.access import ApiKey, described
 from illume.serve.answers import Problem, as_json, json_response
 from illume.serve.bodies import StrictRoute
 from illume.serve.errors import ErrorAnswers
+from illume.serve.hosts import KnownHosts
 from illume.serve.logs import NOTES, RequestLog
 from illume.serve.metrics import Metrics
 from illume.serve.requests import Requests
@@ -35,6 +36,7 @@ WRONG: dict[int | str, dict[str, Any]] = {
     408: {"model": Problem, "description": "The body did not come in within the time limit."},
     409: {"model": Problem, "description": "It needs what is not here: the model, or what was not saved."},
     413: {"model": Problem, "description": "Too many bytes or rows."},
+    421: {"model": Problem, "description": "The service is not asked under this name."},
     422: {"model": answers.FieldProblems, "description": "Values that cannot be used, by row and field."},
     500: {"model": Problem, "description": "An error inside the service."},
     503: {"model": Problem, "description": "Too many requests at a time."},
@@ -83,6 +85,8 @@ def make_app(explainer: Any, settings: Settings | None = None) -> Served:
     _get(api, "/quality", service.quality, answers.QualityAnswer)
     _get(api, "/health", service.health, answers.HealthAnswer)
     _get_metrics(api, metrics)
+    if settings.api_key is not None:
+        api.openapi = described(api.openapi)  # type: ignore[method-assign]
     return Served(RequestLog(_guarded(api, settings), metrics.count), api, workers, service)
 
 
@@ -101,7 +105,7 @@ def _guarded(app: ASGIApp, settings: Settings) -> ASGIApp:
             allow_headers=["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
             expose_headers=["X-Request-ID"],
         )
-    return app
+    return KnownHosts(app, settings.hosts) if settings.hosts else app
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +138,11 @@ def _get(api: FastAPI, path: str, read: Callable[[], Any], answer: Any) -> None:
         return json_response(read())
 
     endpoint.__doc__ = answer.__doc__
-    responses: dict[int | str, dict[str, Any]] = {200: {"model": answer}, 401: WRONG[401]}
+    responses: dict[int | str, dict[str, Any]] = {
+        200: {"model": answer},
+        401: WRONG[401],
+        421: WRONG[421],
+    }
     api.get(path, name=path[1:], response_class=Response, responses=responses)(endpoint)
 
 
@@ -146,5 +154,6 @@ def _get_metrics(api: FastAPI, metrics: Metrics) -> None:
     responses: dict[int | str, dict[str, Any]] = {
         200: {"content": {"text/plain": {}}, "description": "Figures as Prometheus reads them."},
         401: WRONG[401],
+        421: WRONG[421],
     }
     api.get("/metrics", name="metrics", response_class=Response, responses=responses)(endpoint)

@@ -35,6 +35,7 @@ def serve(explainer: Any, settings: Settings, listener: socket.socket, ready: Ca
     import torch
 
     from illume.serve.app import make_app
+    from illume.serve.lines import TimedLine
     from illume.serve.logs import log, log_to_stdout
 
     torch.set_num_threads(1)
@@ -51,6 +52,9 @@ def serve(explainer: Any, settings: Settings, listener: socket.socket, ready: Ca
         log_config=None,
         server_header=False,
         lifespan="off",
+        http=TimedLine,
+        ws="none",
+        limit_concurrency=settings.max_connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(2 * settings.timeout) + 1,
     )
