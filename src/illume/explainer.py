@@ -25,6 +25,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
 from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
+from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare
 from illume.quality import measure, measure_rules
 from illume.report.mixin import Reporting
@@ -154,6 +155,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from a frame of rows; `y` is ignored, labels are not needed."""
         start = time.perf_counter()
+        require_whole(self.get_params(deep=False))
         make, choices = checked(self, self._options())
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         # Where nothing is trained, nothing learns from queries.

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 
 import illume
 from tests.io.common import members_of, same
@@ -155,3 +156,18 @@ def test_rows_of_another_library_than_the_stored_ones_are_explained(loan_explain
     values = loaded(pl.from_pandas(loan_frame)).values
     assert np.array_equal(values, loaded(loan_frame).values)
     assert isinstance(loaded(loan_frame).to_frame(), pd.DataFrame)
+
+
+def test_without_the_model_latents_say_so(small, small_file, numpy_rows):
+    assert "without the black box" in repr(illume.load(small_file).latents(numpy_rows[:3]))
+    assert "without the black box" not in repr(small.latents(numpy_rows[:3]))
+
+
+def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_rows, tmp_path):
+    tree = DecisionTreeClassifier(max_depth=2)
+    explainer = illume.Explainer(steep, encoder="identity", tree=tree, verbose=False).fit(numpy_rows)
+    explainer.save(tmp_path / "a.illume", rules=False)
+    loaded = illume.load(tmp_path / "a.illume", model=steep)
+    with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set_params\(tree=…\)"):
+        loaded.fit(numpy_rows)
+    loaded.set_params(tree=tree).fit(numpy_rows)

@@ -10,6 +10,7 @@ import numpy as np
 from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.assembly.answers import answered, labels_of, values_of
+from illume.assembly.stand_in import stands_in
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.encoders.identity import IdentityEncoder
@@ -54,6 +55,7 @@ class LatentAssembly:
             view=Plane.of(self._plane_rows(Z)),
             labels=labels,
             origin=frame.origin,
+            stand_in=stands_in(black_box),
         )
 
     def _maps(self, X: FloatArray) -> FloatArray:

@@ -31,6 +31,16 @@ class Described:
         return self.text
 
 
+def require_whole(settings: Mapping[str, Any]) -> None:
+    """Refuse to fit anew with settings of which a file kept the looks only."""
+    for name, value in settings.items():
+        if isinstance(value, Described):
+            raise ValueError(
+                f"{name} was {value.text:.100}, which a file does not hold; set it again before fitting, "
+                f"explainer.set_params({name}=…)"
+            )
+
+
 def dump_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by name as JSON values."""
     return {name: dump_setting(value) for name, value in settings.items()}

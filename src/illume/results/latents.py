@@ -15,6 +15,7 @@ from illume.results.labels import Labels
 from illume.results.latent_row import LatentRow
 from illume.results.plane import Plane
 from illume.results.take import positions
+from illume.results.text import STAND_IN
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +45,8 @@ class Latents(Decided):
     view
         The plane to look at them in; it comes from the training rows, so that a row has one place, whatever
         other rows are asked for.
+    stand_in
+        Whether the probabilities are the surrogate's own, for want of the black box.
     """
 
     Z: FloatArray
@@ -58,6 +61,7 @@ class Latents(Decided):
     view: Plane
     labels: Labels
     origin: Origin
+    stand_in: bool = False
 
     @property
     def n_latents(self) -> int:
@@ -136,4 +140,6 @@ class Latents(Decided):
         head = f"Latents of {n} rows: {self.n_latents} from {m} inputs, {maps} maps"
         if not n:
             return head
+        if self.stand_in:
+            return f"{head}\n{STAND_IN}"
         return f"{head}\nsurrogate and black box agree on {int(self.agreed.sum())} of {n} rows"
