@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
     from illume.encoders.meta import MetaEncoder
-    from illume.encoders.objective import Objective
-    from illume.encoders.training import Training
+    from illume.encoders.options import Objective, Training
     from illume.errors import (
         BlackBoxError,
         CheckpointError,
@@ -69,7 +68,7 @@ _HOMES = {
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
     "ModelChangedWarning": "illume.errors",
-    "Objective": "illume.encoders.objective",
+    "Objective": "illume.encoders.options",
     "OutOfMemoryError": "illume.errors",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
@@ -77,7 +76,7 @@ _HOMES = {
     "SaveError": "illume.errors",
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
-    "Training": "illume.encoders.training",
+    "Training": "illume.encoders.options",
     "load": "illume.loading",
     "load_result": "illume.results.files",
 }
