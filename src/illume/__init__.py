@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         BlackBoxError,
         CheckpointError,
         CheckpointWarning,
+        ExportError,
         FormatError,
         IllumeError,
         LeftOutError,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
         SchemaError,
     )
     from illume.explainer import Explainer
+    from illume.export.devices import torch_module
+    from illume.export.onnx_file import export_onnx
     from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
@@ -57,6 +60,7 @@ _HOMES = {
     "Counterfactual": "illume.results.counterfactual",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
+    "ExportError": "illume.errors",
     "Feature": "illume.data.schema",
     "FormatError": "illume.errors",
     "IdentityEncoder": "illume.encoders.identity",
@@ -77,8 +81,10 @@ _HOMES = {
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.options",
+    "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
     "load_result": "illume.results.files",
+    "torch_module": "illume.export.devices",
 }
 
 _MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
@@ -94,6 +100,7 @@ __all__ = [
     "Counterfactual",
     "Counterfactuals",
     "Explainer",
+    "ExportError",
     "Feature",
     "FormatError",
     "IdentityEncoder",
@@ -115,9 +122,11 @@ __all__ = [
     "SchemaError",
     "Training",
     "displays",
+    "export_onnx",
     "load",
     "load_result",
     "plots",
+    "torch_module",
 ]
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
 from illume._typing import FloatArray
 
@@ -71,6 +70,8 @@ def as_probabilities(y: Any) -> FloatArray:
            [0., 1.],
            [1., 0.]])
     """
+    from sklearn.utils.multiclass import type_of_target
+
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

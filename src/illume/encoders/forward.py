@@ -110,6 +110,14 @@ class DenseForward(_InPieces):
         layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
         self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
 
+    @property
+    def unfolded(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """The layers as weights (out, in) and biases (out,)."""
+        ends = [slice(None if layer is self.layers[-1] else -1) for layer in self.layers]
+        return tuple(
+            (layer[:-1, end].T, layer[-1, end]) for layer, end in zip(self.layers, ends, strict=True)
+        )
+
     def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
         widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
         buffers = tuple(np.empty((max(n_rows, PAIR), width), dtype=np.float32) for width in widths)
