@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +42,8 @@ explainer.report(some, "report.html", max_counterfactual_rows=2)
 explainer.save("again.illume")
 again = illume.load("again.illume", model=model)
 assert np.array_equal(again(some).values, found.values)
-assert illume.Explainer and illume.MetaEncoder and illume.Objective and illume.Training
+from illume import *
+assert Explainer and MetaEncoder and Objective and Training
 rules = [rule.text for rule in explainer.rules(some)]
 assert "torch" not in sys.modules
 print(json.dumps({"values": found.values.tolist(), "rules": rules}))
@@ -68,9 +71,11 @@ print(own(frame).values.shape[0])
 """
 
 
+ROOT = Path(__file__).parents[1]
+
+
 def run_refused(program, folder):
-    root = Path(__file__).parents[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root / "src"), str(root)])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
     words = [sys.executable, "-W", "error::RuntimeWarning", "-c", REFUSED + program]
     answer = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, cwd=folder)
     assert answer.returncode == 0, answer.stderr[-2000:]
@@ -96,3 +101,15 @@ def test_without_torch_an_encoder_cannot_be_fitted(kind, monkeypatch):
         kind(2).fit(np.zeros((4, 2)), [0, 1, 0, 1])
     with pytest.raises(MissingExtraError):
         trained.require_torch()
+
+
+def test_the_small_image_installs_all_that_is_required_but_torch():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {each for each in project["dependencies"] if not each.startswith("torch")}
+    wanted |= set(project["optional-dependencies"]["pandas"])
+    dockerfile = re.search(
+        r"```dockerfile\n(.*?)```", (ROOT / "docs/guides/slim.md").read_text(), flags=re.DOTALL
+    )
+    assert set(re.findall(r'"([^"]+)"', dockerfile[1])) == wanted
+    torch = [each for each in project["dependencies"] if each.startswith("torch")]
+    assert project["optional-dependencies"]["train"] == torch

@@ -15,7 +15,8 @@ from illume.encoders.base import EPSILON
 LARGEST = 1e6  # standard deviations that a network is shown at most, so that float32 never overflows
 BUFFER = 2**17  # entries of raw maps at once: so many stay in the cache of a core
 FEWEST, MOST = 256, 1024  # rows at once
-PAIR = 2  # a row alone is worked on beside a row of zeros: products of one row are rounded otherwise
+SMALL = 2**17  # weights; a small network works on a row alone beside a row of zeros, for products of one
+# row are rounded otherwise than those of many. With many weights that would take three times as long.
 
 Weights = Mapping[str, FloatArray]
 
@@ -109,6 +110,7 @@ class DenseForward(_InPieces):
         names = sorted((name for name in weights if name.endswith(".weight")), key=_position)
         layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
         self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
+        self.least_rows = 2 if sum(layer.size for layer in self.layers) <= SMALL else 1
 
     @property
     def unfolded(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
@@ -120,13 +122,14 @@ class DenseForward(_InPieces):
 
     def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
         widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
-        buffers = tuple(np.empty((max(n_rows, PAIR), width), dtype=np.float32) for width in widths)
-        buffers[0][:PAIR] = 0.0
+        shape = max(n_rows, self.least_rows)
+        buffers = tuple(np.empty((shape, width), dtype=np.float32) for width in widths)
+        buffers[0][: self.least_rows] = 0.0
         buffers[0][:, -1] = 1.0
         return buffers
 
     def _raw(self, X: FloatArray, buffers: tuple[FloatArray, ...]) -> FloatArray:
-        n = max(len(X), PAIR)
+        n = max(len(X), self.least_rows)
         h = buffers[0][:n]
         _into_float32(X, h[: len(X), :-1])
         for layer, buffer in zip(self.layers, buffers[1:], strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.encoders.forward import ConstantForward, DenseForward, Forward, keep_largest, scaled
+from illume.encoders.forward import ConstantForward, keep_largest, scaled
 from illume.errors import ExportError
 
 Layer = tuple[FloatArray, FloatArray]
@@ -65,8 +65,8 @@ class Parts:
         encoder, surrogate, encoding = explainer.pair_.encoder, explainer.pair_.surrogate, explainer.encoding_
         m, fixed = encoding.n_inputs, None
         layers: tuple[Layer, ...] = ()
-        forward: Forward | None = getattr(encoder, "forward_", None)
-        if isinstance(forward, DenseForward):
+        forward: Any = getattr(encoder, "forward_", None)
+        if hasattr(forward, "unfolded"):
             layers = forward.unfolded
         elif isinstance(forward, ConstantForward):
             fixed = scaled(keep_largest(forward.map[None].copy(), encoder.alpha_))[0]
