@@ -88,8 +88,8 @@ def timeless(fit: Any) -> str:
     if hasattr(found, "rule_quality_"):
         found.rule_quality_ = replace(found.rule_quality_, seconds=0.0)
     parts = [content(found, "all"), found.local_.surrogate.coef_.tobytes()]
-    if hasattr(found.local_.encoder, "maps_"):
-        parts += [tensor.numpy().tobytes() for tensor in found.local_.encoder.maps_.state_dict().values()]
+    if hasattr(found.local_.encoder, "weights_"):
+        parts += [array.tobytes() for array in found.local_.encoder.weights_.values()]
     return hashlib.sha256(b"".join(parts)).hexdigest()
 
 

@@ -24,7 +24,7 @@ def cheap_black_box(rows: np.ndarray) -> np.ndarray:
 
 def bare_products(explainer: Explainer, X: np.ndarray, chunk: int = 4096) -> float:
     """Return the seconds that the network's matrix products alone take."""
-    weights = [p.detach() for p in explainer.pair_.encoder.maps_.parameters()]
+    weights = [torch.from_numpy(array) for array in explainer.pair_.encoder.weights_.values()]
     start = time.perf_counter()
     with torch.inference_mode():
         for i in range(0, len(X), chunk):

@@ -14,8 +14,8 @@ import torch
 from tqdm.auto import tqdm
 
 from illume.encoders.networks import MetaNetwork, head
-from illume.encoders.objective import PRESETS, Objective
-from illume.encoders.training import QUICK, Model, Rows, Trainer
+from illume.encoders.options import PRESETS, QUICK, Objective
+from illume.encoders.training import Model, Rows, Trainer
 
 
 def trained(

@@ -7,7 +7,7 @@ import pytest
 
 from illume import IllumeError
 from illume._chunks import RowChunks, is_out_of_memory
-from illume.encoders.trained import TrainedEncoder
+from illume.encoders.forward import DenseForward
 from illume.errors import OutOfMemoryError
 
 CUDA = RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
@@ -29,15 +29,15 @@ def little_memory(monkeypatch):
     seen = []
 
     def limit(n_rows, error):
-        original = TrainedEncoder._directions
+        original = DenseForward._raw
 
-        def directions(self, X):
+        def raw(self, X, buffers):
             seen.append(len(X))
             if len(X) > n_rows:
                 raise error
-            return original(self, X)
+            return original(self, X, buffers)
 
-        monkeypatch.setattr(TrainedEncoder, "_directions", directions)
+        monkeypatch.setattr(DenseForward, "_raw", raw)
         return seen
 
     return limit

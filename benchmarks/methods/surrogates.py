@@ -23,8 +23,7 @@ from illume._typing import FloatArray, IntArray
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
-from illume.encoders.objective import Objective
-from illume.encoders.training import PAPER
+from illume.encoders.options import PAPER, Objective
 from illume.explanations.boxes import Boxes
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
     from illume.encoders.meta import MetaEncoder
-    from illume.encoders.objective import Objective
-    from illume.encoders.training import Training
+    from illume.encoders.options import Objective, Training
     from illume.errors import (
         BlackBoxError,
         CheckpointError,
         CheckpointWarning,
+        ExportError,
         FormatError,
         IllumeError,
         LeftOutError,
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
         SchemaError,
     )
     from illume.explainer import Explainer
+    from illume.export.devices import torch_module
+    from illume.export.onnx_file import export_onnx
     from illume.loading import load
     from illume.results.attribution import Attribution
     from illume.results.attributions import Attributions
@@ -58,6 +60,7 @@ _HOMES = {
     "Counterfactual": "illume.results.counterfactual",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
+    "ExportError": "illume.errors",
     "Feature": "illume.data.schema",
     "FormatError": "illume.errors",
     "IdentityEncoder": "illume.encoders.identity",
@@ -69,7 +72,7 @@ _HOMES = {
     "MetaEncoder": "illume.encoders.meta",
     "MissingExtraError": "illume.errors",
     "ModelChangedWarning": "illume.errors",
-    "Objective": "illume.encoders.objective",
+    "Objective": "illume.encoders.options",
     "OutOfMemoryError": "illume.errors",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
@@ -77,9 +80,11 @@ _HOMES = {
     "SaveError": "illume.errors",
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
-    "Training": "illume.encoders.training",
+    "Training": "illume.encoders.options",
+    "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
     "load_result": "illume.results.files",
+    "torch_module": "illume.export.devices",
 }
 
 _MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
@@ -95,6 +100,7 @@ __all__ = [
     "Counterfactual",
     "Counterfactuals",
     "Explainer",
+    "ExportError",
     "Feature",
     "FormatError",
     "IdentityEncoder",
@@ -116,9 +122,11 @@ __all__ = [
     "SchemaError",
     "Training",
     "displays",
+    "export_onnx",
     "load",
     "load_result",
     "plots",
+    "torch_module",
 ]
 
 

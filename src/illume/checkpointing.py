@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from importlib import import_module
-from importlib.metadata import version
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from illume._versions import installed
 from illume.data.frames import Frame, as_frame
 from illume.data.values import Storage
 from illume.errors import SchemaError
@@ -51,7 +51,7 @@ def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:
     """Return what a fit's result depends on, beside the model: settings, data and libraries."""
     settings = explainer.get_params(deep=False).items()
     mark = {name: _plain(dump_setting(value)) for name, value in settings if name not in OF_NO_CONSEQUENCE}
-    mark |= {f"the version of {name}": version(name) for name in LIBRARIES}
+    mark |= {f"the version of {name}": found for name, found in installed(LIBRARIES).items()}
     mark["the version of illume"] = import_module("illume").__version__
     return mark | {"the data": digest(frame)}
 

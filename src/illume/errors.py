@@ -41,6 +41,10 @@ class SaveError(IllumeError, RuntimeError):
     """Something could not be saved; a file that was there before is unchanged."""
 
 
+class ExportError(IllumeError, TypeError):
+    """An explainer cannot be written for another runtime: an encoder of others, or categories of one name."""
+
+
 class CheckpointError(IllumeError, RuntimeError):
     """What a checkpoint folder holds belongs to another fit, or cannot be read."""
 

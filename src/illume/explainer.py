@@ -18,8 +18,7 @@ from illume.data.encoding import Unknown
 from illume.data.schema import Schema
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
-from illume.encoders.objective import Objective
-from illume.encoders.training import Training
+from illume.encoders.options import Objective, Training
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap

@@ -9,11 +9,11 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from illume._versions import installed
 from illume.data.black_box import BlackBox
 from illume.errors import BlackBoxError, FormatError, MissingExtraError, SaveError
 
@@ -208,7 +208,7 @@ def _signature(given: Any) -> Any:
 
 def _requirements() -> list[str]:
     """Return the versions at hand, without what tells builds of one version apart."""
-    at_hand = [f"{name}=={version(name).split('+')[0]}" for name in PACKAGES]
+    at_hand = [f"{name}=={found.split('+')[0]}" for name, found in installed(PACKAGES).items()]
     return [f"illume[mlflow]=={_own_version()}", *at_hand]
 
 

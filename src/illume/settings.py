@@ -16,8 +16,8 @@ from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
-from illume.encoders.objective import Objective
-from illume.encoders.training import PAPER, QUICK, Training
+from illume.encoders.options import PAPER, QUICK, Objective, Training
+from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import SEARCHES
 from illume.fitting import Choices, Setting
@@ -138,6 +138,8 @@ def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encod
     make = encoder_maker(explainer.encoder, objective, training, **options)
     choices = resolved_choices(explainer.n_latents, explainer.objective)
     named = isinstance(explainer.encoder, str) and explainer.encoder != "identity"
+    if named or isinstance(explainer.encoder, TrainedEncoder):
+        require_torch()
     return make, choices if named else Choices((1,), (1.0,))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from illume import __version__
-from illume.cli import check, demo, explain, fit, report, rules, serve, show
+from illume.cli import check, demo, explain, export, fit, report, rules, serve, show
 from illume.cli.group import Commands
 
 EPILOG = """[b]Exit codes[/]
@@ -57,6 +57,7 @@ for name, module in {
     "rules": rules,
     "report": report,
     "check": check,
+    "export": export,
     "serve": serve,
 }.items():
     app.command(name)(module.command)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
-from sklearn.utils.multiclass import type_of_target
 
 from illume._typing import FloatArray
+
+EPSILON = 1e-8
+"""No direction is taken to be shorter than this, so that a zero vector gives no NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +27,13 @@ class PulledBack:
 
     slopes: FloatArray
     Z: FloatArray
+
+
+class Head(NamedTuple):
+    """The weights (c, k) and intercepts (c,) that were trained along with the encoder."""
+
+    coef: FloatArray
+    intercept: FloatArray
 
 
 class Encoder(Protocol):
@@ -61,6 +70,8 @@ def as_probabilities(y: Any) -> FloatArray:
            [0., 1.],
            [1., 0.]])
     """
+    from sklearn.utils.multiclass import type_of_target
+
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

@@ -7,7 +7,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-EPSILON = 1e-8
+from illume.encoders.base import EPSILON as EPSILON
 
 
 def unit(A: Tensor) -> Tensor:

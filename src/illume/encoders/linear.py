@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import torch
-from torch import nn
+from typing import TYPE_CHECKING
 
-from illume.encoders.networks import ConstantMap
-from illume.encoders.objective import Objective
+from illume.encoders.forward import ConstantForward, Forward, Weights
+from illume.encoders.options import Objective
 from illume.encoders.trained import TrainedEncoder
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 
 class LinearEncoder(TrainedEncoder):
     """All rows share one trained map (the paper's LIN)."""
 
     def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+        from illume.encoders.networks import ConstantMap
+
         return ConstantMap(n_inputs, self.n_latents, generator)
+
+    def _forward(self, weights: Weights, n_inputs: int) -> Forward:
+        return ConstantForward(weights)
 
     @property
     def _constant(self) -> bool:

@@ -7,15 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-
-def hidden_widths(n_inputs: int, n_latents: int, least: int = 0) -> tuple[int, int]:
-    """Two widths, geometric between m and m * k, but no less than `least`.
-
-    >>> hidden_widths(10, 8), hidden_widths(10, 8, least=32)
-    ((20, 40), (32, 40))
-    """
-    ratio = n_latents ** (1 / 3)
-    return max(least, round(n_inputs * ratio)), max(least, round(n_inputs * ratio**2))
+from illume.encoders.options import hidden_widths
 
 
 def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:

@@ -1,8 +1,8 @@
-"""The training objective: which terms count how much, and their sum on one batch."""
+"""The training objective: its terms and their sum on one batch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
@@ -11,141 +11,9 @@ from torch import Tensor, nn
 
 from illume.encoders import distances, losses
 from illume.encoders.distances import Columns
+from illume.encoders.options import Objective
 from illume.encoders.sparsity import keep_largest, normalised
 from illume.encoders.stability import instability, maps_and_drift
-
-
-@dataclass(frozen=True)
-class Objective:
-    """Weights of the loss terms; 0 leaves a term out, and it is then not computed.
-
-    Parameters
-    ----------
-    lambda_x, lambda_w
-        Latents keep the structure of the inputs; maps keep the structure of the latents.
-    lambda_y
-        Latents keep the structure of the decisions (0 is the paper's `uc`).
-    lambda_st
-        A row's map is the derivative of its latents (0 is the paper's `us`).
-    lambda_so, lambda_co
-        Latent directions use distinct inputs; latents are uncorrelated.
-    lambda_g
-        A linear head on the latents is trained along with the encoder and becomes the surrogate.
-    lambda_l
-        The head's log-odds are as large as the black box's, so that sure rows do not run away.
-    lambda_e, lambda_n
-        Slopes are as close as decisions are; the nearest rows of one decision share their slopes.
-    lambda_py, lambda_pn
-        The same two for contributions. These five need the head, `lambda_g > 0`.
-    alpha
-        How many inputs a latent direction may use; None is all.
-    calm
-        Factor on the last layer at the start: near 0, the map starts global and bends where it must.
-    width
-        Hidden layers are at least so wide; the paper's, geometric between m and m * k, are too
-        narrow for data of few columns.
-    """
-
-    lambda_x: float = 1.0
-    lambda_w: float = 1.0
-    lambda_y: float = 1.0
-    lambda_st: float = 1.0
-    lambda_so: float = 0.0
-    lambda_co: float = 1.0
-    lambda_g: float = 0.0
-    lambda_l: float = 0.0
-    lambda_e: float = 0.0
-    lambda_n: float = 0.0
-    lambda_py: float = 0.0
-    lambda_pn: float = 0.0
-    alpha: int | None = None
-    calm: float = 1.0
-    width: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse weights that mean nothing."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name != "alpha" and not 0 <= value < float("inf"):
-                raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
-        if self.alpha is not None and self.alpha < 1:
-            raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
-        if (self.aligns or self.lambda_l) and not self.joint:
-            raise ValueError("lambda_l, lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
-
-    @property
-    def joint(self) -> bool:
-        """Whether a linear head is trained along with the encoder."""
-        return self.lambda_g > 0
-
-    @property
-    def aligns(self) -> bool:
-        """Whether explanations themselves are part of the loss, which takes a head."""
-        return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
-
-    def unconditioned(self) -> Objective:
-        """Return the same objective without the terms that need the black box's answers.
-
-        Latents then keep at least the structure of the inputs.
-        """
-        return replace(
-            self,
-            lambda_x=self.lambda_x or 1.0,
-            lambda_y=0.0,
-            lambda_g=0.0,
-            lambda_l=0.0,
-            lambda_e=0.0,
-            lambda_n=0.0,
-            lambda_py=0.0,
-            lambda_pn=0.0,
-        )
-
-    def softened(self, alignment: float) -> Objective:
-        """Return the same objective with the four terms on explanations weighted by `alignment`."""
-        return replace(
-            self,
-            lambda_e=alignment * self.lambda_e,
-            lambda_n=alignment * self.lambda_n,
-            lambda_py=alignment * self.lambda_py,
-            lambda_pn=alignment * self.lambda_pn,
-        )
-
-    @classmethod
-    def preset(cls, name: str) -> Objective:
-        """Return a named objective.
-
-        `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
-        `joint` adds the head to `co`. `aligned`, the default, is the head, whose log-odds are kept
-        to the size of the black box's, steady maps and, for neighbours of one decision, the same slopes,
-        without the paper's terms on neighbourhoods: slopes then follow the model itself more closely, at
-        half the cost of a step. Terms that tie
-        explanations to decisions (`lambda_e`, `lambda_py`) are not part of it: they make contributions
-        follow the decision at the cost of following the model.
-
-        >>> Objective.preset("so").alpha
-        2
-        """
-        if name not in PRESETS:
-            raise ValueError(f"objective {name!r} is not known; choose one of {sorted(PRESETS)}")
-        return PRESETS[name]
-
-
-PRESETS = {
-    "co": Objective(),
-    "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
-    "joint": Objective(lambda_g=1.0, width=128),
-    "aligned": Objective(
-        lambda_x=0.0,
-        lambda_w=0.0,
-        lambda_y=0.0,
-        lambda_co=0.0,
-        lambda_st=10.0,
-        lambda_g=3.0,
-        lambda_l=0.1,
-        lambda_n=0.1,
-        width=128,
-    ),
-}
 
 
 class Maps(Protocol):

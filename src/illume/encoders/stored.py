@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 
 from illume._typing import FloatArray
+from illume.encoders.base import Head
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
-from illume.encoders.networks import hidden_widths
-from illume.encoders.objective import Objective
-from illume.encoders.trained import Head, TrainedEncoder
+from illume.encoders.options import Objective, hidden_widths
+from illume.encoders.trained import TrainedEncoder
 
 MOST = 2**20  # more latents, or wider layers, than any encoder has
 
@@ -22,7 +21,7 @@ Shape = tuple[int, ...]
 
 def weights_of(encoder: TrainedEncoder) -> dict[str, FloatArray]:
     """Return the weights of a fitted encoder by name."""
-    return {name: tensor.detach().cpu().numpy() for name, tensor in encoder.maps_.state_dict().items()}
+    return dict(encoder.weights_)
 
 
 def shapes_of(encoder: MetaEncoder | LinearEncoder, n_inputs: int) -> dict[str, Shape]:
@@ -51,9 +50,6 @@ def restored(
     encoder: Any, n_inputs: int, weights: Mapping[str, FloatArray], alpha: int, head: Head | None
 ) -> Any:
     """Make an unfitted encoder the fitted one whose weights these are; they must have the right shapes."""
-    objective = encoder.objective or Objective()
-    maps = encoder._network(n_inputs, objective, torch.Generator())
-    maps.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in weights.items()})
-    encoder.maps_, encoder.alpha_, encoder.head_ = maps.eval(), alpha, head
+    mine = {name: np.array(array, dtype=np.float32) for name, array in weights.items()}
     encoder.n_features_in_ = n_inputs
-    return encoder
+    return encoder._set(mine, n_inputs, alpha, head)

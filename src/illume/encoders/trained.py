@@ -5,42 +5,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
-from torch import nn
-from tqdm.auto import tqdm
 
-from illume._chunks import RowChunks, is_out_of_memory
+from illume._chunks import RowChunks
 from illume._typing import FloatArray
-from illume.encoders.base import Latent, PulledBack, as_probabilities
-from illume.encoders.batches import Model, Rows
-from illume.encoders.distances import EPSILON
-from illume.encoders.networks import head
-from illume.encoders.objective import Objective
-from illume.encoders.sparsity import keep_largest
-from illume.encoders.training import Trainer, Training
-from illume.errors import OutOfMemoryError
+from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
+from illume.encoders.forward import Forward, Weights, keep_largest, scaled
+from illume.encoders.options import Objective, Training
+from illume.errors import MissingExtraError
 from illume.results.history import History
 from illume.storage.checkpoints import Slot
 
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
+
 VALIDATION_SHARE = 0.15
-LARGEST = 1e6  # standard deviations that the network is shown at most, so that float32 never overflows
 
 
-class Head(NamedTuple):
-    """The weights (c, k) and intercepts (c,) that were trained along with the encoder."""
-
-    coef: FloatArray
-    intercept: FloatArray
+def require_torch() -> None:
+    """Refuse to train where torch, which only training needs, cannot be imported."""
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("torch", "train") from error
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """An encoder whose maps come from a torch module.
+    """An encoder whose maps come from a network, trained by torch; fitted, it is plain arrays.
 
     Parameters
     ----------
@@ -61,7 +59,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """
 
     history_: History
-    maps_: nn.Module
+    weights_: dict[str, FloatArray]
+    forward_: Forward
     head_: Head | None
     alpha_: int
 
@@ -88,6 +87,10 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
         """Return the untrained module from rows (n, m) to raw maps (n, k, m)."""
 
+    @abstractmethod
+    def _forward(self, weights: Weights, n_inputs: int) -> Forward:
+        """Return the trained network in NumPy."""
+
     @property
     @abstractmethod
     def _constant(self) -> bool:
@@ -106,6 +109,9 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
         With a `checkpoint`, the training goes on from what was written there.
         """
+        require_torch()
+        from illume.encoders.learning import learn
+
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -118,33 +124,18 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             apart = order[: max(1, round(VALIDATION_SHARE * len(X)))]
             kept = np.setdiff1d(order, apart)
             X, P, validation = X[kept], P[kept], (X[apart], P[apart])
-        device = torch.device(_device(self.device))
         objective, training = self.objective or Objective(), self.training or Training()
         if y is None:
             objective = objective.unconditioned()
-        generator = torch.Generator().manual_seed(int(rng.randint(2**31 - 1)))
-        maps = self._network(X.shape[1], objective, generator).to(device)
-        joint = head(self.n_latents, P.shape[1], generator).to(device) if objective.joint else None
-        onehot = torch.zeros(X.shape[1], dtype=torch.bool, device=device)
-        onehot[list(self.onehot)] = True
-        rows = _rows(X, P, device), _rows(*validation, device)
-        model = Model(maps, joint, self._constant)
-        trainer = Trainer(
-            model, objective, training, rows, onehot=onehot, generator=generator, slot=checkpoint
-        )
-        disable = None if self.verbose is None else not self.verbose
-        with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
-            try:
-                self.history_ = trainer.run(bar)
-            except (MemoryError, RuntimeError) as error:
-                if not is_out_of_memory(error):
-                    raise
-                raise OutOfMemoryError(
-                    f"memory ran out while training on batches of {training.batch_size} rows ({error}); "
-                    f"use smaller ones, Training(batch_size=…), or device='cpu'"
-                ) from error
-        self.maps_, self.alpha_ = maps.cpu().eval(), trainer.alpha
-        self.head_ = None if joint is None else Head(*(p.detach().cpu().numpy() for p in joint.parameters()))
+        seed = int(rng.randint(2**31 - 1))
+        learned = learn(self, training, objective, ((X, P), validation), seed=seed, slot=checkpoint)
+        self.history_ = learned.history
+        return self._set(learned.weights, X.shape[1], learned.alpha, learned.head)
+
+    def _set(self, weights: dict[str, FloatArray], n_inputs: int, alpha: int, head: Head | None) -> Self:
+        """Fill in what was learned."""
+        self.weights_, self.alpha_, self.head_ = weights, alpha, head
+        self.forward_ = self._forward(weights, n_inputs)
         return self
 
     @property
@@ -176,32 +167,24 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 Z[rows] = self.pull_back(X[rows], nothing).Z
         return Z
 
-    @torch.inference_mode()
     def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
-        """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k)."""
-        X = np.require(X, np.float64, "W")  # torch wants memory that may be written to
-        check_is_fitted(self, "maps_")
-        V, length = self._directions(X)
-        weights = torch.from_numpy(coef)
-        slopes = torch.bmm(weights / length[:, None, :], V)
-        there = torch.from_numpy(X if at is None else np.require(at, np.float64, "W"))
-        Z = torch.bmm(V, there[:, :, None]).squeeze(-1) / length
-        return PulledBack(slopes.numpy(), Z.numpy())
+        """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k).
 
-    @torch.inference_mode()
+        Nothing of the encoder is changed, so that several threads may call this, each with its own rows.
+        """
+        try:
+            forward = self.forward_
+        except AttributeError:
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first") from None
+        return PulledBack(*forward.pull_back(X, coef, at, self.alpha_))
+
     def _maps(self, X: FloatArray) -> FloatArray:
-        V, length = self._directions(X)
-        return (V / length[:, :, None]).numpy()
-
-    def _directions(self, X: FloatArray) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return sparsified, unscaled maps and their lengths. Only the network works in float32."""
-        small = np.clip(X, -LARGEST, LARGEST).astype(np.float32)
-        V, _ = keep_largest(self.maps_(torch.from_numpy(small)), self.alpha_)
-        length = torch.linalg.vector_norm(V, dim=-1).double().clamp(min=EPSILON)
-        return V.double(), length
+        V = np.array(self.forward_.maps(X))
+        with np.errstate(all="ignore"):
+            return scaled(keep_largest(V, self.alpha_))
 
     def _checked(self, X: FloatArray) -> FloatArray:
-        check_is_fitted(self, "maps_")
+        check_is_fitted(self, "forward_")
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
 
     def _targets(self, y: Any, n_rows: int) -> FloatArray:
@@ -211,19 +194,3 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if len(P) != n_rows:
             raise ValueError(f"X has {n_rows} rows, y has {len(P)}")
         return P
-
-
-def _rows(X: FloatArray, P: FloatArray, device: torch.device) -> Rows:
-    def tensor(A: FloatArray) -> torch.Tensor:
-        return torch.from_numpy(np.clip(A, -LARGEST, LARGEST).astype(np.float32)).to(device)
-
-    return Rows(tensor(X), tensor(P))
-
-
-def _device(name: str) -> str:
-    if name != "auto":
-        try:
-            return str(torch.device(name))
-        except RuntimeError as error:
-            raise ValueError(f"device {name!r} is not known: {error}") from error
-    return "cuda" if torch.cuda.is_available() else "cpu"

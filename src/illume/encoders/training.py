@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,7 +11,8 @@ from tqdm.auto import tqdm
 
 from illume.encoders.batches import Model, Rows, batches
 from illume.encoders.distances import Columns
-from illume.encoders.objective import Batch, Objective, loss_terms, total
+from illume.encoders.objective import Batch, loss_terms, total
+from illume.encoders.options import Objective, Training
 from illume.encoders.sparsity import SparsitySchedule
 from illume.encoders.standing import (
     DENSE,
@@ -30,66 +30,6 @@ from illume.encoders.standing import (
 from illume.encoders.steps import Steps, optimiser, set_learning_rate
 from illume.results.history import Epoch, History
 from illume.storage.checkpoints import Slot
-
-
-@dataclass(frozen=True)
-class Training:
-    """How to train.
-
-    Parameters
-    ----------
-    max_epochs, max_steps
-        Whichever is reached first ends the training; a sparse objective is trained twice, dense and sparse.
-    patience
-        Epochs without a better validation loss before training ends.
-    decay
-        Let the learning rate fall to 0 along a cosine over the epochs, instead of keeping it.
-    sparsity_epochs
-        Over how many epochs the number of inputs per latent falls to its target.
-    stability_rows
-        The stability term is estimated on the first rows of each batch only; None is all of them.
-    epoch_rows, validation_rows
-        The most rows that one epoch trains on, and checks with, so that large data stop early too.
-    """
-
-    batch_size: int = 1024
-    learning_rate: float = 1e-3
-    max_epochs: int = 1000
-    max_steps: int = 1_000_000
-    patience: int = 30
-    decay: bool = False
-    sparsity_epochs: int = 100
-    stability_rows: int | None = None
-    epoch_rows: int = 65_536
-    validation_rows: int = 8_192
-
-    def __post_init__(self) -> None:
-        """Refuse options that cannot work."""
-        for name in ("batch_size", "learning_rate", "max_epochs", "max_steps", "patience", "epoch_rows"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, found {getattr(self, name)!r}")
-
-    def n_epochs(self, n_rows: int) -> int:
-        """Return how many epochs the budget allows for so many training rows.
-
-        >>> Training(batch_size=100, max_steps=50).n_epochs(1000)
-        5
-        """
-        steps = math.ceil(min(n_rows, self.epoch_rows) / self.batch_size)
-        return max(1, min(self.max_epochs, self.max_steps // steps))
-
-
-PAPER = Training()
-QUICK = Training(
-    batch_size=256,
-    learning_rate=6e-3,
-    max_epochs=60,
-    max_steps=2500,
-    patience=15,
-    decay=True,
-    sparsity_epochs=20,
-    stability_rows=64,
-)
 
 
 class Trainer:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from illume.encoders.base import Head
 from illume.encoders.identity import IdentityEncoder
-from illume.encoders.trained import Head
 from illume.errors import FormatError, SaveError
 from illume.io.settings import ENCODERS, dump_settings, unfitted
 from illume.storage.arrays import ArrayReader, ArrayWriter

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import platform
 from importlib import import_module
-from importlib.metadata import version
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from illume._typing import IntArray
+from illume._versions import installed
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
@@ -93,7 +93,7 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
         "libraries": {
             "illume": import_module("illume").__version__,
             "python": platform.python_version(),
-            **{name: version(name) for name in LIBRARIES},
+            **installed(LIBRARIES),
         },
         "settings": dump_settings(settings),
         "schema": dump(Schema, explainer.schema_),

@@ -11,8 +11,7 @@ from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
-from illume.encoders.objective import Objective
-from illume.encoders.training import Training
+from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
 from illume.storage.values import dump, of_type, read, read_scalar, scalar
 

@@ -26,19 +26,19 @@ def listening(host: str, port: int) -> socket.socket:
 def serve(explainer: Any, settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
     """Serve until SIGTERM or SIGINT; running requests are finished first, within their time limit.
 
-    One thread of torch, for rows come in few at a time and several requests are worked on at once.
+    One thread of linear algebra, for rows come in few at a time and several requests are worked on at once.
     """
     try:
         import uvicorn
     except ImportError as error:
         raise MissingExtraError.of("uvicorn", "serve") from error
-    import torch
+    from threadpoolctl import threadpool_limits
 
     from illume.serve.app import make_app
     from illume.serve.lines import TimedLine
     from illume.serve.logs import log, log_to_stdout
 
-    torch.set_num_threads(1)
+    threadpool_limits(1)
     sys.setswitchinterval(SWITCH_SECONDS)
     log_to_stdout()
     served = make_app(explainer, settings)

@@ -1,0 +1,224 @@
+"""The forward pass of a trained encoder in plain NumPy: rows in, slopes and latents out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+
+from illume._chunks import row_chunks
+from illume._typing import FloatArray
+from illume.encoders.base import EPSILON
+
+LARGEST = 1e6  # standard deviations that a network is shown at most, so that float32 never overflows
+BUFFER = 2**17  # entries of raw maps at once: so many stay in the cache of a core
+FEWEST, MOST = 256, 1024  # rows at once
+SMALL = 2**17  # weights; a small network works on a row alone beside a row of zeros, for products of one
+# row are rounded otherwise than those of many. With many weights that would take three times as long.
+
+Weights = Mapping[str, FloatArray]
+
+
+class Forward(Protocol):
+    """A trained network at explain time: weights in plain arrays, nothing that is changed by a call."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Latents and inputs, (k, m)."""
+
+    def maps(self, X: FloatArray) -> FloatArray:
+        """Return the raw maps V (n, k, m), float32, of rows X (n, m)."""
+
+    def pull_back(
+        self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return slopes (n, c, m) of weights (c, k), and the latents (n, k) of rows `at` or X."""
+
+
+class _InPieces(ABC):
+    """Works through rows a few at a time in buffers that are made once a call, so that threads share nothing.
+
+    The network works in float32. What is summed after it is float64: rows may lie a billion standard
+    deviations out, where contributions cancel that float32 could not tell apart.
+    """
+
+    shape: tuple[int, int]
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are worked on at once."""
+        return min(max(BUFFER // (self.shape[0] * self.shape[1]), FEWEST), MOST)
+
+    @abstractmethod
+    def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
+        """Return room for the network's work on so many rows."""
+
+    @abstractmethod
+    def _raw(self, X: FloatArray, buffers: tuple[FloatArray, ...]) -> FloatArray:
+        """Return raw maps (n, k, m), which may lie in a buffer."""
+
+    def maps(self, X: FloatArray) -> FloatArray:
+        """Return the raw maps V (n, k, m), float32, of rows X (n, m)."""
+        V = np.empty((len(X), *self.shape), dtype=np.float32)
+        size = self.rows_at_once
+        buffers = self._buffers(min(len(X), size))
+        with np.errstate(all="ignore"):
+            for rows in row_chunks(len(X), size):
+                V[rows] = self._raw(X[rows], buffers)
+        return V
+
+    def pull_back(
+        self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return slopes (n, c, m) of weights (c, k), and the latents (n, k) of rows `at` or X.
+
+        The maps are never scaled to unit length; the weights are divided by the lengths instead.
+        """
+        at = X if at is None else at
+        n, (k, m) = len(X), self.shape
+        slopes, Z = np.empty((n, len(coef), m)), np.empty((n, k))
+        size = self.rows_at_once
+        buffers, double = self._buffers(min(n, size)), np.empty((min(n, size), k, m))
+        with np.errstate(all="ignore"):
+            for rows in row_chunks(n, size):
+                V = keep_largest(self._raw(X[rows], buffers), alpha)
+                wide = double[: len(V)]
+                np.copyto(wide, V)
+                length = lengths(V)
+                if len(coef):
+                    np.matmul(coef / length[:, None, :], wide, out=slopes[rows])
+                np.matmul(wide, at[rows, :, None], out=Z[rows, :, None])
+                Z[rows] /= length
+        return slopes, Z
+
+
+class DenseForward(_InPieces):
+    """Linear layers with ReLU between them, (n, m) to raw maps (n, k, m); biases are folded into the layers.
+
+    A column of ones is carried through all layers; ReLU leaves it as it is, and its weights are the biases.
+
+    >>> weights = {"layers.0.weight": np.array([[-1.0, 0.0], [0.0, 1.0]]), "layers.0.bias": np.ones(2)}
+    >>> weights |= {"layers.2.weight": np.eye(2), "layers.2.bias": np.array([0.0, 5.0])}
+    >>> DenseForward(weights, (1, 2)).maps(np.array([[3.0, 4.0]]))  # (0, 5), then (0, 5 + 5)
+    array([[[ 0., 10.]]], dtype=float32)
+    """
+
+    def __init__(self, weights: Weights, shape: tuple[int, int]) -> None:
+        self.shape = shape
+        names = sorted((name for name in weights if name.endswith(".weight")), key=_position)
+        layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
+        self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
+        self.least_rows = 2 if sum(layer.size for layer in self.layers) <= SMALL else 1
+
+    @property
+    def unfolded(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
+        """The layers as weights (out, in) and biases (out,)."""
+        ends = [slice(None if layer is self.layers[-1] else -1) for layer in self.layers]
+        return tuple(
+            (layer[:-1, end].T, layer[-1, end]) for layer, end in zip(self.layers, ends, strict=True)
+        )
+
+    def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
+        widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
+        shape = max(n_rows, self.least_rows)
+        buffers = tuple(np.empty((shape, width), dtype=np.float32) for width in widths)
+        buffers[0][: self.least_rows] = 0.0
+        buffers[0][:, -1] = 1.0
+        return buffers
+
+    def _raw(self, X: FloatArray, buffers: tuple[FloatArray, ...]) -> FloatArray:
+        n = max(len(X), self.least_rows)
+        h = buffers[0][:n]
+        _into_float32(X, h[: len(X), :-1])
+        for layer, buffer in zip(self.layers, buffers[1:], strict=True):
+            out = buffer[:n]
+            np.matmul(h, layer, out=out)
+            h = out
+            if layer is not self.layers[-1]:
+                np.maximum(h, 0.0, out=h)
+        return h[: len(X)].reshape(len(X), *self.shape)
+
+
+class ConstantForward:
+    """One map for all rows: slopes are the same for all, and latents one matrix product."""
+
+    def __init__(self, weights: Weights) -> None:
+        self.map = np.asarray(weights["map"], dtype=np.float32)
+        k, m = self.map.shape
+        self.shape = (k, m)
+
+    def maps(self, X: FloatArray) -> FloatArray:
+        """Return the one raw map, once per row (a view, not n matrices)."""
+        return np.broadcast_to(self.map, (len(X), *self.shape))
+
+    def pull_back(
+        self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return slopes (n, c, m), a view, and the latents (n, k)."""
+        with np.errstate(all="ignore"):
+            W = scaled(keep_largest(self.map[None].copy(), alpha))[0]
+            slopes = np.broadcast_to(coef @ W, (len(X), len(coef), self.shape[1]))
+            return slopes, (X if at is None else at) @ W.T
+
+
+def keep_largest(V: FloatArray, alpha: int) -> FloatArray:
+    """Set all but the `alpha` largest absolute weights of each direction to 0, in place, and return it.
+
+    Of weights of the same size, those that come first are kept.
+
+    >>> keep_largest(np.array([[[3.0, -4.0, 1.0, 3.0]]]), 2)
+    array([[[ 3., -4.,  0.,  0.]]])
+    """
+    m = V.shape[-1]
+    if alpha >= m:
+        return V
+    size = np.abs(V)
+    least = np.partition(size, m - alpha, axis=-1)[..., m - alpha, None]
+    cut = size < least
+    if len(V) and np.count_nonzero(cut) < V.size // m * (m - alpha):
+        first = np.cumsum(size == least, axis=-1)
+        room = alpha - np.count_nonzero(size > least, axis=-1)
+        cut |= (size == least) & (first > room[..., None])
+    V[cut] = 0.0
+    return V
+
+
+def lengths(V: FloatArray) -> FloatArray:
+    """Return the lengths (n, k) of raw maps, float64, and no less than a tiny one.
+
+    >>> lengths(np.array([[[3.0, 4.0], [0.0, 0.0]]], dtype=np.float32))
+    array([[5.e+00, 1.e-08]])
+    """
+    square = np.einsum("nkm,nkm->nk", V, V)
+    return np.maximum(np.sqrt(square), EPSILON, dtype=np.float64)
+
+
+def scaled(V: FloatArray) -> FloatArray:
+    """Return maps of unit length (n, k, m), float64."""
+    return np.divide(V, lengths(V)[:, :, None], dtype=np.float64)
+
+
+def _into_float32(X: FloatArray, out: FloatArray) -> None:
+    """Write rows to float32, no number larger than the network is shown."""
+    np.copyto(out, X, casting="same_kind")
+    np.clip(out, -LARGEST, LARGEST, out=out)
+
+
+def _folded(weight: FloatArray, bias: FloatArray, *, last: bool) -> FloatArray:
+    """Return a layer (out, in) as a matrix (in + 1, out) that reads its bias from a column of ones.
+
+    All but the last write that column again.
+    """
+    n_out, n_in = weight.shape
+    folded = np.zeros((n_in + 1, n_out + (not last)), dtype=np.float32)
+    folded[:-1, :n_out], folded[-1, :n_out] = weight.T, bias
+    if not last:
+        folded[-1, -1] = 1.0
+    return folded
+
+
+def _position(name: str) -> int:
+    """Return the number in a name such as `layers.2.weight`."""
+    return int(name.split(".")[1])

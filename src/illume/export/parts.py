@@ -1,0 +1,85 @@
+"""What the forward pass of an explainer consists of, in plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.encoders.forward import ConstantForward, keep_largest, scaled
+from illume.errors import ExportError
+
+Layer = tuple[FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A forward pass: layers from rows to raw maps, or one map for all rows, and weights on the latents.
+
+    Parameters
+    ----------
+    layers
+        Weights (out, in) and biases (out,) of the network, ReLU between them; none where all rows
+        share one map.
+    fixed
+        That map, scaled, (k, m); None where there is a network.
+    alpha
+        How many inputs a latent direction may use.
+    coef, intercept
+        The surrogate's weights (c, k) and base values (c,).
+    owner
+        Which feature each input belongs to, (m,).
+    """
+
+    layers: tuple[Layer, ...]
+    fixed: FloatArray | None
+    alpha: int
+    coef: FloatArray
+    intercept: FloatArray
+    owner: IntArray
+    n_features: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Latents and inputs, (k, m)."""
+        return self.coef.shape[1], len(self.owner)
+
+    @property
+    def gathers(self) -> bool:
+        """Whether inputs are summed into features."""
+        return not np.array_equal(self.owner, np.arange(self.n_features))
+
+    @property
+    def membership(self) -> FloatArray:
+        """Return the matrix (m, features) that sums inputs into features, float32."""
+        return np.asarray(self.owner[:, None] == np.arange(self.n_features), dtype=np.float32)
+
+    @classmethod
+    def of(cls, explainer: Any) -> Parts:
+        """Take a fitted explainer apart."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(explainer, "pair_")
+        encoder, surrogate, encoding = explainer.pair_.encoder, explainer.pair_.surrogate, explainer.encoding_
+        m, fixed = encoding.n_inputs, None
+        layers: tuple[Layer, ...] = ()
+        forward: Any = getattr(encoder, "forward_", None)
+        if hasattr(forward, "unfolded"):
+            layers = forward.unfolded
+        elif isinstance(forward, ConstantForward):
+            fixed = scaled(keep_largest(forward.map[None].copy(), encoder.alpha_))[0]
+        elif forward is None and type(encoder).__name__ == "IdentityEncoder":
+            fixed = np.eye(m)
+        else:
+            raise ExportError(f"a {type(encoder).__name__} cannot be exported; expected an encoder of illume")
+        return cls(
+            layers=layers,
+            fixed=fixed,
+            alpha=int(getattr(encoder, "alpha_", m)),
+            coef=np.asarray(surrogate.coef_, dtype=np.float64),
+            intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
+            owner=encoding.owner,
+            n_features=len(encoding.schema),
+        )

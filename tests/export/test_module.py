@@ -1,0 +1,92 @@
+"""The torch module says what the explainer says, on any device and in chunks of any size."""
+
+import copy
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import illume
+from benchmarks import gpu_throughput
+from illume.encoders.forward import DenseForward
+from illume.errors import ExportError
+from illume.export.module import ExplainingModule, matmul_precision
+
+
+def rows_of(wanted):
+    return torch.from_numpy(wanted["X"].astype(np.float32))
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 2**18])
+def test_the_module_explains_as_the_explainer_does(explained, chunk_rows):
+    explainer, _, wanted = explained
+    found = illume.torch_module(explainer, chunk_rows=chunk_rows)(rows_of(wanted))
+    for name in ("slopes", "contributions", "log_odds"):
+        np.testing.assert_allclose(getattr(found, name), wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+def test_contributions_add_up_whatever_the_precision(explained, precision):
+    explainer, _, wanted = explained
+    found = illume.torch_module(explainer, precision=precision)(rows_of(wanted))
+    total = found.contributions.sum(-1) + torch.from_numpy(explainer.pair_.surrogate.intercept_).float()
+    np.testing.assert_allclose(total, found.log_odds, rtol=1e-5, atol=1e-5)
+
+
+def test_half_precision_is_as_close_as_promised():
+    parts = gpu_throughput.random_parts(30, 8, 128)
+    X = torch.randn(2000, 30, generator=torch.Generator().manual_seed(0))
+    off = gpu_throughput.errors(parts, ExplainingModule(parts, "bfloat16"), X)
+    assert off["slopes_mean_error"] < 0.005
+    off = gpu_throughput.errors(parts, ExplainingModule(parts), X)
+    assert off["slopes_max_error"] < 1e-5
+
+
+def test_the_module_is_the_network_in_numpy():
+    parts = gpu_throughput.random_parts(5, 3, 16)
+    weights = {}
+    for i, (weight, bias) in enumerate(parts.layers):
+        weights |= {f"layers.{2 * i}.weight": weight, f"layers.{2 * i}.bias": bias}
+    forward = DenseForward(weights, parts.shape)
+    for mine, theirs in zip(forward.unfolded, parts.layers, strict=True):
+        np.testing.assert_allclose(mine[0], theirs[0], rtol=1e-6)
+        np.testing.assert_allclose(mine[1], theirs[1], rtol=1e-6)
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    slopes, _ = forward.pull_back(X, parts.coef, None, 5)
+    found = ExplainingModule(parts)(torch.from_numpy(X.astype(np.float32)))
+    np.testing.assert_allclose(found.slopes, slopes, rtol=1e-5, atol=1e-6)
+
+
+def test_precision_is_set_for_the_call_alone():
+    before = torch.get_float32_matmul_precision()
+    with pytest.raises(RuntimeError), matmul_precision("high"):
+        raise RuntimeError
+    assert torch.get_float32_matmul_precision() == before
+
+
+def test_what_cannot_be_exported_is_refused(explainers):
+    explainer, _ = explainers["three classes"]
+    with pytest.raises(ValueError, match="precision must be one of"):
+        illume.torch_module(explainer, precision="int8")
+    with pytest.raises(ValueError, match="chunk_rows must be at least 1"):
+        illume.torch_module(explainer, chunk_rows=0)
+    with pytest.raises(ValueError, match=r"has the shape \(2, 3\), expected \(rows, 4\)"):
+        illume.torch_module(explainer)(torch.zeros(2, 3))
+
+    strange = copy.copy(explainer)
+    strange.pair_ = replace(explainer.pair_, encoder=object())
+    with pytest.raises(ExportError, match="a object cannot be exported"):
+        illume.torch_module(strange)
+
+
+def test_the_benchmark_runs_on_a_cpu(monkeypatch, capsys):
+    words = ["gpu_throughput", "--rows", "64", "--chunks", "16", "32", "--width", "8", "--ways", "eager"]
+    monkeypatch.setattr(sys, "argv", words)
+    gpu_throughput.main()
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 7
+    assert all(line["rows_per_second"] > 0 for line in lines[:-1])
+    assert lines[-1]["best"] in lines[:-1]

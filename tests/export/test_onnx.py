@@ -1,0 +1,150 @@
+"""A graph of ONNX says what the explainer says."""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import illume
+from illume import ExportError, Feature, Kind, MissingExtraError, SaveError
+from illume.data.encoding import Encoding
+from illume.data.frames import as_frame
+from illume.data.schema import MISSING, Other, Schema
+from illume.export.graph import Graph
+from illume.export.onnx_file import _encoded
+
+runtime = pytest.importorskip("onnxruntime")
+
+OUTPUTS = ("slopes", "contributions", "log_odds", "probabilities", "latents")
+
+
+def session(path):
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads, options.log_severity_level = 1, 3
+    return runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def raw(schema, frame):
+    """Return the rows of a frame as the graph reads them."""
+    frame = frame[list(schema.names)]
+    numbers = [feature.name for feature in schema.features if feature.numeric]
+    texts = [feature.name for feature in schema.features if not feature.numeric]
+    given = {}
+    if numbers:
+        given["numbers"] = frame[numbers].to_numpy(dtype=np.float64)
+    if texts:
+        columns = [[MISSING if pd.isna(v) else str(v) for v in frame[name]] for name in texts]
+        given["categories"] = np.array(columns, dtype=object).T
+    return given
+
+
+def answers(path, given):
+    found = session(path).run(list(OUTPUTS), given)
+    return dict(zip(OUTPUTS, found, strict=True))
+
+
+def test_the_graph_explains_raw_rows_as_the_explainer_does(explained, tmp_path):
+    explainer, rows, wanted = explained
+    illume.export_onnx(explainer, tmp_path / "a.onnx")
+    found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
+    for name in OUTPUTS:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_the_graph_explains_encoded_rows_as_the_explainer_does(explained, tmp_path):
+    explainer, _, wanted = explained
+    illume.export_onnx(explainer, tmp_path / "a.onnx", inputs="encoded")
+    found = answers(tmp_path / "a.onnx", {"X": wanted["X"].astype(np.float32)})
+    for name in OUTPUTS:
+        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_any_number_of_rows_will_do_and_rows_do_not_depend_on_each_other(explained, tmp_path):
+    explainer, rows, _ = explained
+    illume.export_onnx(explainer, tmp_path / "a.onnx")
+    given = raw(explainer.schema_, rows)
+    whole = answers(tmp_path / "a.onnx", given)
+    for part in (slice(0, 0), slice(3, 4), slice(5, 12)):
+        some = answers(tmp_path / "a.onnx", {name: values[part] for name, values in given.items()})
+        for name in OUTPUTS:
+            np.testing.assert_allclose(some[name], whole[name][part], rtol=1e-5, atol=1e-6)
+
+
+def test_the_file_says_what_its_numbers_stand_for(explained, tmp_path):
+    explainer, rows, _ = explained
+    illume.export_onnx(explainer, tmp_path / "a.onnx")
+    model = session(tmp_path / "a.onnx").get_modelmeta()
+    about = {name: json.loads(value) for name, value in model.custom_metadata_map.items()}
+    assert about["features"] == list(explainer.schema_.names)
+    assert about["inputs"] == list(explainer.encoding_.input_names)
+    assert about["classes"] == [str(name) for name in explainer.class_names_]
+    found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
+    total = found["contributions"].sum(-1) + about["base_values"]
+    np.testing.assert_allclose(total, found["log_odds"], rtol=1e-9, atol=1e-9)
+    assert model.producer_name == "illume"
+
+
+def test_the_same_explainer_gives_the_same_bytes(explained, tmp_path):
+    for name in ("a.onnx", "b.onnx"):
+        illume.export_onnx(explained[0], tmp_path / name)
+    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
+
+
+def encoded_by_graph(encoding, given, path):
+    graph = Graph()
+    graph.output("encoded", _encoded(graph, encoding), encoding.n_inputs)
+    path.write_bytes(graph.model({}, "0").SerializeToString())
+    return session(path).run(["encoded"], given)[0]
+
+
+def test_missing_far_constant_unknown_and_rare_values_are_encoded_as_by_the_explainer(tmp_path):
+    frame = pd.DataFrame(
+        {
+            "a": [2000.5, 2001.0, np.nan, 2003.0, 1e300],
+            "same": [1.0] * 5,
+            "b": pd.Series(["x", "y", None, "z", "rare"], dtype=object),
+            "c": [True, False, True, True, False],
+        }
+    )
+    schema = Schema(
+        (
+            Feature("a", Kind.NUMERIC, low=2000.0, high=2003.0),
+            Feature("same", Kind.NUMERIC, low=1.0, high=1.0),
+            Feature("b", Kind.CATEGORICAL, ("x", "y", Other.OTHER, None)),
+            Feature("c", Kind.BOOLEAN, (False, True)),
+        )
+    )
+    encoding = Encoding.fit(schema, as_frame(frame.head(4)), "ignore")
+    found = encoded_by_graph(encoding, raw(schema, frame), tmp_path / "a.onnx")
+    np.testing.assert_allclose(found, encoding.transform(as_frame(frame)).X, rtol=1e-12, atol=1e-12)
+
+
+def test_categories_of_the_same_text_are_refused(tmp_path):
+    schema = Schema((Feature("b", Kind.CATEGORICAL, (1, "1")),))
+    encoding = Encoding(schema, Encoding.owners(schema), np.zeros(2), np.ones(2))
+    with pytest.raises(ExportError, match="'b' has categories of the same text"):
+        _encoded(Graph(), encoding)
+
+
+def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, monkeypatch):
+    path = tmp_path / "a.onnx"
+    path.write_text("before")
+    with pytest.raises(SaveError, match="make it first"):
+        illume.export_onnx(explained[0], tmp_path / "nowhere" / "a.onnx")
+    with pytest.raises(ValueError, match="inputs must be 'raw' or 'encoded', found 'cooked'"):
+        illume.export_onnx(explained[0], path, inputs="cooked")
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    with pytest.raises(SaveError, match="unchanged"):
+        illume.export_onnx(explained[0], path)
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.onnx"]
+
+
+def test_a_missing_package_is_named(explained, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    monkeypatch.delitem(sys.modules, "illume.export.graph", raising=False)
+    with pytest.raises(MissingExtraError, match=r"needs onnx; .*illume\[onnx\]"):
+        illume.export_onnx(explained[0], tmp_path / "a.onnx")

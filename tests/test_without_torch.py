@@ -1,0 +1,115 @@
+"""Only training needs torch: a stored explainer explains where torch cannot be imported at all."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import illume
+from illume.encoders import trained
+from illume.errors import MissingExtraError
+from tests.io.test_golden import FILES, model, rows
+
+REFUSED = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ImportError("torch is not here")
+
+sys.meta_path.insert(0, Refuse())
+"""
+EXPLAINS = """
+import json
+import numpy as np
+import illume
+from tests.io.test_golden import FILES, model, rows
+
+explainer = illume.load(FILES / "version2.illume", model=model)
+some = rows().iloc[::6]
+found = explainer(some)
+explainer.counterfactuals(some.head(3))
+explainer.latents(some, maps=True)
+explainer.check(some)
+explainer.report(some, "report.html", max_counterfactual_rows=2)
+explainer.save("again.illume")
+again = illume.load("again.illume", model=model)
+assert np.array_equal(again(some).values, found.values)
+from illume import *
+assert Explainer and MetaEncoder and Objective and Training
+rules = [rule.text for rule in explainer.rules(some)]
+assert "torch" not in sys.modules
+print(json.dumps({"values": found.values.tolist(), "rules": rules}))
+"""
+FITS = """
+import illume
+from tests.io.test_golden import rows
+
+asked = []
+def model(frame):
+    asked.append(len(frame))
+    return [0.5] * len(frame)
+
+for encoder in ("meta", "linear", illume.MetaEncoder(2)):
+    try:
+        illume.Explainer(model, encoder=encoder).fit(rows())
+    except illume.MissingExtraError as error:
+        assert "illume[train]" in str(error)
+    else:
+        raise AssertionError(encoder)
+assert not asked
+frame = rows()
+own = illume.Explainer(lambda frame: (frame["age"] > 48) * 0.8 + 0.1, encoder="identity").fit(frame)
+print(own(frame).values.shape[0])
+"""
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def run_refused(program, folder):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    words = [sys.executable, "-W", "error::RuntimeWarning", "-c", REFUSED + program]
+    answer = subprocess.run(words, capture_output=True, text=True, check=False, env=environment, cwd=folder)
+    assert answer.returncode == 0, answer.stderr[-2000:]
+    return json.loads(answer.stdout)
+
+
+def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
+    found = run_refused(EXPLAINS, tmp_path)
+    explainer, some = illume.load(FILES / "version2.illume", model=model), rows().iloc[::6]
+    np.testing.assert_allclose(found["values"], explainer(some).values, rtol=1e-6, atol=1e-9)
+    assert found["rules"] == [rule.text for rule in explainer.rules(some)]
+    assert (tmp_path / "report.html").stat().st_size > 10_000
+
+
+def test_without_torch_a_fit_says_what_is_missing_before_the_model_is_asked(tmp_path):
+    assert run_refused(FITS, tmp_path) == len(rows())
+
+
+@pytest.mark.parametrize("kind", [illume.MetaEncoder, illume.LinearEncoder])
+def test_without_torch_an_encoder_cannot_be_fitted(kind, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtraError, match=r"this needs torch; .*illume\[train\]"):
+        kind(2).fit(np.zeros((4, 2)), [0, 1, 0, 1])
+    with pytest.raises(MissingExtraError):
+        trained.require_torch()
+
+
+def test_the_small_image_installs_all_that_is_required_but_torch():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {each for each in project["dependencies"] if not each.startswith("torch")}
+    wanted |= set(project["optional-dependencies"]["pandas"])
+    dockerfile = re.search(
+        r"```dockerfile\n(.*?)```", (ROOT / "docs/guides/slim.md").read_text(), flags=re.DOTALL
+    )
+    assert set(re.findall(r'"([^"]+)"', dockerfile[1])) == wanted
+    torch = [each for each in project["dependencies"] if each.startswith("torch")]
+    assert project["optional-dependencies"]["train"] == torch
