@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from illume import Explainer, SchemaError
-from illume.data.encoding import LARGEST, Encoding, standardised
+from illume.data.blocks import LARGEST, standardised
+from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
 from illume.explanations.bins import roundest

@@ -25,7 +25,8 @@ def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
 class RowChunks:
     """Slices that cover all rows, in order; rows for which memory runs out come again, half as many.
 
-    The work on a slice stands in a `with` block and must be such that doing it again does no harm.
+    The work on a slice stands in a `with` block and must be such that doing it again does no harm. `first`
+    and `last` bound the rows to a part of all `n_rows`.
 
     >>> chunks, done = RowChunks(5, 4), []
     >>> for rows in chunks:
@@ -37,18 +38,21 @@ class RowChunks:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
 
-    def __init__(self, n_rows: int, size: int = CHUNK_ROWS) -> None:
+    def __init__(
+        self, n_rows: int, size: int = CHUNK_ROWS, *, first: int = 0, last: int | None = None
+    ) -> None:
         self.n_rows, self.size = n_rows, size
-        self.start = self.stop = 0
+        self.start = self.stop = first
+        self.last = n_rows if last is None else last
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> slice:
         self.start = self.stop
-        if self.start >= self.n_rows:
+        if self.start >= self.last:
             raise StopIteration
-        self.stop = min(self.start + self.size, self.n_rows)
+        self.stop = min(self.start + self.size, self.last)
         return slice(self.start, self.stop)
 
     def __enter__(self) -> None:

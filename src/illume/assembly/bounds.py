@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.encoding import Encoding, standardised
+from illume.data.blocks import standardised
+from illume.data.encoding import Encoding
 from illume.explanations.boxes import Boxes
 from illume.results.bounds import Bounds
 

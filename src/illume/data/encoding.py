@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from illume._crew import in_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.blocks import NumberBlock, block_of, mean_of, scale_of, standardised
 from illume.data.frames import Frame
 from illume.data.schema import MISSING, Feature, Other, Schema
 from illume.data.values import Storage
 from illume.errors import SchemaError
 
 Unknown = Literal["error", "ignore"]
-LARGEST = 1e9  # standard deviations
-SMALLEST = 1e-303  # that a standard deviation may be, for a slope per unit to be a number
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,15 @@ class Encoded:
     X: FloatArray
     imputed: BoolArray
     odd: BoolArray
+
+    @classmethod
+    def room(cls, n: int, n_inputs: int, n_features: int) -> Encoded:
+        """Return room for n rows, to be filled in; nothing is imputed or odd yet."""
+        imputed = np.zeros((n, n_features), dtype=bool)
+        return cls(np.empty((n, n_inputs)), imputed, np.zeros_like(imputed))
+
+    def __getitem__(self, rows: slice) -> Encoded:
+        return Encoded(self.X[rows], self.imputed[rows], self.odd[rows])
 
     @classmethod
     def plain(cls, X: FloatArray, n_features: int) -> Encoded:
@@ -73,8 +83,8 @@ class Encoding:
         mean, scale = [], []
         for j in live:
             block = raw.block(frame, schema.features[j])
-            mean.append(_mean(block))
-            scale.append(_scale(block) if schema.features[j].numeric else np.ones(block.shape[1]))
+            mean.append(mean_of(block))
+            scale.append(scale_of(block) if schema.features[j].numeric else np.ones(block.shape[1]))
         return cls(schema, owner, np.concatenate([*mean, []]), np.concatenate([*scale, []]), unknown)
 
     @staticmethod
@@ -95,7 +105,7 @@ class Encoding:
         numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
         return ~numeric[self.owner]
 
-    @property
+    @cached_property
     def input_names(self) -> tuple[str, ...]:
         """A name for every input: the feature, or `feature = value`."""
         names = []
@@ -120,26 +130,68 @@ class Encoding:
 
     def transform(self, frame: Frame) -> Encoded:
         """Encode the rows of a frame that has the schema's columns."""
-        X = np.empty((len(frame), self.n_inputs))
-        imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
-        odd = np.zeros_like(imputed)
-        start = 0
-        for j, feature in enumerate(self.schema.features):
-            if feature.constant:  # no input, but what is wrong with the column is still said
-                self._look_at_constant(frame, feature, imputed[:, j], odd[:, j])
-                continue
-            block = self.block(frame, feature)
-            stop = start + block.shape[1]
-            columns = slice(start, stop)
-            X[:, columns] = standardised(block, self.mean[columns], self.scale[columns])
-            if feature.numeric:
-                imputed[:, j] = np.isnan(block[:, 0])
-                odd[:, j] = _beyond(block[:, 0], feature)
-            elif self.unknown == "ignore":
-                odd[:, j] = ~block.any(1)
-            start = stop
-        X[np.isnan(X)] = 0.0
-        return Encoded(X, imputed, odd)
+        encoded = Encoded.room(len(frame), self.n_inputs, len(self.schema))
+        self.fill(frame, encoded)
+        return encoded
+
+    def fill(self, frame: Frame, out: Encoded) -> None:
+        """Encode rows into room for as many; numbers all at once where the frame has them side by side."""
+        one_by_one = self.categories if self._fill_numbers(frame, out) else range(len(self.schema))
+        for j in one_by_one:
+            self._fill_feature(frame, j, out)
+
+    def _fill_numbers(self, frame: Frame, out: Encoded) -> bool:
+        """Encode all numeric features; return whether that could be done, with no number that is infinite."""
+        block = block_of(frame, self.number_block.names)
+        if block is None:
+            return False
+        bad: list[slice] = []
+
+        def fill(rows: slice) -> None:
+            raw: FloatArray = np.ascontiguousarray(block[rows], dtype=np.float64)
+            if not bad and not self.number_block.fill(raw, out.X[rows], out.imputed[rows], out.odd[rows]):
+                bad.append(rows)
+
+        in_chunks(fill, len(out.X))
+        return not bad
+
+    def _fill_feature(self, frame: Frame, j: int, out: Encoded) -> None:
+        feature, imputed, odd = self.schema.features[j], out.imputed[:, j], out.odd[:, j]
+        if feature.constant:  # no input, but what is wrong with the column is still said
+            self._look_at_constant(frame, feature, imputed, odd)
+            return
+        block = self.block(frame, feature)
+        start = self._starts[j]
+        columns = slice(start, start + block.shape[1])
+        scaled = standardised(block, self.mean[columns], self.scale[columns])
+        if feature.numeric:
+            imputed[:] = np.isnan(block[:, 0])
+            odd[:] = _beyond(block[:, 0], feature)
+            scaled[np.isnan(scaled)] = 0.0
+        elif self.unknown == "ignore":
+            odd[:] = ~block.any(1)
+        out.X[:, columns] = scaled
+
+    @cached_property
+    def number_block(self) -> NumberBlock:
+        """How the numeric features are encoded side by side."""
+        return NumberBlock.of(self.schema, self.owner, self.mean, self.scale)
+
+    @cached_property
+    def categories(self) -> tuple[int, ...]:
+        """Positions of the features that are no numbers."""
+        return tuple(j for j, feature in enumerate(self.schema.features) if not feature.numeric)
+
+    @property
+    def all_numeric(self) -> bool:
+        """Whether every feature is a number."""
+        return not self.categories
+
+    @cached_property
+    def _starts(self) -> dict[int, int]:
+        """The first input of every feature that has some."""
+        live, starts = np.unique(self.owner, return_index=True)
+        return dict(zip(live.tolist(), starts.tolist(), strict=True))
 
     def _look_at_constant(
         self, frame: Frame, feature: Feature, imputed_out: BoolArray, odd_out: BoolArray
@@ -154,14 +206,18 @@ class Encoding:
 
     def gather(self, per_input: FloatArray) -> FloatArray:
         """Sum what belongs to inputs (…, m) into features (…, n_features)."""
-        n_features = len(self.schema)
-        if np.array_equal(self.owner, np.arange(n_features)):
+        if self.one_to_one:
             return per_input
-        gathered = np.zeros((*per_input.shape[:-1], n_features))
+        gathered = np.zeros((*per_input.shape[:-1], len(self.schema)))
         if self.n_inputs:
-            live, starts = np.unique(self.owner, return_index=True)
-            gathered[..., live] = np.add.reduceat(per_input, starts, axis=-1)
+            starts = list(self._starts.values())
+            gathered[..., list(self._starts)] = np.add.reduceat(per_input, starts, axis=-1)
         return gathered
+
+    @cached_property
+    def one_to_one(self) -> bool:
+        """Whether every feature is one input, in the same order."""
+        return np.array_equal(self.owner, np.arange(len(self.schema)))
 
     def numbers(self, frame: Frame, feature: Feature) -> FloatArray:
         """Return a numeric feature of the rows, NaN where it is missing."""
@@ -194,21 +250,6 @@ class Encoding:
             if unseen:
                 raise SchemaError(unseen_message(feature, unseen))
         return np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
-
-
-def standardised(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return `(numbers − mean) / scale`, at most a billion either way; a missing number stays NaN.
-
-    Single precision holds the square of a billion, and where beyond that a number lies is of no use.
-
-    >>> standardised(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
-    array([1.e+00, 1.e+09])
-    """
-    with np.errstate(over="ignore", invalid="ignore"):
-        scaled = (numbers - mean) / scale
-        if np.isinf(scaled).any():  # a difference, too, may be too large for a number
-            scaled = np.where(np.isinf(scaled), numbers / scale - mean / scale, scaled)
-    return np.clip(scaled, -LARGEST, LARGEST)
 
 
 def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
@@ -255,24 +296,3 @@ def _beyond(numbers: FloatArray, feature: Feature) -> BoolArray:
 
 def _width(feature: Feature) -> int:
     return 1 if feature.numeric else len(feature.categories)
-
-
-def _mean(block: FloatArray) -> FloatArray:
-    """Mean over rows that is safe for huge values; 0 where all are missing."""
-    top = _top(block)
-    seen = np.maximum((~np.isnan(block)).sum(0), 1)
-    return top * (np.nansum(block / top, axis=0) / seen)
-
-
-def _scale(block: FloatArray) -> FloatArray:
-    """Return the standard deviation over rows, 1 where it vanishes; slopes are divided by it."""
-    top = _top(block)
-    deviation = block / top - _mean(block) / top
-    seen = np.maximum((~np.isnan(block)).sum(0), 1)
-    scale = top * np.sqrt(np.nansum(deviation**2, axis=0) / seen)
-    return np.where(scale > 0, np.maximum(scale, SMALLEST), 1.0)
-
-
-def _top(block: FloatArray) -> FloatArray:
-    top = np.max(np.abs(block), axis=0, initial=0.0, where=~np.isnan(block))
-    return np.where(top > 0, top, 1.0)

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame, IsFrame, Mixer, Origin, as_frame
 from illume.data.values import Storage, numbers_of_values, storage_of_values
 
 Values = list[Hashable | None]
+NUMBERS = {int, float, bool, type(None)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,13 @@ class PlainFrame(IsFrame):
     def numbers(self, name: str) -> FloatArray:
         """Return a column as numbers, NaN where one is missing."""
         return numbers_of_values(name, self.columns[name])
+
+    def block(self, names: Sequence[str]) -> FloatArray | None:
+        """Return some columns as one array of numbers, if they hold nothing else."""
+        columns = [self.columns[name] for name in names]
+        if not {type(value) for values in columns for value in values} <= NUMBERS:
+            return None
+        return np.array(columns, dtype=np.float64).T
 
     def labels(self, name: str) -> Values:
         """Return a column's values, None where one is missing."""

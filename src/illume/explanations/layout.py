@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.encoding import Encoding, standardised
+from illume.data.blocks import standardised
+from illume.data.encoding import Encoding
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,146 @@
+"""Work on chunks of rows in several threads: as many as linear algebra may have, each with one of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import copy_context
+from functools import lru_cache
+from typing import Any
+
+from illume._chunks import CHUNK_ROWS, RowChunks
+
+Work = Callable[[slice], None]
+
+
+def in_chunks(work: Work, n_rows: int, size: int = CHUNK_ROWS, parallel: bool = True) -> None:
+    """Do some work on all rows, `size` at a time, where `parallel` in several threads.
+
+    Chunks are the same whatever the number of threads. Rows for which memory runs out come again, half as
+    many, so doing the work again must do no harm. Few rows start no thread.
+
+    >>> done = []
+    >>> in_chunks(done.append, 5, 3)
+    >>> sorted(done, key=lambda rows: rows.start)
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    blocks = -(-n_rows // size)
+    n_threads = min(threads(), blocks) if parallel and blocks > 1 else 1
+    if n_threads > 1:
+        _Crew(work, n_rows, size).run(n_threads)
+    else:
+        _one_by_one(work, RowChunks(n_rows, size))
+
+
+def threads() -> int:
+    """Return how many threads linear algebra may have now.
+
+    `OMP_NUM_THREADS`, `threadpoolctl.threadpool_limits` and `torch.set_num_threads` bound them, and so do the
+    processors that the process may run on.
+    """
+    bounds = [_processors()]
+    if given := os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip():
+        bounds += [int(given)] if given.isdecimal() else []
+    if _limiting.count:
+        bounds.append(_limiting.n_threads)
+    else:
+        bounds += [library.get_num_threads() for library in _libraries()]
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_num_threads"):
+        bounds.append(torch.get_num_threads())
+    return max(1, min(bounds))
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@lru_cache(maxsize=1)
+def _libraries() -> tuple[Any, ...]:
+    """Return what sets the threads of the linear algebra libraries that are loaded."""
+    from threadpoolctl import ThreadpoolController
+
+    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+class _Limiting:
+    """How many at a time want linear algebra to stay in the thread that calls it; what it had before."""
+
+    def __init__(self) -> None:
+        self.lock, self.count, self.n_threads = threading.Lock(), 0, 1
+        self.before: tuple[int, ...] = ()
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let linear algebra have one thread while the block runs; the last to leave gives back the rest."""
+        with self.lock:
+            if not self.count:
+                self.before = tuple(library.get_num_threads() for library in _libraries())
+                self.n_threads = min(self.before, default=_processors())
+                self._set((1,) * len(self.before))
+            self.count += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.count -= 1
+                if not self.count:
+                    self._set(self.before)
+
+    @staticmethod
+    def _set(n_threads: tuple[int, ...]) -> None:
+        for library, n in zip(_libraries(), n_threads, strict=True):
+            library.set_num_threads(n)
+
+
+_limiting = _Limiting()
+
+
+class _Crew:
+    """Threads that take one block of rows after the other until none is left, or one of them failed."""
+
+    def __init__(self, work: Work, n_rows: int, size: int) -> None:
+        self.work, self.n_rows, self.size = work, n_rows, size
+        self.starts, self.chunk = iter(range(0, n_rows, size)), size
+        self.lock = threading.Lock()
+        self.errors: list[tuple[int, BaseException]] = []
+
+    def run(self, n_threads: int) -> None:
+        """Work until all is done; of several errors, that of the first rows is raised."""
+        with _limiting():
+            others = [
+                threading.Thread(target=copy_context().run, args=(self._loop,), daemon=True)
+                for _ in range(n_threads - 1)
+            ]
+            for thread in others:
+                thread.start()
+            self._loop()
+            for thread in others:
+                thread.join()
+        if self.errors:
+            raise min(self.errors, key=lambda each: each[0])[1]
+
+    def _loop(self) -> None:
+        while (start := self._next()) is not None:
+            last = min(start + self.size, self.n_rows)
+            chunks = RowChunks(self.n_rows, self.chunk, first=start, last=last)
+            try:
+                _one_by_one(self.work, chunks)
+            except BaseException as error:  # it belongs to whoever called
+                self.errors.append((start, error))
+            self.chunk = min(self.chunk, chunks.size)
+
+    def _next(self) -> int | None:
+        with self.lock:
+            return None if self.errors else next(self.starts, None)
+
+
+def _one_by_one(work: Work, chunks: RowChunks) -> None:
+    for rows in chunks:
+        with chunks:
+            work(rows)
