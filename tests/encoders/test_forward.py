@@ -1,5 +1,7 @@
 """The forward pass in NumPy is the network that was trained, whoever calls it and with how many rows."""
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -122,3 +124,14 @@ def test_contributions_add_up_to_the_weighted_latents_however_far_out(scale):
 def test_an_encoder_that_was_not_fitted_says_so(kind):
     with pytest.raises(NotFittedError, match="call fit first"):
         kind(2).pull_back(np.zeros((1, 2)), np.zeros((1, 2)))
+
+
+def test_what_was_worked_on_before_leaves_no_trace_and_copies_explain_alike():
+    _, forward = network(5, 3)
+    X = np.random.default_rng(1).normal(size=(40, 5))
+    coef = np.ones((1, 3))
+    alone = forward.pull_back(X[:1], coef, None, 5)
+    forward.pull_back(1e3 * X, coef, None, 5)
+    for other in (forward, copy.deepcopy(forward), pickle.loads(pickle.dumps(forward))):
+        for before, after in zip(alone, other.pull_back(X[:1], coef, None, 5), strict=True):
+            np.testing.assert_array_equal(before, after)

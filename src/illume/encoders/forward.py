@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -37,14 +38,27 @@ class Forward(Protocol):
         """Return slopes (n, c, m) of weights (c, k), and the latents (n, k) of rows `at` or X."""
 
 
+class Room(threading.local):
+    """Buffers that a thread keeps from call to call: memory that was just handed out is slow to write to first.
+
+    Copies, in this process or another, begin with none.
+    """
+
+    buffers: tuple[FloatArray, ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Room, ()
+
+
 class _InPieces(ABC):
-    """Works through rows a few at a time in buffers that are made once a call, so that threads share nothing.
+    """Works through rows a few at a time in buffers that every thread has of its own.
 
     The network works in float32. What is summed after it is float64: rows may lie a billion standard
     deviations out, where contributions cancel that float32 could not tell apart.
     """
 
-    shape: tuple[int, int]
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape, self.room = shape, Room()
 
     @property
     def rows_at_once(self) -> int:
@@ -56,14 +70,20 @@ class _InPieces(ABC):
         """Return room for the network's work on so many rows."""
 
     @abstractmethod
-    def _raw(self, X: FloatArray, buffers: tuple[FloatArray, ...]) -> FloatArray:
+    def _raw(self, X: FloatArray, buffers: Sequence[FloatArray]) -> FloatArray:
         """Return raw maps (n, k, m), which may lie in a buffer."""
+
+    def _kept(self, n_rows: int) -> tuple[FloatArray, ...]:
+        """Return this thread's room for so many rows: for maps in double precision, then the network's."""
+        if not self.room.buffers or len(self.room.buffers[0]) < n_rows:
+            self.room.buffers = (np.empty((n_rows, *self.shape)), *self._buffers(n_rows))
+        return self.room.buffers
 
     def maps(self, X: FloatArray) -> FloatArray:
         """Return the raw maps V (n, k, m), float32, of rows X (n, m)."""
         V = np.empty((len(X), *self.shape), dtype=np.float32)
         size = self.rows_at_once
-        buffers = self._buffers(min(len(X), size))
+        _, *buffers = self._kept(min(len(X), size))
         with np.errstate(all="ignore"):
             for rows in row_chunks(len(X), size):
                 V[rows] = self._raw(X[rows], buffers)
@@ -80,7 +100,7 @@ class _InPieces(ABC):
         n, (k, m) = len(X), self.shape
         slopes, Z = np.empty((n, len(coef), m)), np.empty((n, k))
         size = self.rows_at_once
-        buffers, double = self._buffers(min(n, size)), np.empty((min(n, size), k, m))
+        double, *buffers = self._kept(min(n, size))
         with np.errstate(all="ignore"):
             for rows in row_chunks(n, size):
                 V = keep_largest(self._raw(X[rows], buffers), alpha)
@@ -106,7 +126,7 @@ class DenseForward(_InPieces):
     """
 
     def __init__(self, weights: Weights, shape: tuple[int, int]) -> None:
-        self.shape = shape
+        super().__init__(shape)
         names = sorted((name for name in weights if name.endswith(".weight")), key=_position)
         layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
         self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
@@ -124,13 +144,13 @@ class DenseForward(_InPieces):
         widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
         shape = max(n_rows, self.least_rows)
         buffers = tuple(np.empty((shape, width), dtype=np.float32) for width in widths)
-        buffers[0][: self.least_rows] = 0.0
         buffers[0][:, -1] = 1.0
         return buffers
 
-    def _raw(self, X: FloatArray, buffers: tuple[FloatArray, ...]) -> FloatArray:
+    def _raw(self, X: FloatArray, buffers: Sequence[FloatArray]) -> FloatArray:
         n = max(len(X), self.least_rows)
         h = buffers[0][:n]
+        h[len(X) :, :-1] = 0.0
         _into_float32(X, h[: len(X), :-1])
         for layer, buffer in zip(self.layers, buffers[1:], strict=True):
             out = buffer[:n]
