@@ -118,6 +118,7 @@ def measured(
     """Measure one variant; what does not work here says why."""
     figures: dict[str, Any] = {"way": way, "precision": precision, "chunk_rows": chunk, "cuda_graph": graph}
     begun = time.perf_counter()
+    torch.compiler.reset()  # what was compiled before counts towards a limit, beyond which nothing is
     try:
         module = ExplainingModule(parts, precision, chunk, **COMPILED[way]).to(X.device)
         figures |= errors(parts, module, X)

@@ -1,1 +1,1 @@
-"""From rows to maps and latents; torch begins and ends here."""
+"""From rows to maps and latents; torch trains, NumPy explains."""

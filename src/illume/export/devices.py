@@ -30,9 +30,9 @@ def torch_module(
     Parameters
     ----------
     precision
-        Of the network's matrix products: `float32`; `tf32` and `bfloat16` take a GPU's tensor cores
-        and are off by about 0.03 % and 0.3 % of a slope on average. Contributions always add up to the
-        log-odds.
+        Of the network's matrix products: `float32`, or, on a GPU's tensor cores, `bfloat16`, which is off
+        by about 0.3 % of a slope on average, and `tf32`, which has three bits more. Contributions always
+        add up to the log-odds.
     chunk_rows
         How many rows are worked on at once.
     compiling
