@@ -39,7 +39,7 @@ class Forward(Protocol):
 
 
 class Room(threading.local):
-    """Buffers that a thread keeps from call to call: memory that was just handed out is slow to write to first.
+    """Buffers that a thread keeps from call to call: memory that was just handed out is slow at first.
 
     Copies, in this process or another, begin with none.
     """

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.encoding import LARGEST as FARTHEST
+from illume.data.blocks import LARGEST as FARTHEST
 from illume.data.encoding import Encoding
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
