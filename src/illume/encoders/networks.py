@@ -7,6 +7,8 @@ import math
 import torch
 from torch import Tensor, nn
 
+from illume.encoders.passes import Passed, pass_through
+
 
 def hidden_widths(n_inputs: int, n_latents: int, least: int = 0) -> tuple[int, int]:
     """Two widths, geometric between m and m * k, but no less than `least`.
@@ -56,6 +58,11 @@ class MetaNetwork(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """Return the raw maps, not yet scaled to unit directions."""
         return self.layers(X).unflatten(1, self.shape)
+
+    def passed(self, X: Tensor, v: Tensor, alpha: int) -> Passed:
+        """Return maps, latents and drift along v, from one product a layer."""
+        linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+        return pass_through(linear, self.shape, X, v, alpha)
 
 
 class ConstantMap(nn.Module):

@@ -11,8 +11,7 @@ from torch import Tensor, nn
 
 from illume.encoders import distances, losses
 from illume.encoders.distances import Columns
-from illume.encoders.sparsity import keep_largest, normalised
-from illume.encoders.stability import instability, maps_and_drift
+from illume.encoders.stability import instability, passed
 
 
 @dataclass(frozen=True)
@@ -187,11 +186,11 @@ def loss_terms(
     objective: Objective, model: Maps, batch: Batch, columns: Columns, alpha: int
 ) -> dict[str, Tensor]:
     """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
-    W, drift = _maps(objective, model, batch, alpha)
-    Z = (W @ batch.X[:, :, None]).squeeze(-1)
+    steady = bool(objective.lambda_st) and not model.constant
+    W, Z, drift = passed(model.maps, batch.X, batch.v if steady else batch.v[:0], alpha)
     between = _Distances(batch, columns)
     terms = _structure_terms(objective, between, None if model.constant else W, Z)
-    if drift is not None:
+    if steady:
         terms["st"] = instability(drift, batch.X.shape[1])
     if objective.lambda_so:
         terms["so"] = losses.orthogonality(W)
@@ -213,18 +212,6 @@ def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
         raise ValueError("no loss term is left to train on; give the objective a weight above 0")
     weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
     return torch.stack(weighted).sum()
-
-
-def _maps(objective: Objective, model: Maps, batch: Batch, alpha: int) -> tuple[Tensor, Tensor | None]:
-    """Return the maps of a batch and, where the stability term is wanted, their drift along v."""
-    n = len(batch.v)
-    if not objective.lambda_st or model.constant:
-        return normalised(keep_largest(model.maps(batch.X), alpha)[0])[0], None
-    W, drift = maps_and_drift(model.maps, batch.X[:n], batch.v, alpha)
-    if n < len(batch.X):
-        rest, _ = normalised(keep_largest(model.maps(batch.X[n:]), alpha)[0])
-        W = torch.cat([W, rest])
-    return W, drift
 
 
 class _Distances:

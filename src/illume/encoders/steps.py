@@ -18,9 +18,9 @@ EAGER = 3  # steps before recording, in which libraries and the optimiser alloca
 def optimiser(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
     """Return Adam; on a GPU its learning rate is a tensor, so that a recorded step sees it change."""
     if parameters[0].device.type != "cuda":
-        return torch.optim.Adam(parameters, lr=learning_rate)
+        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
     rate = torch.tensor(learning_rate, device=parameters[0].device)
-    return torch.optim.Adam(parameters, lr=rate, capturable=True)
+    return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
 
 
 def set_learning_rate(adam: torch.optim.Adam, learning_rate: float) -> None:
