@@ -252,13 +252,13 @@ def _structure_terms(
 def _explanation_terms(objective: Objective, between: _Distances, psi: Tensor) -> dict[str, Tensor]:
     terms = {}
     X, decisions = between.batch.X, between.batch.P.argmax(1)
-    phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
-    for explanation, like_decisions, like_neighbours in ((psi, "e", "n"), (phi, "py", "pn")):
+    for like_decisions, like_neighbours in (("e", "n"), ("py", "pn")):
         wants_decisions = getattr(objective, f"lambda_{like_decisions}")
         wants_neighbours = getattr(objective, f"lambda_{like_neighbours}")
         if not (wants_decisions or wants_neighbours):
             continue
-        apart = distances.cosine(explanation)
+        contributions = like_decisions == "py"
+        apart = distances.cosine(psi * X.repeat(1, psi.shape[1] // X.shape[1]) if contributions else psi)
         if wants_decisions:
             terms[like_decisions] = losses.divergence(between.log_Y, losses.log_neighbours(apart))
         if wants_neighbours:
