@@ -41,7 +41,7 @@ class Rows:
         self, pieces: list[Tensor], generator: torch.Generator, stability_rows: int | None
     ) -> Iterator[Batch]:
         device, lengths = self.X.device, [len(piece) for piece in pieces]
-        some = [min(length, stability_rows or length) for length in lengths]
+        some = lengths if stability_rows is None else [min(n, stability_rows) for n in lengths]
         index = torch.cat(pieces).to(device)
         v = torch.randn(sum(some), self.X.shape[1], generator=generator).to(device)
         X, P = self.X.index_select(0, index), self.P.index_select(0, index)

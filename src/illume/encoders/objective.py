@@ -243,7 +243,7 @@ def _structure_terms(
     if objective.lambda_x:
         terms["x"] = losses.divergence(between.log_X, log_Z)
     if objective.lambda_w and W is not None:
-        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.maps(W)))
+        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.unit_maps(W)))
     if objective.lambda_y:
         terms["y"] = losses.divergence(between.log_Y, log_Z)
     return terms

@@ -36,7 +36,7 @@ def pass_through(
     was set to 0.
     """
     parameters = [p for layer in layers for p in (layer.weight, layer.bias)]
-    return Passed(*_Pass.apply(torch.cat([X, v]), len(X), shape, alpha, *parameters))  # type: ignore[no-untyped-call]
+    return Passed(*_Pass.apply(torch.cat([X, v]), len(X), shape, alpha, *parameters))
 
 
 class _Pass(Function):
@@ -71,7 +71,7 @@ class _Pass(Function):
         return W, Z, drift
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:  # type: ignore[override]
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         maps, length, Z, along, drift, *others = ctx.saved_tensors
         hidden, weights = others[: ctx.n_layers], others[ctx.n_layers :]
         found = _Gradients(hidden[0], maps, length, Z, along, drift, ctx.mask)(ctx.n, *gradients)
