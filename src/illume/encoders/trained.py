@@ -215,7 +215,9 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
 def _rows(X: FloatArray, P: FloatArray, device: torch.device) -> Rows:
     def tensor(A: FloatArray) -> torch.Tensor:
-        return torch.from_numpy(np.clip(A, -LARGEST, LARGEST).astype(np.float32)).to(device)
+        with np.errstate(over="ignore"):  # what is too large is clipped
+            small = A.astype(np.float32)
+        return torch.from_numpy(np.clip(small, -LARGEST, LARGEST, out=small)).to(device)
 
     return Rows(tensor(X), tensor(P))
 

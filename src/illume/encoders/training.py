@@ -28,7 +28,7 @@ from illume.encoders.standing import (
     restore,
     weights_of,
 )
-from illume.encoders.steps import Steps, optimiser, set_learning_rate
+from illume.encoders.steps import Steps, optimiser, precision, set_learning_rate
 from illume.results.history import Epoch, History
 from illume.storage.checkpoints import Slot
 
@@ -134,7 +134,8 @@ class Trainer:
         self._resume(progress)
         interrupted = False
         try:
-            self._train_on(n_epochs, thinning, progress)
+            with precision(self.rows.X.device):
+                self._train_on(n_epochs, thinning, progress)
             ended, best = self.at.ended, self.at.best
         except KeyboardInterrupt:
             interrupted = True
