@@ -24,6 +24,7 @@ def measure(
     Q: FloatArray,
     material: Material,
     class_names: tuple[str, ...],
+    *,
     n_asked: int,
     seconds: float,
 ) -> Quality:
