@@ -175,10 +175,12 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
         self.pool_answers_ = material.training.P[pool]
         report = material.report
-        self.trust_map_ = TrustMap.fit(report.X, report.P, choice.pair.probabilities(report.X))
+        Q = choice.pair.probabilities(report.X)
+        self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
         self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
         seconds = time.perf_counter() - start
-        self.quality_ = measure(choice, material, self.class_names_, self.black_box_.n_asked, seconds)
+        told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
+        self.quality_ = measure(choice, Q, material, self.class_names_, **told)
         self.n_features_in_ = len(self.schema_)
         for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
             self.__dict__.pop(name, None)

@@ -24,6 +24,7 @@ from illume.surrogates.selection import best_surrogate, candidates, large_trees,
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.01
 ALIGNMENT_TOLERANCE = 0.03
+CHOOSING_ROWS = 50_000  # validation rows that choose; with so many, agreement is known to .003
 ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
 
 
@@ -186,7 +187,7 @@ def choose_pair(
     better = mine.score > other.score and getattr(pair.history, "learned", True)
     fell_back = not isinstance(pair.encoder, IdentityEncoder) and not better
     reason = (
-        f"on {len(material.validation)} validation rows the local surrogate agrees on {mine.agreement:.3f} "
+        f"on {mine.n_rows} validation rows the local surrogate agrees on {mine.agreement:.3f} "
         f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
         f"{f'; training ended early: {ending}' if ending else ''}"
     )
@@ -205,7 +206,9 @@ def choose_pair(
 
 def on_validation(pair: Pair, material: Material) -> Fidelity:
     """Return the fidelity by which choices are made; unknown where weights blew up."""
-    P, Q = material.validation.P, pair.probabilities(material.validation.X)
+    rows = material.validation
+    step = -(-len(rows) // CHOOSING_ROWS) if len(rows) else 1
+    P, Q = rows.P[::step], pair.probabilities(rows.X[::step])
     return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 

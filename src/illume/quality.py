@@ -20,11 +20,16 @@ JUDGED_RULES = 1_000
 
 
 def measure(
-    choice: Choice, material: Material, class_names: tuple[str, ...], n_asked: int, seconds: float
+    choice: Choice,
+    Q: FloatArray,
+    material: Material,
+    class_names: tuple[str, ...],
+    *,
+    n_asked: int,
+    seconds: float,
 ) -> Quality:
-    """Return the fidelity of the chosen pair, and of the global one beside it."""
+    """Return the fidelity of the chosen pair, whose answers to report rows are Q, and of the global one."""
     report = material.report
-    Q = choice.pair.probabilities(report.X)
     return Quality(
         report=fidelity(report.P, Q),
         baseline=fidelity(report.P, choice.baseline.probabilities(report.X)),

@@ -96,13 +96,13 @@ def test_a_loss_that_becomes_nan_stops_the_training(rows, monkeypatch):
 
 def test_an_epoch_shows_no_more_rows_than_asked(rows, monkeypatch):
     seen = []
-    original = module.Rows.batch
+    original = module.loss_terms
 
-    def counted(self, index, generator, n):
-        seen.append(len(index))
-        return original(self, index, generator, n)
+    def counted(objective, model, batch, *others):
+        seen.append(len(batch.X))
+        return original(objective, model, batch, *others)
 
-    monkeypatch.setattr(module.Rows, "batch", counted)
+    monkeypatch.setattr(module, "loss_terms", counted)
     fitted(rows, training=Training(16, max_epochs=1, epoch_rows=40, validation_rows=10))
     assert sum(seen) == 40 + 10
 

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 
 from illume.encoders.objective import Batch
 
+AT_ONCE = 32  # batches
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -22,11 +24,28 @@ class Rows:
     def __len__(self) -> int:
         return len(self.X)
 
-    def batch(self, index: Tensor, generator: torch.Generator, stability_rows: int | None) -> Batch:
-        """Take some rows, with random directions for the stability term."""
-        X = self.X[index]
-        v = torch.randn(X[:stability_rows].shape, generator=generator).to(X.device)
-        return Batch(X, self.P[index], v)
+    def batches(
+        self, order: Tensor, size: int, generator: torch.Generator, stability_rows: int | None
+    ) -> Iterator[Batch]:
+        """Go through the rows of `order` in batches, with random directions for the stability term.
+
+        Rows are gathered and directions drawn for many batches at a time: a device that trains is then
+        seldom waited for, and memory stays bounded.
+        """
+        pieces = list(cut(order, size))
+        for first in range(0, len(pieces), AT_ONCE):
+            few = pieces[first : first + AT_ONCE]
+            yield from self._gathered(few, generator, stability_rows)
+
+    def _gathered(
+        self, pieces: list[Tensor], generator: torch.Generator, stability_rows: int | None
+    ) -> Iterator[Batch]:
+        device, lengths = self.X.device, [len(piece) for piece in pieces]
+        some = lengths if stability_rows is None else [min(n, stability_rows) for n in lengths]
+        index = torch.cat(pieces).to(device)
+        v = torch.randn(sum(some), self.X.shape[1], generator=generator).to(device)
+        X, P = self.X.index_select(0, index), self.P.index_select(0, index)
+        yield from map(Batch, X.split(lengths), P.split(lengths), v.split(some))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +62,10 @@ class Model:
         return nn.ModuleList([self.maps] if self.head is None else [self.maps, self.head])
 
 
-def batches(order: Tensor, size: int) -> Iterator[Tensor]:
+def cut(order: Tensor, size: int) -> Iterator[Tensor]:
     """Cut `order` into pieces of about equal length, none longer than `size`.
 
-    >>> [len(piece) for piece in batches(torch.arange(1025), 1024)]
+    >>> [len(piece) for piece in cut(torch.arange(1025), 1024)]
     [513, 512]
     """
     yield from torch.tensor_split(order, math.ceil(len(order) / size))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
+from torch.autograd import Function
 
 from illume.encoders.base import EPSILON as EPSILON
 
@@ -20,6 +21,31 @@ def unit(A: Tensor) -> Tensor:
     return torch.nn.functional.normalize(A, dim=-1, eps=EPSILON)
 
 
+def gram(A: Tensor) -> Tensor:
+    r"""All inner products :math:`A A^\top`, (..., n, d) to (..., n, n).
+
+    Its gradient is one product, not the two that torch makes of a product of two unrelated matrices.
+
+    >>> gram(torch.tensor([[3.0, 4.0], [1.0, 0.0]]))
+    tensor([[25.,  3.],
+            [ 3.,  1.]])
+    """
+    found: Tensor = _Gram.apply(A)
+    return found
+
+
+class _Gram(Function):
+    @staticmethod
+    def forward(ctx: Any, A: Tensor) -> Tensor:
+        ctx.save_for_backward(A)
+        return A @ A.mT
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (A,) = ctx.saved_tensors
+        return (gradient + gradient.mT) @ A
+
+
 def cosine(A: Tensor) -> Tensor:
     r"""All pairs of :math:`1 - a_i \cdot a_j / (|a_i| |a_j|)`, (n, d) to (n, n).
 
@@ -30,8 +56,7 @@ def cosine(A: Tensor) -> Tensor:
             [1., 0., 1.],
             [2., 1., 0.]])
     """
-    direction = unit(A)
-    return 1.0 - direction @ direction.mT
+    return 1.0 - gram(unit(A))
 
 
 class Columns(NamedTuple):
@@ -92,5 +117,9 @@ def maps(W: Tensor) -> Tensor:
     >>> maps(W)[0, 1]  # the first direction is shared, the second is reversed
     tensor(1.)
     """
-    flat = unit(W).flatten(1)
-    return 1.0 - flat @ flat.mT / W.shape[1]
+    return unit_maps(unit(W))
+
+
+def unit_maps(W: Tensor) -> Tensor:
+    """Return what `maps` does for maps whose directions have unit length already."""
+    return 1.0 - gram(W.flatten(1)) / W.shape[1]

@@ -83,7 +83,9 @@ def array(tensor: torch.Tensor) -> FloatArray:
 
 def _rows(X: FloatArray, P: FloatArray, device: torch.device) -> Rows:
     def tensor(A: FloatArray) -> torch.Tensor:
-        return torch.from_numpy(np.clip(A, -LARGEST, LARGEST).astype(np.float32)).to(device)
+        with np.errstate(over="ignore"):  # what is too large is clipped
+            small = A.astype(np.float32)
+        return torch.from_numpy(np.clip(small, -LARGEST, LARGEST, out=small)).to(device)
 
     return Rows(tensor(X), tensor(P))
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from illume.encoders.distances import EPSILON
+from illume.encoders.distances import EPSILON, gram
 
 SURE = 1e-3
 """A probability so close to 0 or 1 counts as sure; log-odds beyond it say no more."""
@@ -24,7 +24,7 @@ def log_neighbours(distance: Tensor, temperature: float = 1.0) -> Tensor:
     """
     # PAPER: the authors' code keeps the diagonal in the sum; the paper, and we, leave it out.
     diagonal = torch.eye(len(distance), dtype=torch.bool, device=distance.device)
-    weights = (-distance.square() / temperature).masked_fill(diagonal, FAR)
+    weights = (distance.square() * (-1.0 / temperature)).masked_fill(diagonal, FAR)
     return weights.log_softmax(1).masked_fill(diagonal, 0.0)
 
 
@@ -48,9 +48,8 @@ def orthogonality(W: Tensor) -> Tensor:
     tensor(0.)
     """
     # PAPER: absolute values first, so that any overlap counts, whatever its sign.
-    gram = W.abs() @ W.abs().mT
     identity = torch.eye(W.shape[1], dtype=W.dtype, device=W.device)
-    return (gram - identity).square().mean()
+    return (gram(W.abs()) - identity).square().mean()
 
 
 def collinearity(Z: Tensor) -> Tensor:
@@ -63,7 +62,7 @@ def collinearity(Z: Tensor) -> Tensor:
     """
     centred = Z - Z.mean(0)
     direction = functional.normalize(centred, dim=0, eps=EPSILON)
-    correlation = direction.mT @ direction
+    correlation = gram(direction.mT)
     identity = torch.eye(Z.shape[1], dtype=Z.dtype, device=Z.device)
     return (correlation.abs() - identity).square().mean()
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from illume.encoders.options import hidden_widths
+from illume.encoders.passes import Passed, pass_through
 
 
 def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
@@ -48,6 +49,11 @@ class MetaNetwork(nn.Module):
     def forward(self, X: Tensor) -> Tensor:
         """Return the raw maps, not yet scaled to unit directions."""
         return self.layers(X).unflatten(1, self.shape)
+
+    def passed(self, X: Tensor, v: Tensor, alpha: int) -> Passed:
+        """Return maps, latents and drift along v, from one product a layer."""
+        linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+        return pass_through(linear, self.shape, X, v, alpha)
 
 
 class ConstantMap(nn.Module):

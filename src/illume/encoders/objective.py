@@ -12,8 +12,7 @@ from torch import Tensor, nn
 from illume.encoders import distances, losses
 from illume.encoders.distances import Columns
 from illume.encoders.options import Objective
-from illume.encoders.sparsity import keep_largest, normalised
-from illume.encoders.stability import instability, maps_and_drift
+from illume.encoders.stability import instability, passed
 
 
 class Maps(Protocol):
@@ -55,11 +54,11 @@ def loss_terms(
     objective: Objective, model: Maps, batch: Batch, columns: Columns, alpha: int
 ) -> dict[str, Tensor]:
     """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
-    W, drift = _maps(objective, model, batch, alpha)
-    Z = (W @ batch.X[:, :, None]).squeeze(-1)
+    steady = bool(objective.lambda_st) and not model.constant
+    W, Z, drift = passed(model.maps, batch.X, batch.v if steady else batch.v[:0], alpha)
     between = _Distances(batch, columns)
     terms = _structure_terms(objective, between, None if model.constant else W, Z)
-    if drift is not None:
+    if steady:
         terms["st"] = instability(drift, batch.X.shape[1])
     if objective.lambda_so:
         terms["so"] = losses.orthogonality(W)
@@ -81,18 +80,6 @@ def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
         raise ValueError("no loss term is left to train on; give the objective a weight above 0")
     weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
     return torch.stack(weighted).sum()
-
-
-def _maps(objective: Objective, model: Maps, batch: Batch, alpha: int) -> tuple[Tensor, Tensor | None]:
-    """Return the maps of a batch and, where the stability term is wanted, their drift along v."""
-    n = len(batch.v)
-    if not objective.lambda_st or model.constant:
-        return normalised(keep_largest(model.maps(batch.X), alpha)[0])[0], None
-    W, drift = maps_and_drift(model.maps, batch.X[:n], batch.v, alpha)
-    if n < len(batch.X):
-        rest, _ = normalised(keep_largest(model.maps(batch.X[n:]), alpha)[0])
-        W = torch.cat([W, rest])
-    return W, drift
 
 
 class _Distances:
@@ -124,7 +111,7 @@ def _structure_terms(
     if objective.lambda_x:
         terms["x"] = losses.divergence(between.log_X, log_Z)
     if objective.lambda_w and W is not None:
-        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.maps(W)))
+        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.unit_maps(W)))
     if objective.lambda_y:
         terms["y"] = losses.divergence(between.log_Y, log_Z)
     return terms
@@ -133,13 +120,13 @@ def _structure_terms(
 def _explanation_terms(objective: Objective, between: _Distances, psi: Tensor) -> dict[str, Tensor]:
     terms = {}
     X, decisions = between.batch.X, between.batch.P.argmax(1)
-    phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
-    for explanation, like_decisions, like_neighbours in ((psi, "e", "n"), (phi, "py", "pn")):
+    for like_decisions, like_neighbours in (("e", "n"), ("py", "pn")):
         wants_decisions = getattr(objective, f"lambda_{like_decisions}")
         wants_neighbours = getattr(objective, f"lambda_{like_neighbours}")
         if not (wants_decisions or wants_neighbours):
             continue
-        apart = distances.cosine(explanation)
+        contributions = like_decisions == "py"
+        apart = distances.cosine(psi * X.repeat(1, psi.shape[1] // X.shape[1]) if contributions else psi)
         if wants_decisions:
             terms[like_decisions] = losses.divergence(between.log_Y, losses.log_neighbours(apart))
         if wants_neighbours:

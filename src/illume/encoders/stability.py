@@ -7,9 +7,29 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from illume.encoders.passes import Passed
 from illume.encoders.sparsity import keep_largest, normalised
 
 RawMaps = Callable[[Tensor], Tensor]
+
+
+def passed(raw_maps: RawMaps, X: Tensor, v: Tensor, alpha: int) -> Passed:
+    """Return maps and latents of rows X (n, m), and (J - W) v of the first rows, as many as v has.
+
+    A network that knows a quicker way has a method `passed`; others are differentiated by torch.
+    """
+    own = getattr(raw_maps, "passed", None)
+    if own is not None:
+        found: Passed = own(X, v, alpha)
+        return found
+    if len(v) == 0:
+        W, _ = normalised(keep_largest(raw_maps(X), alpha)[0])
+        drift = X.new_zeros(0, W.shape[1])
+    else:
+        W, drift = maps_and_drift(raw_maps, X[: len(v)], v, alpha)
+        if len(v) < len(X):
+            W = torch.cat([W, normalised(keep_largest(raw_maps(X[len(v) :]), alpha)[0])[0]])
+    return Passed(W, (W @ X[:, :, None]).squeeze(-1), drift)
 
 
 def maps_and_drift(raw_maps: RawMaps, X: Tensor, v: Tensor, alpha: int) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -12,15 +13,28 @@ from torch import Tensor
 from illume.encoders.objective import Batch
 
 Work = Callable[[Batch], Tensor]
+MATMUL_PRECISION = "highest"  # of products on a GPU; "high" shortens their factors to TF32
 EAGER = 3  # steps before recording, in which libraries and the optimiser allocate what they need
 
 
 def optimiser(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
     """Return Adam; on a GPU its learning rate is a tensor, so that a recorded step sees it change."""
     if parameters[0].device.type != "cuda":
-        return torch.optim.Adam(parameters, lr=learning_rate)
+        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
     rate = torch.tensor(learning_rate, device=parameters[0].device)
-    return torch.optim.Adam(parameters, lr=rate, capturable=True)
+    return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
+
+
+@contextmanager
+def precision(device: torch.device) -> Iterator[None]:
+    """Multiply in the precision meant for training on a GPU; afterwards as it was before."""
+    before = torch.get_float32_matmul_precision()
+    if device.type == "cuda":
+        torch.set_float32_matmul_precision(MATMUL_PRECISION)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def set_learning_rate(adam: torch.optim.Adam, learning_rate: float) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 
 import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from illume.encoders.batches import Model, Rows, batches
+from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import Columns
 from illume.encoders.objective import Batch, loss_terms, total
 from illume.encoders.options import Objective, Training
@@ -27,7 +28,7 @@ from illume.encoders.standing import (
     restore,
     weights_of,
 )
-from illume.encoders.steps import Steps, optimiser, set_learning_rate
+from illume.encoders.steps import Steps, optimiser, precision, set_learning_rate
 from illume.results.history import Epoch, History
 from illume.storage.checkpoints import Slot
 
@@ -73,7 +74,8 @@ class Trainer:
         self._resume(progress)
         interrupted = False
         try:
-            self._train_on(n_epochs, thinning, progress)
+            with precision(self.rows.X.device):
+                self._train_on(n_epochs, thinning, progress)
             ended, best = self.at.ended, self.at.best
         except KeyboardInterrupt:
             interrupted = True
@@ -197,10 +199,8 @@ class Trainer:
     def _train(self) -> float:
         """Show the training rows once, shuffled; return the mean loss."""
         order = torch.randperm(len(self.rows), generator=self.generator)
-        losses = []
-        for index in batches(order[: self.training.epoch_rows], self.training.batch_size):
-            batch = self.rows.batch(index, self.generator, self.training.stability_rows)
-            losses.append(self.train_step(batch))
+        order = order[: self.training.epoch_rows]
+        losses = [self.train_step(batch) for batch in self._batches(self.rows, order, self.generator)]
         return float(torch.stack(losses).mean())
 
     @torch.no_grad()
@@ -208,12 +208,13 @@ class Trainer:
         """Return each term on the validation rows, with the same random directions every time."""
         generator = torch.Generator().manual_seed(self.validation_seed)
         order = self.validation_order
-        parts = []
-        for index in batches(order, self.training.batch_size):
-            batch = self.validation.batch(index, generator, self.training.stability_rows)
-            parts.append(self.measure_step(batch) * (len(index) / len(order)))
+        batches = self._batches(self.validation, order, generator)
+        parts = [self.measure_step(batch) * (len(batch.X) / len(order)) for batch in batches]
         sums = torch.stack(parts).sum(0).tolist()
         return dict(zip(self.names, sums, strict=True))
+
+    def _batches(self, rows: Rows, order: Tensor, generator: torch.Generator) -> Iterator[Batch]:
+        return rows.batches(order, self.training.batch_size, generator, self.training.stability_rows)
 
     def _trained(self, batch: Batch) -> Tensor:
         """Go one step down the gradient; return the loss before it."""
