@@ -208,7 +208,7 @@ def _require_names(schema: Any, common: Any, path: str, first: str) -> None:
 
 
 def _scanning(dataset: Any) -> Read:
-    """Read a dataset a few batches ahead at most, so that memory stays bounded."""
+    """Read a dataset without reading ahead: Arrow's threads would fill memory faster than rows are used."""
     import pyarrow.dataset as ds
 
     options = {}
@@ -217,7 +217,7 @@ def _scanning(dataset: Any) -> Read:
 
     def read(columns: Sequence[str], rows: int) -> Iterator[Any]:
         size = min(rows, PIECE_ROWS)
-        ahead = {"batch_readahead": 2, "fragment_readahead": 1}
+        ahead = {"batch_readahead": 0, "fragment_readahead": 0, "use_threads": False}
         yield from dataset.to_batches(columns=list(columns), batch_size=size, **ahead, **options)
 
     return read
