@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,21 +102,35 @@ def _from_source(
     """Read all rows once, in bounded memory: draw some, and look at all."""
     columns = names_of_model(model, source.names) or source.names
     looked_at = _seen(source, columns, schema, categorical)
-    draw = Draw(drawing.row_budget or STREAM_ROWS, drawing.seed)
     categories: dict[str, Categories] = {}
-    disable = None if drawing.verbose is None else not drawing.verbose
-    with tqdm(total=source.n_rows, desc="reading rows", unit="row", unit_scale=True, disable=disable) as bar:
-        for batch in source.batches(columns):
-            _look(batch, looked_at, categories, draw.n_rows)
-            draw.add(batch)
-            bar.update(batch.num_rows)
+    only = source.only(columns)
+    draw = _drawn(only, drawing, lambda batch, start: _look(batch, looked_at, categories, start))
     _require_rows(draw.n_rows)
-    table = draw.table(_selected(source.schema, columns))
+    table = draw.table(only.schema)
     gaps = {seen.name for seen in looked_at if seen.missing}
     frame = as_frame(_typed(table, drawing.backend or source.backend, gaps, categories))
     known = Schema.of_features(_known(seen, schema, frame) for seen in looked_at)
     numeric = {seen.name for seen in looked_at if isinstance(seen, NumbersSeen)}
     return Gathered(frame, known, frozenset(gaps & numeric), draw.n_rows)
+
+
+def draw_frame(source: Source, drawing: Drawing) -> tuple[Any, int]:
+    """Read all rows once and return some, as a frame, and how many there were; nothing is looked at."""
+    draw = _drawn(source.only(source.names), drawing, lambda batch, start: None)
+    table = draw.table(source.only(source.names).schema)
+    return native(table, drawing.backend or source.backend), draw.n_rows
+
+
+def _drawn(source: Source, drawing: Drawing, look: Callable[[Any, int], None]) -> Draw:
+    """Let all rows go by, in bounded memory; `look` sees each batch, and how many rows came before."""
+    draw = Draw(drawing.row_budget or STREAM_ROWS, drawing.seed)
+    disable = None if drawing.verbose is None else not drawing.verbose
+    with tqdm(total=source.n_rows, desc="reading rows", unit="row", unit_scale=True, disable=disable) as bar:
+        for batch in source.batches(source.names):
+            look(batch, draw.n_rows)
+            draw.add(batch)
+            bar.update(batch.num_rows)
+    return draw
 
 
 def _seen(
@@ -151,12 +165,6 @@ def _look(batch: Any, looked_at: list[Seen], categories: dict[str, Categories], 
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if pa.types.is_dictionary(field.type):
             categories.setdefault(field.name, Categories()).add(column.dictionary)
-
-
-def _selected(schema: Any, columns: Sequence[str]) -> Any:
-    import pyarrow as pa
-
-    return pa.schema([schema.field(name) for name in columns], schema.metadata)
 
 
 def _typed(table: Any, backend: str, gaps: set[str], categories: dict[str, Categories]) -> Any:

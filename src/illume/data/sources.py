@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,13 @@ class Source:
     def names(self) -> tuple[str, ...]:
         """The columns; an index that pandas wrote without a name only counts the rows and is none."""
         return tuple(name for name in self.schema.names if not name.startswith("__index_level_"))
+
+    def only(self, names: Sequence[str]) -> Source:
+        """Return the same rows with some of the columns."""
+        import pyarrow as pa
+
+        fields = [self.schema.field(name) for name in names]
+        return replace(self, schema=pa.schema(fields, self.schema.metadata))
 
     def batches(self, columns: Sequence[str], rows: int = PIECE_ROWS) -> Iterator[Any]:
         """Yield Arrow's record batches of some columns; files that cannot be read are an error."""
