@@ -14,6 +14,7 @@ import numpy as np
 from illume.data.frames import Frame
 from illume.data.gathering import Gathered
 from illume.data.values import Storage
+from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
 from illume.io.settings import dump_setting
 from illume.storage.checkpoints import Checkpoints, Stages
@@ -87,9 +88,13 @@ def _plain(value: Any) -> Any:
 
 
 def require_seed(explainer: Any) -> None:
-    """Refuse checkpoints of a fit that would draw otherwise when it is started again."""
+    """Refuse checkpoints of a fit that draws otherwise when it is started again, or of many processes."""
     if explainer.checkpoint_dir is None:
         return
+    if not ranks().alone:
+        raise ValueError(
+            "checkpoint_dir cannot be used by several processes that train together; leave it out"
+        )
     for what in (explainer, explainer.encoder):
         seed = getattr(what, "random_state", 0)
         if not isinstance(seed, Integral):

@@ -21,6 +21,7 @@ from illume.data.schema import Schema
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.objective import Objective
+from illume.encoders.ranks import ranks
 from illume.encoders.training import Training
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
@@ -168,11 +169,14 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
 
         `X` is a frame, or rows that are read piece by piece, once and in bounded memory: a path to a
         Parquet file or folder, a `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame.
+
+        Within a group of processes (`torchrun`), all must call `fit` alike, with the same rows: the first one
+        asks the model, and encoders are trained by all of them, each on a batch of its own.
         """
         start = time.perf_counter()
         make, choices = checked(self, self._options())
         require_seed(self)
-        seed = check_random_state(self.random_state).randint(2**31 - 1)
+        seed = ranks().agreed(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
         # Where nothing is trained, nothing learns from queries.
         queries = 0 if self.encoder == "identity" else self.queries

@@ -14,6 +14,7 @@ from illume._typing import FloatArray
 from illume.data.splits import Split
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
+from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
@@ -205,7 +206,8 @@ def choose_pair(
 
 def on_validation(pair: Pair, material: Material) -> Fidelity:
     """Return the fidelity by which choices are made; unknown where weights blew up."""
-    P, Q = material.validation.P, pair.probabilities(material.validation.X)
+    P = material.validation.P
+    Q = ranks().from_first(lambda: pair.probabilities(material.validation.X))
     return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 

@@ -132,7 +132,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         trainer = Trainer(
             model, objective, training, rows, onehot=onehot, generator=generator, slot=checkpoint
         )
-        disable = None if self.verbose is None else not self.verbose
+        disable = trainer.ranks.rank > 0 or (None if self.verbose is None else not self.verbose)
         with tqdm(desc=f"training, {self.n_latents} latents", unit="epoch", disable=disable) as bar:
             try:
                 self.history_ = trainer.run(bar)
