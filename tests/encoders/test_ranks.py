@@ -152,3 +152,11 @@ def test_a_process_alone_changes_nothing():
     assert ranks().agreed(3) == 3
     wide = Ranks(0, 4).widened(Training(batch_size=8, stability_rows=2))
     assert (wide.batch_size, wide.stability_rows) == (32, 8)
+
+
+def test_checkpoints_are_refused_to_several_processes(monkeypatch, tmp_path):
+    from illume import Explainer, checkpointing
+
+    monkeypatch.setattr(checkpointing, "ranks", lambda: Ranks(0, 2))
+    with pytest.raises(ValueError, match="checkpoint_dir cannot be used by several processes"):
+        Explainer(len, checkpoint_dir=tmp_path).fit(np.ones((20, 2)))

@@ -38,11 +38,15 @@ class NumbersSeen:
 
     def numbers(self, values: FloatArray, start: int) -> None:
         """Look at numbers, NaN where one is missing."""
-        require_finite(self.name, values, start)
-        there = values[~np.isnan(values)]
+        gaps = np.isnan(values)
+        there = values[~gaps] if gaps.any() else values
         self.missing |= len(there) < len(values)
-        self.low = min(self.low, float(there.min(initial=math.inf)))
-        self.high = max(self.high, float(there.max(initial=-math.inf)))
+        if not len(there):
+            return
+        low, high = float(there.min()), float(there.max())
+        if math.isinf(low) or math.isinf(high):
+            require_finite(self.name, values, start)
+        self.low, self.high = min(self.low, low), max(self.high, high)
         self.whole = self.whole and bool((there == np.round(there)).all())
 
     def feature(self, sample: list[Hashable | None]) -> Feature:
