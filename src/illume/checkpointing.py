@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from illume._versions import installed
-from illume.data.frames import Frame, as_frame
+from illume.data.frames import Frame
+from illume.data.gathering import Gathered
 from illume.data.values import Storage
+from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
 from illume.io.settings import dump_setting
 from illume.storage.checkpoints import Checkpoints, Stages
@@ -21,12 +23,15 @@ OF_NO_CONSEQUENCE = ("model", "verbose", "checkpoint_dir")
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
-def opened(explainer: Any, X: Any) -> Stages | None:
+def opened(explainer: Any, rows: Gathered) -> Stages | None:
     """Return the stages of a fit, ready to be read and written, if checkpoints are wanted."""
     if explainer.checkpoint_dir is None:
         return None
-    _require_seed(explainer)
-    stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark_of(explainer, as_frame(X)))
+    mark = mark_of(explainer, rows.frame)
+    if rows.partial:  # what was not drawn counts by its number, ranges and categories
+        rest = hashlib.sha256(repr((rows.n_rows, rows.schema.features, sorted(rows.missing))).encode())
+        mark["the data"] += rest.hexdigest()
+    stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark)
     stages.begin()
     return stages
 
@@ -82,7 +87,14 @@ def _plain(value: Any) -> Any:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", value) if isinstance(value, str) else value
 
 
-def _require_seed(explainer: Any) -> None:
+def require_seed(explainer: Any) -> None:
+    """Refuse checkpoints of a fit that draws otherwise when it is started again, or of many processes."""
+    if explainer.checkpoint_dir is None:
+        return
+    if not ranks().alone:
+        raise ValueError(
+            "checkpoint_dir cannot be used by several processes that train together; leave it out"
+        )
     for what in (explainer, explainer.encoder):
         seed = getattr(what, "random_state", 0)
         if not isinstance(seed, Integral):

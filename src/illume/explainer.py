@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -13,12 +14,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
-from illume.checkpointing import finish, finish_rules, opened
+from illume.checkpointing import finish, finish_rules, opened, require_seed
 from illume.data.encoding import Unknown
+from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
+from illume.encoders.ranks import ranks
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
@@ -26,7 +29,7 @@ from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare
-from illume.quality import measure, measure_rules
+from illume.quality import measure, measure_rules, sampling_of
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
@@ -57,6 +60,12 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     queries
         At most so many made-up, but possible, rows are put to the black box while fitting (no more than
         64 per training row); 0 switches this off.
+    row_budget
+        The most rows to learn from, drawn uniformly and by `random_state`; ranges and categories are those
+        of all rows. None takes all rows of a frame, and 200,000 of a folder, a dataset or a lazy frame.
+    backend
+        The library of the frames that the model is asked with where `fit` reads the rows itself: `pandas`
+        (the default where it is there), `polars` or `pyarrow`.
     schema, categorical
         A `Schema` made by hand, or only the names of numeric columns that are codes of categories.
     class_names
@@ -115,6 +124,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         objective: str | Objective = "aligned",
         n_latents: int | str = "auto",
         queries: int = 30_000,
+        row_budget: int | None = None,
+        backend: str | None = None,
         schema: Schema | None = None,
         categorical: Sequence[str] = (),
         class_names: Sequence[Any] | None = None,
@@ -136,6 +147,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.objective = objective
         self.n_latents = n_latents
         self.queries = queries
+        self.row_budget = row_budget
+        self.backend = backend
         self.schema = schema
         self.categorical = categorical
         self.class_names = class_names
@@ -152,17 +165,28 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.checkpoint_dir = checkpoint_dir
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn to explain the model from a frame of rows; `y` is ignored, labels are not needed."""
+        """Learn to explain the model from rows; `y` is ignored, labels are not needed.
+
+        `X` is a frame, or rows that are read piece by piece, once and in bounded memory: a path to a
+        Parquet file or folder, a `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame.
+
+        Within a group of processes (`torchrun`), all must call `fit` alike, with the same rows: the first one
+        asks the model, and encoders are trained by all of them, each on a batch of its own.
+        """
         start = time.perf_counter()
         require_whole(self.get_params(deep=False))
         make, choices = checked(self, self._options())
-        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        require_seed(self)
+        seed = ranks().agreed(check_random_state(self.random_state).randint(2**31 - 1))
+        rng = np.random.default_rng(seed)
         # Where nothing is trained, nothing learns from queries.
         queries = 0 if self.encoder == "identity" else self.queries
         sizes = (self.validation_size, self.report_size)
-        data = DataSettings(self.schema, self.categorical, self.class_names, self.unknown, *sizes, queries)
-        self.stages_ = opened(self, X)
-        prepared = prepare(X, self.model, data, rng, self.stages_)
+        data = DataSettings(self.class_names, self.unknown, *sizes, queries)
+        drawing = Drawing(self.row_budget, seed, self.backend, self.verbose)
+        rows = gather(X, self.model, self.schema, self.categorical, drawing)
+        self.stages_ = opened(self, rows)
+        prepared = prepare(rows, self.model, data, rng, self.stages_)
         material = prepared.material
         choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
         self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
@@ -180,7 +204,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
         seconds = time.perf_counter() - start
         told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
-        self.quality_ = measure(choice, Q, material, self.class_names_, **told)
+        quality = measure(choice, Q, material, self.class_names_, **told)
+        self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
         self.n_features_in_ = len(self.schema_)
         for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
             self.__dict__.pop(name, None)

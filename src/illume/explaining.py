@@ -13,7 +13,8 @@ from illume.assembly.constraints import Wanted
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.data.frames import Frame, Origin, as_frame, chunks
-from illume.data.schema import require_columns
+from illume.data.schema import check_names, require_columns
+from illume.data.sources import is_source, iter_batches, open_source
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
@@ -54,6 +55,7 @@ class Explaining(ABC):
     ) -> Iterator[Any]:
         """Yield explanations piece by piece, so that memory is bounded by the piece.
 
+        `X` is a frame, or what `fit` reads, too: a path to Parquet files, a Dataset, a LazyFrame.
         `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
         kinds: dict[str, Callable[..., Any]] = {
@@ -64,8 +66,22 @@ class Explaining(ABC):
         }
         if kind not in kinds:
             raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
-        for _, piece in chunks(self._checked(X), chunk_rows):
-            yield kinds[kind](piece.native, **options)
+        for piece in self._pieces(X, chunk_rows):
+            yield kinds[kind](piece, **options)
+
+    def _pieces(self, X: Any, rows: int) -> Iterator[Any]:
+        """Yield rows piece by piece, of the library that the explainer was fitted with."""
+        if not is_source(X):
+            for _, piece in chunks(self._checked(X), rows):
+                yield piece.native
+            return
+        check_is_fitted(self, "pair_")
+        source = open_source(X)
+        check_names(source.names, self.columns_)
+        pool = getattr(self, "pool_frame_", None)
+        like = pool.native if pool is not None and self.backend_ == "pandas" else None
+        backend = self.backend_ or "numpy"
+        yield from iter_batches(source, self.columns_, rows, backend=backend, like=like)
 
     def rules(
         self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None

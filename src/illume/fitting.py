@@ -14,6 +14,7 @@ from illume._typing import FloatArray
 from illume.data.splits import Split
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
+from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
@@ -208,7 +209,7 @@ def on_validation(pair: Pair, material: Material) -> Fidelity:
     """Return the fidelity by which choices are made; unknown where weights blew up."""
     rows = material.validation
     step = -(-len(rows) // CHOOSING_ROWS) if len(rows) else 1
-    P, Q = rows.P[::step], pair.probabilities(rows.X[::step])
+    P, Q = rows.P[::step], ranks().from_first(lambda: pair.probabilities(rows.X[::step]))
     return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 

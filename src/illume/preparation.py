@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.black_box import BlackBox, known_to_model
+from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoding, Unknown
-from illume.data.frames import Frame, as_frame
+from illume.data.frames import Frame
+from illume.data.gathering import Gathered
 from illume.data.queries import query_rows
-from illume.data.schema import Schema, require_columns
+from illume.data.schema import Schema
 from illume.data.splits import Split, split_rows
 from illume.errors import BlackBoxError, SchemaError
 from illume.explanations.reference import Reference
@@ -21,7 +22,6 @@ from illume.fitting import Answered, Material
 from illume.remembering import asked_once
 from illume.storage.checkpoints import Stages, slot_of
 
-MIN_ROWS = 10
 QUERIES_PER_ROW = 64
 
 
@@ -29,8 +29,6 @@ QUERIES_PER_ROW = 64
 class DataSettings:
     """What a user may say about the data."""
 
-    schema: Schema | None
-    categorical: Sequence[str]
     class_names: Sequence[Any] | None
     unknown: Unknown
     validation_size: float
@@ -59,10 +57,10 @@ class Prepared:
 
 
 def prepare(
-    X: Any, model: Any, settings: DataSettings, rng: np.random.Generator, stages: Stages | None = None
+    rows: Gathered, model: Any, settings: DataSettings, rng: np.random.Generator, stages: Stages | None = None
 ) -> Prepared:
-    """Check the rows, ask the black box about them, divide and encode them."""
-    frame, schema = _frame_and_schema(X, model, settings)
+    """Ask the black box about the rows, divide and encode them."""
+    frame, schema = rows.frame, rows.schema
     features = frame.select(schema.names)
     black_box = BlackBox(model, settings.class_names)
     P = _answers(black_box, frame, stages)
@@ -71,9 +69,10 @@ def prepare(
     encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
-    rows = _query_rows(frame.take(split.training), encoding, settings.queries, rng)
-    queries = _ask(rows, encoding, black_box, stages)
+    made_up = _query_rows(frame.take(split.training), encoding, settings.queries, rng)
+    queries = _ask(made_up, encoding, black_box, stages)
     encoded = encoding.transform(features)
+    elsewhere = np.array([name in rows.missing for name in schema.names], dtype=bool)
     return Prepared(
         frame=frame,
         schema=schema,
@@ -82,21 +81,9 @@ def prepare(
         split=split,
         encoding=encoding,
         material=Material.of(encoded.X, P, split, queries),
-        missing=np.asarray(encoded.imputed.any(0)),
+        missing=np.asarray(encoded.imputed.any(0) | elsewhere),
         reference=Reference.fit(schema, features),
     )
-
-
-def _frame_and_schema(X: Any, model: Any, settings: DataSettings) -> tuple[Frame, Schema]:
-    frame = as_frame(X)
-    if len(frame) < MIN_ROWS:
-        raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {len(frame)}")
-    frame = known_to_model(frame, model)
-    if settings.schema is None:
-        return frame, Schema.infer(frame.native, settings.categorical)
-    if not set(settings.schema.names) <= set(frame.names):  # an array, whose columns have no names
-        frame = require_columns(frame, settings.schema.names)
-    return frame, settings.schema.completed(frame)
 
 
 def _answers(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:

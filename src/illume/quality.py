@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
+from illume.data.gathering import Gathered
 from illume.explanations.sample import spread
 from illume.fitting import Answered, Choice, Material
 from illume.metrics.fidelity import agreement, fidelity, r_squared
-from illume.results.quality import ClassQuality, Quality
+from illume.results.quality import ClassQuality, Quality, Sampling
 from illume.results.rule_quality import RuleQuality
 from illume.surrogates.base import TreeSurrogate
 
@@ -45,6 +48,14 @@ def measure(
         n_asked=n_asked,
         seconds=seconds,
     )
+
+
+def sampling_of(rows: Gathered, random_state: Any) -> Sampling | None:
+    """Say how rows were drawn; a seed that is no number has no name."""
+    if not rows.partial:
+        return None
+    seed = int(random_state) if isinstance(random_state, Integral) else None
+    return Sampling(rows.n_rows, len(rows.frame), seed)
 
 
 def _one_class(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:

@@ -7,6 +7,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.black_box import BlackBox
 from illume.data.frames import Frame
+from illume.encoders.ranks import ranks
 from illume.errors import CheckpointError, FormatError
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Slot, Stage
@@ -19,7 +20,17 @@ def asked_once(black_box: BlackBox, frame: Frame, slot: Slot | None, *, checked:
     """Return the answers to all rows, those in the slot if there are any.
 
     `checked` asks about a few of these rows once more: another model's answers are of no use.
+    Where several processes fit together, the first one asks for all.
     """
+
+    def asked() -> tuple[FloatArray, int]:
+        return _asked(black_box, frame, slot, checked=checked), black_box.n_asked
+
+    P, black_box.n_asked = ranks().from_first(asked)
+    return P
+
+
+def _asked(black_box: BlackBox, frame: Frame, slot: Slot | None, *, checked: bool) -> FloatArray:
     stage = None if slot is None else slot.load()
     if stage is None:
         P = black_box(frame)

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from illume.data.encoding import Encoding
+from illume.data.gathering import MIN_ROWS
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
@@ -26,6 +27,8 @@ from illume.surrogates.tree import DecisionTreeSurrogate
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
 TRIAL_SHARE = 0.1  # of the epochs or steps of a whole training
+
+BACKENDS = ("pandas", "polars", "pyarrow")
 
 LATENTS = (4, 8, 16)
 ALIGNMENTS = (1.0, 0.3, 0.0)
@@ -146,6 +149,11 @@ def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encod
 def _check_numbers(explainer: Any) -> None:
     if not (isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0):
         raise ValueError(f"queries must be an integer, 0 or more, found {explainer.queries!r}")
+    budget = explainer.row_budget
+    if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
+        raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
+    if explainer.backend not in (None, *BACKENDS):
+        raise ValueError(f"backend must be None or one of {BACKENDS}, found {explainer.backend!r}")
     if explainer.unknown not in ("error", "ignore"):
         raise ValueError(f"unknown must be 'error' or 'ignore', found {explainer.unknown!r}")
     sizes = (explainer.validation_size, explainer.report_size)

@@ -10,14 +10,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from illume.cli.errors import UsageError
+from illume.cli.learning import Learning, rows_to_learn
 from illume.cli.loading import model_beside
 from illume.cli.models import load_model, require_features, save_model
 from illume.cli.options import Debug, Json, Quiet, TrustModel, listed, voice_of
-from illume.cli.reading import read_rows, require
+from illume.cli.reading import require_names
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json, require_output
-
-UNNAMED = "Unnamed: 0"  # what pandas calls an index that was saved without a name
 
 
 class Trainer(StrEnum):
@@ -60,6 +59,7 @@ class Plan:
     seed: int = 0
     held: int | str = 20_000
     unknown: Literal["error", "ignore"] = "error"
+    row_budget: int | None = None
     checkpoints: Path | None = None
 
     @property
@@ -111,78 +111,48 @@ class Fitted:
 def fit(plan: Plan, voice: Voice) -> Fitted:
     """Read the rows, load or train the model, fit the explainer and write it."""
     plan.check()
-    rows, target = _rows(plan, voice)
-    categorical = listed(plan.categorical, list(rows.columns))
-    require(rows, categorical, "--categorical")
+    wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
+    learning = rows_to_learn(*wish, whole=plan.trainer is not None, voice=voice)
+    categorical = listed(plan.categorical, list(learning.columns))
+    require_names(learning.columns, categorical, "--categorical")
     if plan.model is not None:
         model, score, model_file = load_model(plan.model, voice, plan.trusted), None, plan.model
-        require_features(model, list(rows.columns), plan.target)
+        require_features(model, list(learning.columns), plan.target)
     else:
-        model, score = _trained(rows, target, categorical, plan, voice)
+        model, score = _trained(learning, categorical, plan, voice)
         model_file = plan.model_out
-    explainer = _explainer(model, rows, categorical, plan, voice)
+    explainer = _explainer(model, learning, categorical, plan, voice)
     explainer.save(plan.out, rows=plan.held)
     if explainer.stages_ is not None:
         explainer.stages_.remove()
     voice.say(f"Written to {plan.out}; next: illume explain {plan.out} ROWS --model {model_file}")
-    return Fitted(explainer, plan.out, model_file, score, len(rows))
+    return Fitted(explainer, plan.out, model_file, score, learning.n_rows)
 
 
-def _rows(plan: Plan, voice: Voice) -> tuple[Any, Any]:
-    """Return the features and the target's column."""
-    rows = read_rows(plan.train)
-    dropped = listed(plan.drop, list(rows.columns))
-    require(rows, dropped, "--drop")
-    rows = rows.drop(columns=list(dropped))
-    if plan.trainer is not None:
-        rows = _without_names(rows, plan.target, voice)
-    if plan.target is None:
-        return rows, None
-    require(rows, [plan.target], "--target")
-    known = rows[plan.target].notna()
-    if plan.trainer is not None and not known.all():
-        voice.note(f"{int((~known).sum()):,} rows without {plan.target!r} are left out")
-        rows = rows[known].reset_index(drop=True)
-    return rows.drop(columns=plan.target), rows[plan.target]
-
-
-def _without_names(rows: Any, target: str | None, voice: Voice) -> Any:
-    """Leave out columns that only number or name the rows."""
-    names = [
-        name
-        for name in rows.columns
-        if name != target and rows[name].dtype.kind not in "biufM" and rows[name].nunique() == len(rows)
-    ]
-    for name in [*names, *({UNNAMED} & set(rows.columns))]:
-        voice.note(f"column {name!r} only tells the rows apart and is left out")
-        rows = rows.drop(columns=name)
-    return rows
-
-
-def _trained(
-    rows: Any, target: Any, categorical: tuple[str, ...], plan: Plan, voice: Voice
-) -> tuple[Any, Any]:
+def _trained(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> tuple[Any, Any]:
     """Train a model, write it, and say how good it is."""
     from illume.cli.gbm import train
     from illume.data.schema import Schema
 
+    rows = learning.rows
     schema = Schema.infer(rows, categorical)
-    trained = train(rows, target, [f.name for f in schema.features if not f.numeric], plan.seed)
+    trained = train(rows, learning.target, [f.name for f in schema.features if not f.numeric], plan.seed)
     voice.say(f"Model: gradient boosting, {trained.score}; then trained on all {len(rows):,} rows")
     save_model(trained.model, plan.model_out)
     voice.say(f"Model written to {plan.model_out}")
     return trained.model, trained.score
 
 
-def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
+def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
     from illume import Checkpoints, Explainer
 
-    used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
+    used = [str(name) for name in getattr(model, "feature_names_in_", learning.columns)]
     explainer = Explainer(
         model,
         categorical=[name for name in categorical if name in used],
         n_latents=plan.n_latents,
         queries=plan.queries,
+        row_budget=plan.row_budget,
         objective=plan.objective,
         random_state=plan.seed,
         unknown=plan.unknown,
@@ -190,8 +160,8 @@ def _explainer(model: Any, rows: Any, categorical: tuple[str, ...], plan: Plan, 
         checkpoint_dir=plan.checkpoints and Checkpoints(plan.checkpoints, keep=True),
         verbose=False if voice.quiet else None,
     )
-    voice.say(f"Fitting the explainer on {len(rows):,} rows and {len(used)} features …")
-    return explainer.fit(rows).fit_rules()
+    voice.say(f"Fitting the explainer on {learning.described} and {len(used)} features …")
+    return explainer.fit(learning.rows).fit_rules()
 
 
 def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
@@ -210,7 +180,10 @@ def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
 def command(
     context: typer.Context,
     train: Annotated[
-        Path, typer.Argument(metavar="TRAIN", help="CSV or Parquet file of the rows to learn from.")
+        Path,
+        typer.Argument(
+            metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files, to learn from."
+        ),
     ],
     *,
     out: Annotated[
@@ -241,6 +214,10 @@ def command(
     queries: Annotated[
         int, typer.Option(min=0, help="Most made-up rows that the model is asked about.")
     ] = 30_000,
+    row_budget: Annotated[
+        int | None,
+        typer.Option(min=10, help="Most rows to learn from, drawn at random; of Parquet files 200,000."),
+    ] = None,
     objective: Annotated[
         ObjectiveName, typer.Option(help="What the explainer is trained for.")
     ] = ObjectiveName.ALIGNED,
@@ -285,6 +262,7 @@ def command(
         objective=objective.value,
         seed=seed,
         unknown="ignore" if unknown is Unknown.IGNORE else "error",
+        row_budget=row_budget,
         held=number_or(held, ("all", "none"), "--rows"),
         checkpoints=checkpoint_dir,
     )

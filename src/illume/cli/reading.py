@@ -59,10 +59,15 @@ def separator(header: str) -> str:
 
 
 def require(frame: Any, names: Iterable[str], option: str) -> None:
-    """Refuse names that are no columns, and suggest the nearest."""
+    """Refuse names that are no columns of a frame, and suggest the nearest."""
+    require_names(frame.columns, names, option)
+
+
+def require_names(columns: Iterable[str], names: Iterable[str], option: str) -> None:
+    """Refuse names that are none of the columns, and suggest the nearest."""
     from illume.data.schema import unknown_name
 
-    columns = list(frame.columns)
+    columns = list(columns)
     for name in names:
         if name not in columns:
             raise SchemaError(f"{option} names {unknown_name(name, columns)}")

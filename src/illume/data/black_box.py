@@ -96,10 +96,13 @@ def asked(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) ->
         raise error.moved(start) from error.__cause__
 
 
-def known_to_model(frame: Frame, model: Any) -> Frame:
-    """Leave out columns that the model says it does not use (scikit-learn's `feature_names_in_`)."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    return frame.select(names) if names and set(names) <= set(frame.names) else frame
+def names_of_model(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the columns that the model says it uses (scikit-learn's `feature_names_in_`).
+
+    None where it does not say, or names others than there are.
+    """
+    names = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
+    return names if names and set(names) <= set(columns) else None
 
 
 def _is_regressor(model: Any) -> bool:

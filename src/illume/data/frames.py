@@ -94,6 +94,8 @@ def as_frame(data: Any) -> Frame:
 
 def _advice(kind: str) -> str:
     by_kind = {"Series": "one row is frame.iloc[[0]]", "LazyFrame": "collect it first"}
+    if kind in ("str", "PosixPath", "WindowsPath", "FileSystemDataset"):
+        return "explainer.stream reads Parquet files and datasets piece by piece"
     return by_kind.get(kind, "make a data frame of it first")
 
 
@@ -153,8 +155,7 @@ class NarwhalsFrame(IsFrame):
             # Arrow refuses to cast whole numbers that a float cannot hold to the last digit.
             values = column.fill_null(0).to_numpy().astype(np.float64)
             return np.where(column.is_null().to_numpy(), np.nan, values)
-        values = column.cast(nw.Float64).to_numpy()
-        return np.asarray(values, dtype=np.float64)
+        return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
     def labels(self, name: str) -> list[Hashable | None]:
         column = self._column(name)

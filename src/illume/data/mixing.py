@@ -80,14 +80,17 @@ def _alike_pandas(one: Series, other: Series) -> tuple[Series, Series]:
         wide = a.cat.add_categories(more)
         return _wrapped(wide), _wrapped(b.astype(wide.dtype))
     for first, second, swap in ((a, b, False), (b, a, True)):
-        cast = _cast_pandas(second, first.dtype)
+        cast = cast_pandas(second, first.dtype)
         if cast is not None:
             pair = (cast, first) if swap else (first, cast)
             return _wrapped(pair[0]), _wrapped(pair[1])
     return _wrapped(a.astype(object)), _wrapped(b.astype(object))
 
 
-def _cast_pandas(series: Any, dtype: Any) -> Any:
+def cast_pandas(series: Any, dtype: Any) -> Any:
+    """Return a pandas series in another type, or None where that would change or lose a value."""
+    if series.dtype == dtype:
+        return series
     try:
         cast = series.astype(dtype)
         same = (cast.astype(series.dtype) == series) | (cast.isna() & series.isna())

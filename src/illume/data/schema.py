@@ -71,6 +71,11 @@ class Feature:
         return not self.low < self.high if self.numeric else len(self.categories) < 2
 
     @property
+    def known(self) -> bool:
+        """Whether a range, or categories, are given."""
+        return not (math.isinf(self.low) and math.isinf(self.high)) if self.numeric else bool(self.categories)
+
+    @property
     def open(self) -> bool:
         """Whether values that are not listed belong to a category of their own."""
         return Other.OTHER in self.categories
@@ -98,23 +103,22 @@ class Schema:
     def infer(cls, data: Any, categorical: Iterable[str] = ()) -> Schema:
         """Read the schema off a frame; `categorical` names columns whose numbers are mere codes."""
         frame = as_frame(data)
-        if isinstance(categorical, str):
-            raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
-        declared = {str(name) for name in categorical}
-        for name in declared - set(frame.names):
-            raise SchemaError(f"categorical names {unknown_name(name, frame.names)}")
-        if not frame.names:
-            raise SchemaError("the frame has no columns; at least one is needed")
-        schema = cls(tuple(_infer(frame, name, name in declared) for name in frame.names))
+        declared = declared_codes(categorical, frame.names)
+        return cls.of_features([_infer(frame, name, name in declared) for name in frame.names])
+
+    @classmethod
+    def of_features(cls, features: Iterable[Feature]) -> Schema:
+        """Return the schema of these features; of those that cannot tell rows apart a warning is given."""
+        schema = cls(tuple(features))
         schema._warn_of_constants()
         return schema
 
     def completed(self, frame: Frame) -> Schema:
         """Fill in what a schema made by hand leaves open, ranges and categories, from a frame."""
-        _check_names(frame, self.names)
-        schema = Schema(tuple(_completed(feature, frame) for feature in self.features))
-        schema._warn_of_constants()
-        return schema
+        check_names(frame.names, self.names)
+        return Schema.of_features(
+            feature if feature.known else _completed(feature, frame) for feature in self.features
+        )
 
     def _warn_of_constants(self) -> None:
         for feature in self.features:
@@ -123,7 +127,7 @@ class Schema:
                 warnings.warn(
                     f"column {feature.name!r} holds {found}; its attribution will be 0",
                     UserWarning,
-                    stacklevel=4,
+                    stacklevel=5,
                 )
 
     @cached_property
@@ -157,14 +161,27 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
                 f"{', …' if len(names) > 5 else ''}"
             )
         return NumpyFrame(frame.array, tuple(names))
-    _check_names(frame, names)
+    check_names(frame.names, names)
     return frame.select(names)
 
 
-def _check_names(frame: Frame, names: Sequence[str]) -> None:
+def check_names(found: Sequence[str], names: Sequence[str]) -> None:
+    """Require that columns are there."""
     for name in names:
-        if name not in frame.names:
-            raise SchemaError(f"column {name!r} is missing; {_nearest(name, frame.names)}")
+        if name not in found:
+            raise SchemaError(f"column {name!r} is missing; {_nearest(name, found)}")
+
+
+def declared_codes(categorical: Iterable[str], names: Sequence[str]) -> set[str]:
+    """Return the names of columns whose numbers are said to be codes; all must be columns."""
+    if isinstance(categorical, str):
+        raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
+    declared = {str(name) for name in categorical}
+    for name in declared - set(names):
+        raise SchemaError(f"categorical names {unknown_name(name, names)}")
+    if not names:
+        raise SchemaError("the frame has no columns; at least one is needed")
+    return declared
 
 
 def unknown_name(name: str, names: Sequence[str]) -> str:
@@ -181,9 +198,8 @@ def _nearest(name: str, names: Sequence[str]) -> str:
 
 def _completed(feature: Feature, frame: Frame) -> Feature:
     if feature.numeric:
-        unknown = math.isinf(feature.low) and math.isinf(feature.high)
-        return _numeric(feature.name, frame.numbers(feature.name)) if unknown else feature
-    return feature if feature.categories else _labels(feature.name, feature.kind, frame)
+        return _numeric(feature.name, frame.numbers(feature.name))
+    return _labels(feature.name, feature.kind, frame)
 
 
 def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
@@ -195,19 +211,34 @@ def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
 
 
 def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
-    values = frame.labels(name)
+    return categorical_feature(name, kind, counted(name, frame.labels(name)))
+
+
+def counted(name: str, values: Iterable[Hashable | None]) -> Counter[Hashable | None]:
+    """Count a column's values; what can be no category is refused."""
     try:
-        counts = Counter(values)
+        return Counter(values)
     except TypeError as error:
         raise SchemaError(f"column {name!r} holds values that are no categories: {error}") from error
+
+
+def categorical_feature(
+    name: str, kind: Kind, counts: Counter[Hashable | None], n_values: str | None = None
+) -> Feature:
+    """Return a column of labels from how often each occurs, None for missing; `n_values` is for a warning.
+
+    >>> categorical_feature("town", Kind.CATEGORICAL, Counter({"Ulm": 1, None: 2, "Bonn": 3})).labels
+    ('Bonn', 'Ulm', '(missing)')
+    """
+    counts = counts.copy()
     missing: list[Hashable | None] = [None] if counts.pop(None, 0) else []
     rare: list[Hashable | None] = []
-    if len(counts) > MAX_CATEGORIES:
+    if n_values or len(counts) > MAX_CATEGORIES:
         warnings.warn(
-            f"column {name!r} holds {len(counts)} different values; the {MAX_CATEGORIES} most frequent are "
-            f"told apart, the others are one category; leave it out if it only names the rows",
+            f"column {name!r} holds {n_values or len(counts)} different values; the {MAX_CATEGORIES} most "
+            f"frequent are told apart, the others are one category; leave it out if it only names the rows",
             UserWarning,
-            stacklevel=6,
+            stacklevel=7,
         )
         counts, rare = Counter(dict(counts.most_common(MAX_CATEGORIES))), [Other.OTHER]
     known = sorted(map(_plain, counts), key=_category_order)  # whatever library the frame is of
@@ -215,17 +246,22 @@ def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
 
 
 def _numeric(name: str, values: FloatArray) -> Feature:
-    if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values))[0])
-        raise SchemaError(
-            f"column {name!r} holds {values[row]} in row {row}; replace infinite values by a "
-            f"finite number or by a missing value"
-        )
+    require_finite(name, values)
     values = values[~np.isnan(values)]
     if not len(values):
         return Feature(name, Kind.NUMERIC, low=math.nan, high=math.nan)
     whole = bool((values == np.round(values)).all())
     return Feature(name, Kind.NUMERIC, low=float(values.min()), high=float(values.max()), whole=whole)
+
+
+def require_finite(name: str, values: FloatArray, start: int = 0) -> None:
+    """Refuse infinite numbers; `start` rows came before these."""
+    if np.isinf(values).any():
+        row = int(np.flatnonzero(np.isinf(values))[0])
+        raise SchemaError(
+            f"column {name!r} holds {values[row]} in row {start + row}; replace infinite values by a "
+            f"finite number or by a missing value"
+        )
 
 
 def _plain(value: Hashable) -> Hashable:

@@ -60,7 +60,7 @@ def learn(
         generator=generator,
         slot=slot,
     )
-    disable = None if encoder.verbose is None else not encoder.verbose
+    disable = trainer.ranks.rank > 0 or (None if encoder.verbose is None else not encoder.verbose)
     with tqdm(desc=f"training, {n_latents} latents", unit="epoch", disable=disable) as bar:
         try:
             history = trainer.run(bar)

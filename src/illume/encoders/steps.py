@@ -51,17 +51,18 @@ class Steps:
 
     A step is hundreds of small operations, and on a GPU starting them takes far longer than doing them.
     There, the work on a batch of some shape is recorded as a CUDA graph, and later batches of that shape
-    are copied to where the first one was and the graph is replayed.
+    are copied to where the first one was and the graph is replayed. Work that speaks with other
+    processes is not `recorded`.
     """
 
-    def __init__(self, work: Work, before: Callable[[], None]) -> None:
-        self.work, self.before = work, before
+    def __init__(self, work: Work, before: Callable[[], None], *, recorded: bool = True) -> None:
+        self.work, self.before, self.recorded = work, before, recorded
         self.seen: dict[tuple[int, ...], int] = {}
         self.recordings: dict[tuple[int, ...], Recording] = {}
 
     def __call__(self, batch: Batch) -> Tensor:
         """Return the result for a batch, a tensor of its own."""
-        if batch.X.device.type != "cuda":
+        if batch.X.device.type != "cuda" or not self.recorded:
             self.before()
             return self.work(batch)
         key = (len(batch.X), len(batch.v))

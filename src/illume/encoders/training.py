@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -14,6 +15,7 @@ from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import Columns
 from illume.encoders.objective import Batch, loss_terms, total
 from illume.encoders.options import Objective, Training
+from illume.encoders.ranks import ranks
 from illume.encoders.sparsity import SparsitySchedule
 from illume.encoders.standing import (
     DENSE,
@@ -50,11 +52,14 @@ class Trainer:
         generator: torch.Generator,
         slot: Slot | None = None,
     ) -> None:
-        self.model, self.objective, self.training = model, objective, training
+        self.ranks = ranks()
+        self.ranks.align(model.modules.parameters(), generator)
+        self.model, self.objective, self.training = model, objective, self.ranks.widened(training)
         self.rows, self.validation = rows
         self.columns, self.generator = Columns.of(onehot), generator
         self.optimiser = optimiser(list(model.modules.parameters()), training.learning_rate)
-        self.train_step = Steps(self._trained, lambda: self.optimiser.zero_grad(set_to_none=True))
+        forget = partial(self.optimiser.zero_grad, set_to_none=True)
+        self.train_step = Steps(self._trained, forget, recorded=self.ranks.alone)
         self.measure_step = Steps(self._measured, lambda: None)
         self.alpha = self.n_inputs = self.rows.X.shape[1]
         self.target = min(objective.alpha or self.n_inputs, self.n_inputs)
@@ -186,8 +191,7 @@ class Trainer:
 
     def _epoch(self, progress: tqdm[None]) -> float:
         """Train one epoch, record it, and return the validation loss."""
-        loss = self._train()
-        terms = self._validate()
+        loss, terms = self.ranks.agreed((self._train(), self._validate()))
         weights = {name: getattr(self.objective, f"lambda_{name}") for name in terms}
         validation_loss = sum(weights[name] * term for name, term in terms.items())
         seconds = time.perf_counter() - self.start
@@ -218,10 +222,12 @@ class Trainer:
 
     def _trained(self, batch: Batch) -> Tensor:
         """Go one step down the gradient; return the loss before it."""
+        batch = self.ranks.share(batch)
         loss = total(self.objective, self._terms(batch))
         loss.backward()
+        loss = self.ranks.average(loss.detach(), self.model.modules.parameters(), len(batch.X))
         self.optimiser.step()
-        return loss.detach()
+        return loss
 
     def _measured(self, batch: Batch) -> Tensor:
         """Return each term, stacked."""

@@ -156,7 +156,7 @@ class _Reading:
             missing=np.array(missing, dtype=bool),
             encoding=self.encoding,
             pair=pair,
-            quality=read(Quality, self.head["quality"], "quality"),
+            quality=read(Quality, _with_sampling(self.head["quality"]), "quality"),
             history=read(History | None, self.head["history"], "history"),
             trials=read(tuple[Trial, ...], self.head["trials"], "trials"),
             training=training.rows,
@@ -243,3 +243,8 @@ def _schema(values: Any) -> Schema:
         if len(set(feature.categories)) < len(feature.categories):
             raise FormatError(f"feature {feature.name!r} has a category twice")
     return schema
+
+
+def _with_sampling(quality: Any) -> Any:
+    """Files of versions that took all rows do not say so."""
+    return {"sampling": None} | quality if isinstance(quality, dict) else quality

@@ -98,6 +98,7 @@ def _data(explainer: Any, explained: Explained) -> Group:
             ("Features", f"{len(schema)} ({_kinds(schema)})"),
             ("Classes", ", ".join(explainer.class_names_)),
             ("Rows the explainer learned from", f"{quality.n_training:,}"),
+            *([] if quality.sampling is None else [("Rows drawn", str(quality.sampling))]),
             ("Rows that made choices", f"{quality.n_validation:,}"),
             ("Rows kept aside to measure trust", f"{quality.report.n_rows:,}"),
             ("Made-up rows put to the model to learn", f"{quality.n_queries:,}"),

@@ -18,6 +18,23 @@ class ClassQuality:
     n_rows: int
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """How the rows of a fit were drawn where not all were taken: uniformly, without replacement.
+
+    >>> print(Sampling(10_000_000, 200_000, seed=0))
+    fitted on 200,000 of 10,000,000 rows, drawn at random with seed 0
+    """
+
+    n_rows: int
+    n_drawn: int
+    seed: int | None
+
+    def __str__(self) -> str:
+        seed = "" if self.seed is None else f" with seed {self.seed}"
+        return f"fitted on {self.n_drawn:,} of {self.n_rows:,} rows, drawn at random{seed}"
+
+
 @dataclass(frozen=True, repr=False)
 class Quality:
     """Fidelity of the surrogate to the black box on report rows, and how the explainer was made.
@@ -39,6 +56,8 @@ class Quality:
         Rows of each kind, and how many rows the black box answered in all.
     seconds
         How long `fit` took.
+    sampling
+        How the rows were drawn; None where all rows were taken.
     """
 
     report: Fidelity
@@ -54,6 +73,7 @@ class Quality:
     n_queries: int
     n_asked: int
     seconds: float
+    sampling: Sampling | None = None
 
     @property
     def agreement(self) -> float:
@@ -92,5 +112,6 @@ class Quality:
             f"chosen because {self.reason}",
             f"learned from {self.n_training} rows and {self.n_queries} queries; the black box "
             f"answered {self.n_asked} rows in all; {self.seconds:.1f} s",
+            *([] if self.sampling is None else [str(self.sampling)]),
         ]
         return "\n".join(lines)

@@ -1,0 +1,237 @@
+"""A fit on rows that are read piece by piece is the fit on the rows that were drawn."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+from illume import CheckpointError, Explainer, Schema, SchemaError, load
+from illume.data.gathering import Drawing, gather
+from tests.checkpoints.common import Killed, kill_at
+from tests.common import FAST, loans
+from tests.io.common import forged
+
+BUDGET = 120
+QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "verbose": False}
+
+
+def model(rows):
+    """Grant what is earned or learned; a plain function says nothing of the columns that it uses."""
+    rows = pd.DataFrame(rows)
+    score = rows["income"].fillna(30.0) + 10 * (rows["education"] == "high") - 0.3 * rows["age"] - 20
+    return 1 / (1 + np.exp(-score.to_numpy(float)))
+
+
+@pytest.fixture(scope="module")
+def rows():
+    frame = loans(1_000)
+    frame.loc[7, "education"] = "none at all"
+    frame.loc[500, "age"] = 101
+    frame["owner"] = np.where(np.arange(1_000) == 300, None, frame["owner"])
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("folder")
+    for i, (start, stop) in enumerate([(0, 3), (3, 700), (700, 1_000)]):
+        pq.write_table(_arrow(rows[start:stop]), path / f"{i}.parquet", row_group_size=211)
+    return path
+
+
+def _arrow(rows):
+    table = pa.Table.from_pandas(rows, preserve_index=False)
+    return table.set_column(2, "owner", table["owner"].cast(pa.bool_()))
+
+
+@pytest.fixture(scope="module")
+def streamed(folder):
+    return Explainer(model, row_budget=BUDGET, **QUICK).fit(folder)
+
+
+def drawn(data, seed=0, **options):
+    return gather(data, model, None, (), Drawing(BUDGET, seed, verbose=False, **options))
+
+
+def alike(one, other, frame):
+    """Say whether two explainers are the same, to the last digit."""
+    np.testing.assert_array_equal(one(frame).values, other(frame).values)
+    assert one.schema_ == other.schema_
+    np.testing.assert_array_equal(one.missing_, other.missing_)
+    np.testing.assert_array_equal(one.reference_.knots, other.reference_.knots)
+    assert one.quality_.report == other.quality_.report
+    assert one.quality_.n_asked == other.quality_.n_asked
+
+
+def test_a_folder_and_a_frame_of_the_same_rows_give_the_same_explainer(streamed, rows):
+    framed = Explainer(model, row_budget=BUDGET, **QUICK).fit(rows)
+    alike(streamed, framed, rows[:50])
+
+
+def test_the_explainer_is_that_of_the_drawn_rows_in_memory(streamed, folder, rows):
+    found = drawn(folder, check_seed())
+    assert len(found.frame) == BUDGET
+    assert found.n_rows == 1_000
+    in_memory = Explainer(model, schema=found.schema, **QUICK).fit(found.frame.native)
+    alike(streamed, in_memory, rows[:50])
+
+
+def check_seed():
+    from sklearn.utils import check_random_state
+
+    return check_random_state(0).randint(2**31 - 1)
+
+
+def test_what_was_drawn_is_said_and_kept(streamed, rows, tmp_path):
+    text = "fitted on 120 of 1,000 rows, drawn at random with seed 0"
+    assert str(streamed.quality_.sampling) == text
+    assert text in repr(streamed.quality_)
+    assert streamed.quality_.to_dict()["sampling"] == {"n_rows": 1_000, "n_drawn": 120, "seed": 0}
+    streamed.save(tmp_path / "kept.illume")
+    kept = load(tmp_path / "kept.illume", model=model)
+    assert kept.quality_.sampling == streamed.quality_.sampling
+    assert kept.row_budget == BUDGET
+    np.testing.assert_allclose(kept(rows[:9]).values, streamed(rows[:9]).values, rtol=1e-5, atol=1e-8)
+
+
+def test_where_all_rows_are_taken_nothing_was_drawn(tmp_path):
+    few, path = loans(200), tmp_path / "few.parquet"
+    few.to_parquet(path)
+    one, other = (Explainer(model, **QUICK).fit(each) for each in (few, path))
+    assert one.quality_.sampling is other.quality_.sampling is None
+    alike(one, other, few[:50])
+
+
+def test_ranges_categories_and_missing_values_are_those_of_all_rows(folder, rows):
+    for data in (folder, rows):
+        for seed in range(4):
+            schema = drawn(data, seed).schema
+            assert schema == Schema.infer(rows)
+            assert schema["age"].high == 101
+            assert "none at all" in schema["education"].categories
+            assert schema["owner"].categories == (False, True, None)
+            assert drawn(data, seed).missing == {"income"}
+
+
+def test_types_are_those_that_pandas_gives_to_all_rows(tmp_path):
+    columns = {"n": [1, 2, None] + 97 * [4], "b": [True, None] + 98 * [False], "i": range(100)}
+    table = pa.table({**columns, "c": pa.array(["z", *(99 * ["y"])]).dictionary_encode()})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=40)
+    path = tmp_path / "rows.parquet"
+    wanted = pd.read_parquet(path)
+    found = gather(path, model, None, (), Drawing(10, seed=0, verbose=False)).frame.native
+    assert not found.isna().any().any()
+    assert found.dtypes.astype(str).to_dict() == wanted.dtypes.astype(str).to_dict()
+    assert list(found["c"].cat.categories) == list(wanted["c"].cat.categories) == ["z", "y"]
+    pd.testing.assert_frame_equal(found, wanted.iloc[found["i"]].reset_index(drop=True))
+
+
+@pytest.mark.parametrize(
+    ("source", "backend"),
+    [
+        (lambda folder: str(folder), "pandas"),
+        (ds.dataset, "pandas"),
+        (lambda folder: ds.dataset(folder).scanner(batch_size=97).to_reader(), "pandas"),
+        (lambda folder: pl.scan_parquet(folder / "*.parquet"), "polars"),
+    ],
+    ids=["text", "dataset", "reader", "lazy"],
+)
+def test_the_same_rows_are_drawn_from_every_kind_of_source(folder, rows, source, backend):
+    found = drawn(source(folder), seed=3)
+    wanted = drawn(rows, seed=3)
+    assert found.frame.origin.backend == backend
+    assert found.schema == wanted.schema
+    for name in rows.columns:
+        assert found.frame.labels(name) == wanted.frame.labels(name)
+
+
+def test_the_user_says_of_which_library_frames_are(folder):
+    assert drawn(folder, backend="pyarrow").frame.origin.backend == "pyarrow"
+    with pytest.raises(ValueError, match=r"backend must be None or one of .*, found 'numpy'"):
+        Explainer(model, backend="numpy").fit(folder)
+    with pytest.raises(ValueError, match=r"row_budget must be None or an integer from 10, found 9"):
+        Explainer(model, row_budget=9).fit(folder)
+
+
+def test_codes_and_a_schema_by_hand_are_seen_to_as_in_a_frame(folder, rows):
+    plain = rows.drop(columns="owner")
+    for options in ({"categorical": ["age"]}, {"schema": Schema.infer(plain)}):
+        wanted = gather(plain, model, *_of(options), Drawing(BUDGET, 1))
+        found = gather(ds.dataset(_arrow(rows).drop("owner")), model, *_of(options), Drawing(BUDGET, 1))
+        assert found.schema == wanted.schema
+    with pytest.raises(SchemaError, match=r"categorical names 'agee', which is no column; .*'age'"):
+        gather(folder, model, None, ["agee"], Drawing(BUDGET, 1))
+
+
+def _of(options):
+    return options.get("schema"), options.get("categorical", ())
+
+
+@pytest.mark.parametrize("kind", ["attributions", "rules"])
+def test_explanations_of_a_folder_come_piece_by_piece(streamed, folder, rows, kind):
+    whole = list(streamed.stream(rows[:250], kind=kind, chunk_rows=100))
+    (folder.parent / "some").mkdir(exist_ok=True)
+    rows[:250].to_parquet(folder.parent / "some" / "rows.parquet", row_group_size=70)
+    pieces = list(streamed.stream(folder.parent / "some", kind=kind, chunk_rows=100))
+    assert [len(piece) for piece in pieces] == [100, 100, 50]
+    for one, other in zip(pieces, whole, strict=True):
+        pd.testing.assert_frame_equal(one.to_frame(), other.to_frame().reset_index(drop=True))
+    with pytest.raises(SchemaError, match="column 'income' is missing"):
+        next(streamed.stream(ds.dataset(_arrow(rows).drop("income"))))
+
+
+def test_a_killed_fit_of_a_folder_goes_on_and_other_rows_are_refused(streamed, folder, rows, tmp_path):
+    mine = Explainer(model, row_budget=BUDGET, checkpoint_dir=tmp_path / "points", **QUICK)
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 2)
+        with pytest.raises(Killed):
+            mine.fit(folder)
+    extreme = drawn(folder, check_seed()).frame.native  # a row that is not drawn, and widens a range
+    changed = rows.copy()
+    left_out = next(i for i in range(1_000) if i not in set(_places(extreme, rows)))
+    changed.loc[left_out, "age"] = 130
+    with pytest.raises(CheckpointError, match="differs in the data"):
+        mine.fit(changed)
+    alike(mine.fit(folder), streamed, rows[:50])
+
+
+def _places(some, rows):
+    merged = some.astype(str).merge(rows.astype(str).reset_index(), how="left")
+    return merged["index"]
+
+
+def test_too_few_rows_and_columns_of_another_kind_are_refused(tmp_path, rows):
+    rows[:9].to_parquet(tmp_path / "few.parquet")
+    with pytest.raises(SchemaError, match="fit needs at least 10 rows, found 9"):
+        Explainer(model).fit(tmp_path / "few.parquet")
+    with pytest.raises(SchemaError, match=r"column 'day' holds timestamp.*neither a number nor a category"):
+        Explainer(model).fit(ds.dataset(pa.table({"day": pd.to_datetime(["2020-01-01"])})))
+    infinite = pa.table({"a": [None, *range(69_999), np.inf]})
+    with pytest.raises(SchemaError, match=r"column 'a' holds inf in row 70000"):
+        Explainer(model).fit(ds.dataset(infinite))
+
+
+def test_of_a_column_of_names_the_most_frequent_of_the_drawn_rows_are_known():
+    from illume.data import seen
+
+    names = pa.array([f"row {i}" for i in range(seen.MOST_VALUES + 10)] + 500 * ["often"])
+    with pytest.warns(UserWarning, match="'name' holds more than 100,000 different values; the 64 most"):
+        found = drawn(ds.dataset(pa.table({"name": names, "a": range(len(names))})))
+    assert found.schema["name"].open
+    assert len(found.schema["name"].categories) == 65
+
+
+def test_the_model_is_asked_only_about_drawn_rows(streamed):
+    assert streamed.quality_.n_asked == BUDGET + streamed.quality_.n_queries
+
+
+def test_a_file_written_before_rows_were_drawn_can_be_read(streamed, rows, tmp_path):
+    streamed.save(tmp_path / "new.illume")
+    older = forged(tmp_path / "new.illume", lambda manifest: manifest["quality"].pop("sampling"))
+    (tmp_path / "old.illume").write_bytes(older)
+    kept = load(tmp_path / "old.illume", model=model)
+    assert kept.quality_.sampling is None
+    np.testing.assert_array_equal(kept(rows[:9]).values, streamed(rows[:9]).values)
