@@ -15,6 +15,7 @@ from illume.data.encoding import Encoding
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
+from illume.encoders.low_rank import resolved_rank
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.objective import Objective
 from illume.encoders.training import PAPER, QUICK, Training
@@ -98,6 +99,8 @@ def encoder_maker(
     if encoder not in ENCODERS:
         names = sorted([*ENCODERS, "identity"])
         raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
+    if encoder != "meta":
+        options.pop("rank", None)
     short = replace(
         training,
         max_epochs=max(1, round(TRIAL_SHARE * training.max_epochs)),
@@ -144,6 +147,7 @@ def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encod
 def _check_numbers(explainer: Any) -> None:
     if not (isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0):
         raise ValueError(f"queries must be an integer, 0 or more, found {explainer.queries!r}")
+    resolved_rank(explainer.rank, 1)
     if explainer.unknown not in ("error", "ignore"):
         raise ValueError(f"unknown must be 'error' or 'ignore', found {explainer.unknown!r}")
     sizes = (explainer.validation_size, explainer.report_size)

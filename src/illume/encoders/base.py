@@ -10,6 +10,9 @@ from sklearn.utils.multiclass import type_of_target
 
 from illume._typing import FloatArray
 
+LARGEST = 1e6
+"""Standard deviations that a network is shown at most, so that float32 never overflows."""
+
 
 @dataclass(frozen=True, eq=False)
 class Latent:

@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from illume._chunks import RowChunks, is_out_of_memory
 from illume._typing import FloatArray
-from illume.encoders.base import Latent, PulledBack, as_probabilities
+from illume.encoders.base import LARGEST, Latent, PulledBack, as_probabilities
 from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import EPSILON
 from illume.encoders.networks import head
@@ -29,7 +29,6 @@ from illume.results.history import History
 from illume.storage.checkpoints import Slot
 
 VALIDATION_SHARE = 0.15
-LARGEST = 1e6  # standard deviations that the network is shown at most, so that float32 never overflows
 
 
 class Head(NamedTuple):
