@@ -57,6 +57,10 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     n_latents
         How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
         fidelity on validation rows is within .01 of the best.
+    rank
+        For wide data: `auto` lets the maps of 500 inputs or more be a constant and a part of rank 32 that
+        differs from row to row, so that weights and time grow as the number of inputs and not as its
+        square; a number is another rank, None never does this. Only for `encoder="meta"`.
     queries
         At most so many made-up, but possible, rows are put to the black box while fitting (no more than
         64 per training row); 0 switches this off.
@@ -123,6 +127,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         surrogate: Any = "logistic",
         objective: str | Objective = "aligned",
         n_latents: int | str = "auto",
+        rank: int | str | None = "auto",
         queries: int = 30_000,
         row_budget: int | None = None,
         backend: str | None = None,
@@ -146,6 +151,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.surrogate = surrogate
         self.objective = objective
         self.n_latents = n_latents
+        self.rank = rank
         self.queries = queries
         self.row_budget = row_budget
         self.backend = backend
@@ -230,7 +236,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         return self
 
     def _options(self) -> dict[str, Any]:
-        return {"device": self.device, "random_state": self.random_state, "verbose": self.verbose}
+        names = ("rank", "device", "random_state", "verbose")
+        return {name: getattr(self, name) for name in names}
 
     def __sklearn_clone__(self) -> Explainer:
         """Clone the settings, not the black box, which must stay fitted."""

@@ -16,6 +16,7 @@ from illume.data.gathering import MIN_ROWS
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
+from illume.encoders.low_rank import resolved_rank
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.trained import TrainedEncoder, require_torch
@@ -101,6 +102,8 @@ def encoder_maker(
     if encoder not in ENCODERS:
         names = sorted([*ENCODERS, "identity"])
         raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
+    if encoder != "meta":
+        options.pop("rank", None)
     short = replace(
         training,
         max_epochs=max(1, round(TRIAL_SHARE * training.max_epochs)),
@@ -154,6 +157,7 @@ def _check_numbers(explainer: Any) -> None:
         raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
     if explainer.backend not in (None, *BACKENDS):
         raise ValueError(f"backend must be None or one of {BACKENDS}, found {explainer.backend!r}")
+    resolved_rank(explainer.rank, 1)
     if explainer.unknown not in ("error", "ignore"):
         raise ValueError(f"unknown must be 'error' or 'ignore', found {explainer.unknown!r}")
     sizes = (explainer.validation_size, explainer.report_size)

@@ -9,6 +9,7 @@ FITS = {
     "one training": {},
     "sparse": {"objective": Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)},
     "trials": SEVERAL,
+    "low rank": {"rank": 2},
 }
 
 

@@ -18,6 +18,8 @@ ENCODERS = {
     "meta": MetaEncoder(3, training=FAST),
     "sparse meta": MetaEncoder(2, training=QUICK, objective=Objective.preset("so")),
     "aligned meta": MetaEncoder(3, training=FAST, objective=Objective.preset("aligned")),
+    "low-rank meta": MetaEncoder(3, rank=2, training=FAST, objective=Objective.preset("aligned")),
+    "sparse low-rank meta": MetaEncoder(2, rank=2, training=QUICK, objective=Objective.preset("so")),
     "aligned linear": LinearEncoder(2, training=FAST, objective=Objective.preset("aligned")),
 }
 TARGETS = {

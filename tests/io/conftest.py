@@ -105,6 +105,11 @@ KINDS = {
             "class_names": ["no", "yes"],
         },
     ),
+    "meta of low rank, three classes, and an encoder of low rank for rules": lambda: (
+        bent,
+        loans(100),
+        {"rank": 2, "rule_objective": "so"},
+    ),
     "text alone, a class never decided, unknown ignored": lambda: (
         _by_letter,
         np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"], ["b", "x"]] * 12, dtype=object),

@@ -32,6 +32,9 @@ class Forward(Protocol):
     def maps(self, X: FloatArray) -> FloatArray:
         """Return the raw maps V (n, k, m), float32, of rows X (n, m)."""
 
+    def unit_maps(self, X: FloatArray, alpha: int) -> FloatArray:
+        """Return maps of unit length (n, k, m), float64, with `alpha` inputs per latent."""
+
     def pull_back(
         self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
     ) -> tuple[FloatArray, FloatArray]:
@@ -88,6 +91,11 @@ class _InPieces(ABC):
             for rows in row_chunks(len(X), size):
                 V[rows] = self._raw(X[rows], buffers)
         return V
+
+    def unit_maps(self, X: FloatArray, alpha: int) -> FloatArray:
+        """Return maps of unit length (n, k, m), float64, with `alpha` inputs per latent."""
+        with np.errstate(all="ignore"):
+            return scaled(keep_largest(self.maps(X), alpha))
 
     def pull_back(
         self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
@@ -173,14 +181,23 @@ class ConstantForward:
         """Return the one raw map, once per row (a view, not n matrices)."""
         return np.broadcast_to(self.map, (len(X), *self.shape))
 
+    def unit_maps(self, X: FloatArray, alpha: int) -> FloatArray:
+        """Return the one map of unit length, once per row (a view, not n matrices)."""
+        return np.broadcast_to(self._unit(alpha), (len(X), *self.shape))
+
     def pull_back(
         self, X: FloatArray, coef: FloatArray, at: FloatArray | None, alpha: int
     ) -> tuple[FloatArray, FloatArray]:
         """Return slopes (n, c, m), a view, and the latents (n, k)."""
         with np.errstate(all="ignore"):
-            W = scaled(keep_largest(self.map[None].copy(), alpha))[0]
+            W = self._unit(alpha)
             slopes = np.broadcast_to(coef @ W, (len(X), len(coef), self.shape[1]))
             return slopes, (X if at is None else at) @ W.T
+
+    def _unit(self, alpha: int) -> FloatArray:
+        with np.errstate(all="ignore"):
+            unit: FloatArray = scaled(keep_largest(self.map[None].copy(), alpha))[0]
+        return unit
 
 
 def keep_largest(V: FloatArray, alpha: int) -> FloatArray:

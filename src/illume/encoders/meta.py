@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from illume.encoders.forward import DenseForward, Forward, Weights
-from illume.encoders.options import Objective
+from illume.encoders.low_rank import WIDTH, LowRankForward, resolved_rank
+from illume.encoders.options import Objective, Training
 from illume.encoders.trained import TrainedEncoder
 
 if TYPE_CHECKING:
@@ -16,6 +18,29 @@ if TYPE_CHECKING:
 class MetaEncoder(TrainedEncoder):
     """Every row's map is the answer of a network to the row (the paper's ILLUME).
 
+    Parameters
+    ----------
+    n_latents
+        How many latent directions every row has, k.
+    objective
+        Which loss terms count; by default the paper's for attributions, `Objective.preset("co")`.
+    training
+        How to train; by default as in the paper.
+    onehot
+        Positions of the inputs that are one-hot columns; distances compare them as categories.
+    rank
+        None lets the network answer with whole maps, as in the paper: weights and time grow as m² k. With a
+        number r, the map is a constant and a part of rank r that differs from row to row, and both grow
+        as m. `auto` takes 32 for 500 inputs or more, and else whole maps.
+    device
+        `auto` takes a CUDA device where there is one.
+    random_state
+        Seed; on the CPU, equal seeds give identical encoders.
+    verbose
+        Show a progress bar; None shows it only on a terminal.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from illume import Training
     >>> X = np.random.default_rng(0).normal(size=(40, 3))
@@ -24,12 +49,46 @@ class MetaEncoder(TrainedEncoder):
     (40, 2, 3)
     """
 
-    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
-        from illume.encoders.networks import MetaNetwork
+    def __init__(
+        self,
+        n_latents: int = 8,
+        *,
+        objective: Objective | None = None,
+        training: Training | None = None,
+        onehot: Sequence[int] = (),
+        rank: int | str | None = "auto",
+        device: str = "auto",
+        random_state: Any = 0,
+        verbose: bool | None = None,
+    ) -> None:
+        super().__init__(
+            n_latents,
+            objective=objective,
+            training=training,
+            onehot=onehot,
+            device=device,
+            random_state=random_state,
+            verbose=verbose,
+        )
+        self.rank = rank
 
-        return MetaNetwork(n_inputs, self.n_latents, generator, calm=objective.calm, width=objective.width)
+    @property
+    def rank_(self) -> int | None:
+        """The rank of the maps' varying part, None where maps are whole."""
+        return len(self.weights_["basis"]) if "basis" in self.weights_ else None
+
+    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+        from illume.encoders.networks import LowRankNetwork, MetaNetwork
+
+        k, calm, width = self.n_latents, objective.calm, objective.width
+        rank = resolved_rank(self.rank, n_inputs)
+        if rank is None:
+            return MetaNetwork(n_inputs, k, generator, calm=calm, width=width)
+        return LowRankNetwork(n_inputs, k, generator, rank=rank, calm=calm, width=max(width, WIDTH))
 
     def _forward(self, weights: Weights, n_inputs: int) -> Forward:
+        if "basis" in weights:
+            return LowRankForward.of(weights)
         return DenseForward(weights, (self.n_latents, n_inputs))
 
     @property

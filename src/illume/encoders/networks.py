@@ -6,9 +6,13 @@ import math
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
+from illume.encoders.low_rank import WIDTH
 from illume.encoders.options import hidden_widths
 from illume.encoders.passes import Passed, pass_through
+
+BASE_LENGTH = 0.3  # of a low-rank map's constant directions at the start
 
 
 def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
@@ -54,6 +58,56 @@ class MetaNetwork(nn.Module):
         """Return maps, latents and drift along v, from one product a layer."""
         linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
         return pass_through(linear, self.shape, X, v, alpha)
+
+
+class LowRankNetwork(nn.Module):
+    r"""Raw maps :math:`V_0 + A(x) B` (n, k, m), where a net of fixed width answers with A (k, r) alone.
+
+    V0 (`base`) and B (`basis`) are trained along and the same for all rows. At the start the basis is
+    orthonormal. `calm` scales the last layer's weights, as in `MetaNetwork`.
+    """
+
+    def __init__(
+        self,
+        n_inputs: int,
+        n_latents: int,
+        generator: torch.Generator,
+        *,
+        rank: int,
+        calm: float = 1.0,
+        width: int = WIDTH,
+    ) -> None:
+        super().__init__()
+        self.shape = (n_latents, rank)
+        one = _initialised(n_inputs, width, generator)
+        two = _initialised(width, width, generator)
+        three = _initialised(width, n_latents * rank, generator)
+        self.layers = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three)
+        Q, _ = torch.linalg.qr(torch.randn(n_inputs, rank, generator=generator))
+        self.basis = nn.Parameter(Q.mT.contiguous())
+        base = torch.randn(n_latents, n_inputs, generator=generator)
+        self.base = nn.Parameter(BASE_LENGTH * base / math.sqrt(n_inputs))
+        with torch.no_grad():
+            three.weight.mul_(calm)
+
+    def forward(self, X: Tensor) -> Tensor:
+        """Return the raw maps, not yet scaled to unit directions."""
+        return self.base + self.factors(X) @ self.basis
+
+    def factors(self, X: Tensor) -> Tensor:
+        """Return A (n, k, r), all that differs from row to row."""
+        return self.layers(X).unflatten(1, self.shape)
+
+    def factors_along(self, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Return A (n, k, r) and, for the first rows, its derivative along their directions v."""
+        hidden, change = X, v
+        for layer in self.layers:
+            if isinstance(layer, nn.Linear):
+                hidden, change = layer(hidden), functional.linear(change, layer.weight)
+            else:
+                change = change * (hidden[: len(v)] > 0)
+                hidden = layer(hidden)
+        return hidden.unflatten(1, self.shape), change.unflatten(1, self.shape)
 
 
 class ConstantMap(nn.Module):

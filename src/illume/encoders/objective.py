@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from illume.encoders import distances, losses
 from illume.encoders.distances import Columns
+from illume.encoders.factored import FactoredMaps, contrasts
+from illume.encoders.networks import LowRankNetwork
 from illume.encoders.options import Objective
 from illume.encoders.stability import instability, passed
 
@@ -45,22 +48,28 @@ class Batch:
 
 def slopes(W: Tensor, coefficients: Tensor) -> Tensor:
     r""":math:`\psi_i = \beta W_i`, concatenated over classes: (n, k, m) and (c, k) to (n, c * m)."""
-    if len(coefficients) > 1:  # softmax ignores what all classes share, and so must explanations
-        coefficients = coefficients - coefficients.mean(0)
-    return (coefficients @ W).flatten(1)
+    return (contrasts(coefficients) @ W).flatten(1)
+
+
+class Views(NamedTuple):
+    """What the terms are made of: maps, where they are asked for, latents, drift, and slopes of weights."""
+
+    W: Tensor | None
+    Z: Tensor
+    drift: Tensor | None
+    slopes: Callable[[Tensor], Tensor]
 
 
 def loss_terms(
     objective: Objective, model: Maps, batch: Batch, columns: Columns, alpha: int
 ) -> dict[str, Tensor]:
     """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
-    steady = bool(objective.lambda_st) and not model.constant
-    W, Z, drift = passed(model.maps, batch.X, batch.v if steady else batch.v[:0], alpha)
+    W, Z, drift, slopes_of = _views(objective, model, batch, alpha)
     between = _Distances(batch, columns)
     terms = _structure_terms(objective, between, None if model.constant else W, Z)
-    if steady:
+    if drift is not None:
         terms["st"] = instability(drift, batch.X.shape[1])
-    if objective.lambda_so:
+    if objective.lambda_so and W is not None:
         terms["so"] = losses.orthogonality(W)
     if objective.lambda_co:
         terms["co"] = losses.collinearity(Z)
@@ -70,7 +79,7 @@ def loss_terms(
         if objective.lambda_l:
             terms["l"] = losses.excess(logits, batch.P)
         if objective.aligns:
-            terms |= _explanation_terms(objective, between, slopes(W, model.head.weight))
+            terms |= _explanation_terms(objective, between, slopes_of(model.head.weight))
     return terms
 
 
@@ -80,6 +89,17 @@ def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
         raise ValueError("no loss term is left to train on; give the objective a weight above 0")
     weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
     return torch.stack(weighted).sum()
+
+
+def _views(objective: Objective, model: Maps, batch: Batch, alpha: int) -> Views:
+    """Look at a batch; low-rank maps are made whole only where a term is about their single weights."""
+    whole = objective.lambda_w or objective.lambda_so or alpha < batch.X.shape[1]
+    steady = bool(objective.lambda_st) and not model.constant
+    if isinstance(model.maps, LowRankNetwork) and not whole:
+        maps = FactoredMaps.of(model.maps, batch.X, batch.v)
+        return Views(None, maps.Z, maps.drift() if steady else None, maps.slopes)
+    W, Z, drift = passed(model.maps, batch.X, batch.v if steady else batch.v[:0], alpha)
+    return Views(W, Z, drift if steady else None, partial(slopes, W))
 
 
 class _Distances:

@@ -10,6 +10,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.encoders.base import Head
 from illume.encoders.linear import LinearEncoder
+from illume.encoders.low_rank import WIDTH, low_rank_shapes
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import Objective, hidden_widths
 from illume.encoders.trained import TrainedEncoder
@@ -24,8 +25,12 @@ def weights_of(encoder: TrainedEncoder) -> dict[str, FloatArray]:
     return dict(encoder.weights_)
 
 
-def shapes_of(encoder: MetaEncoder | LinearEncoder, n_inputs: int) -> dict[str, Shape]:
+def shapes_of(
+    encoder: MetaEncoder | LinearEncoder, n_inputs: int, rank: int | None = None
+) -> dict[str, Shape]:
     """Return the names and shapes that the weights of an encoder of n_inputs must have.
+
+    `rank` is that of maps of low rank, None where they are whole.
 
     >>> shapes_of(LinearEncoder(2), 3)
     {'map': (2, 3)}
@@ -33,11 +38,15 @@ def shapes_of(encoder: MetaEncoder | LinearEncoder, n_inputs: int) -> dict[str, 
     k, m = encoder.n_latents, n_inputs
     if not 1 <= k <= MOST:
         raise ValueError(f"n_latents is {k}")
+    if rank is not None and not (isinstance(encoder, MetaEncoder) and 1 <= rank <= m):
+        raise ValueError(f"the rank is {rank}")
     if isinstance(encoder, LinearEncoder):
         return {"map": (k, m)}
     width = (encoder.objective or Objective()).width
     if not width <= MOST:
         raise ValueError(f"the width is {width}")
+    if rank is not None:
+        return low_rank_shapes(m, k, max(width, WIDTH), rank)
     first, second = hidden_widths(m, k, width)
     sizes = {0: (first, m), 2: (second, first), 4: (k * m, second)}
     shapes: dict[str, Shape] = {}

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
-from illume.encoders.forward import Forward, Weights, keep_largest, scaled
+from illume.encoders.forward import Forward, Weights
 from illume.encoders.options import Objective, Training
 from illume.errors import MissingExtraError
 from illume.results.history import History
@@ -181,9 +181,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return PulledBack(*forward.pull_back(X, coef, at, self.alpha_))
 
     def _maps(self, X: FloatArray) -> FloatArray:
-        V = np.array(self.forward_.maps(X))
-        with np.errstate(all="ignore"):
-            return scaled(keep_largest(V, self.alpha_))
+        return self.forward_.unit_maps(X, self.alpha_)
 
     def _checked(self, X: FloatArray) -> FloatArray:
         check_is_fitted(self, "forward_")

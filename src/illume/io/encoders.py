@@ -13,6 +13,13 @@ from illume.io.settings import ENCODERS, dump_settings, unfitted
 from illume.storage.arrays import ArrayReader, ArrayWriter
 from illume.storage.values import items_of, of_type
 
+NAMES = ("kind", "settings", "alpha", "head", "rank")
+
+
+def before_ranks(values: Any) -> Any:
+    """Return how a file of an older version described an encoder, as it would be described now."""
+    return {**values, "rank": None} if isinstance(values, dict) else values
+
 
 def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:
     """Store a fitted encoder."""
@@ -24,7 +31,7 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
         )
     settings = dump_settings(encoder.get_params(deep=False))
     if isinstance(encoder, IdentityEncoder):
-        return {"kind": kind, "settings": settings, "alpha": None, "head": None}
+        return {"kind": kind, "settings": settings, "alpha": None, "head": None, "rank": None}
     from illume.encoders.stored import weights_of
 
     for part, array in weights_of(encoder).items():
@@ -34,24 +41,25 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
         outputs = len(encoder.head_.coef)
         arrays.add(f"{name}.head.coef", encoder.head_.coef)
         arrays.add(f"{name}.head.intercept", encoder.head_.intercept)
-    return {"kind": kind, "settings": settings, "alpha": int(encoder.alpha_), "head": outputs}
+    rank = getattr(encoder, "rank_", None)
+    return {"kind": kind, "settings": settings, "alpha": int(encoder.alpha_), "head": outputs, "rank": rank}
 
 
 def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
     """Return the fitted encoder that JSON values and arrays stand for."""
-    kind, settings, alpha, outputs = items_of(values, ("kind", "settings", "alpha", "head"), name)
+    kind, settings, alpha, outputs, rank = items_of(values, NAMES, name)
     if kind not in ENCODERS:
         raise FormatError(f"{name} is of kind {kind!r}, which is not known")
     encoder = unfitted(kind, settings, name)
     if isinstance(encoder, IdentityEncoder):
-        if alpha is not None or outputs is not None:
+        if (alpha, outputs, rank) != (None, None, None):
             raise FormatError(f"{name} has weights, which an identity encoder never has")
         encoder.n_features_in_ = n_inputs
         return encoder
     from illume.encoders.stored import restored, shapes_of
 
     try:
-        shapes = shapes_of(encoder, n_inputs)
+        shapes = shapes_of(encoder, n_inputs, None if rank is None else of_type(int, rank, f"{name}.rank"))
     except ValueError as error:
         raise FormatError(f"{name}: {error}") from error
     weights = {part: arrays.take(f"{name}.maps.{part}", np.float32, shape) for part, shape in shapes.items()}

@@ -20,7 +20,7 @@ from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair, Trial
 from illume.io import parts
-from illume.io.encoders import read_encoder
+from illume.io.encoders import before_ranks, read_encoder
 from illume.io.reference import read_reference
 from illume.io.saving import MODEL, POOL, ROWS
 from illume.io.settings import read_settings
@@ -125,9 +125,12 @@ class _Reading:
         if self.head["backend"] not in BACKENDS:
             raise FormatError(f"backend is {self.head['backend']!r}, expected one of {BACKENDS}")
         self.encoding = parts.read_encoding(self.schema, self.model, self.head["unknown"])
+        encoders = of_type(list, self.head["encoders"], "encoders")
+        if found.manifest["version"] < 3:
+            encoders = [before_ranks(values) for values in encoders]
         self.encoders = [
             read_encoder(values, self.model, f"encoder.{i}", self.encoding.n_inputs)
-            for i, values in enumerate(of_type(list, self.head["encoders"], "encoders"))
+            for i, values in enumerate(encoders)
         ]
         if not 1 <= len(self.encoders) <= 2:
             raise FormatError(f"there are {len(self.encoders)} encoders, expected one or two")
