@@ -105,7 +105,7 @@ class Columns:
     def empty(self) -> Any:
         """Return a table without rows that still knows its texts."""
         pa = arrow()
-        found = [np.empty(0, dtype=np.int32) if column.values else [] for column in self.own]
+        found: list[Any] = [np.empty(0, dtype=np.int32) if column.values else [] for column in self.own]
         return self.table(found, [pa.array([], type=kind) for _, _, kind in self.kept])
 
 

@@ -21,9 +21,9 @@ def explain(
 ) -> Any:
     """Return a Dask data frame of explanations, with the partitions and the index of its rows.
 
-    Partitions go through `map_partitions`; a worker loads the explainer once. A partition whose worker dies is
-    done again by Dask, as often as `distributed.scheduler.allowed-failures` says; Dask shows the progress, under
-    the name `explain_partition`.
+    Partitions go through `map_partitions`; a worker loads the explainer once. A partition whose worker dies
+    is done again by Dask, as often as `distributed.scheduler.allowed-failures` says; Dask shows the progress,
+    under the name `explain_partition`.
 
     Parameters
     ----------

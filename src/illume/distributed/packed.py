@@ -126,7 +126,7 @@ def _dumped(model: Any) -> bytes:
     try:
         import cloudpickle as pickling
     except ImportError:
-        import pickle as pickling  # nosec B403 -- for the user's own model
+        import pickle as pickling  # nosec B403
     packed: bytes = pickling.dumps(model)
     return packed
 

@@ -50,10 +50,10 @@ def explain_parquet(
 ) -> Written:
     """Explain a Parquet file, or a folder of them, into a folder with a file per part, in the rows' order.
 
-    A part is some row groups of a file. Each is written at once, when it is done: a run that was stopped goes on
-    where it was when it is started again, and a part whose process died is done again. At the end, a file
-    `_SUCCESS` says so. Columns are those of `output_schema`; memory is bounded by the pieces, not by the rows.
-    Scripts that call this need `if __name__ == "__main__":`, for processes are started anew.
+    A part is some row groups of a file. Each is written at once, when it is done: a run that was stopped goes
+    on where it was when it is started again, and a part whose process died is done again. At the end, a file
+    `_SUCCESS` says so. Columns are those of `output_schema`; memory is bounded by the pieces, not by the
+    rows. Scripts that call this need `if __name__ == "__main__":`, for processes are started anew.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def explain_partition(
     kind
         `attributions`, `rules` or `counterfactuals`; further options are those of the explainer's method.
     model
-        With a path: the model, or the path of its joblib file, which is read only with `trust_model=True`, for
-        that runs code in it. Without a model, the surrogate's own decisions stand in.
+        With a path: the model, or the path of its joblib file, which is read only with `trust_model=True`,
+        for that runs code in it. Without a model, the surrogate's own decisions stand in.
     keep
         Columns of the frame to carry through, for instance a key; with a mapping, the Arrow types they shall
         have, even where a partition alone would not tell.
@@ -93,19 +93,19 @@ def output_schema(
 
     Texts of few values are dictionary-encoded: categories in pandas, plain strings in Spark.
 
-    **Attributions**: `stand_in` (the model was not there, and the surrogate's decision stands in), `decision`,
-    `probability` and `surrogate_probability` of it, `agreed`, `status` (agreed, refined, not faithful),
-    `outside` (unlike the fitted rows), `trust_agreement` and `trust_error` on held-out rows around, `output`
-    (whose log-odds are explained), `base_value`, `offset` (of refinement), and a column per feature, its
-    contribution. `base_value`, `offset` and contributions add up to the log-odds.
+    **Attributions**: `stand_in` (the model was not there, and the surrogate's decision stands in),
+    `decision`, `probability` and `surrogate_probability` of it, `agreed`, `status` (agreed, refined, not
+    faithful), `outside` (unlike the fitted rows), `trust_agreement` and `trust_error` on held-out rows
+    around, `output` (whose log-odds are explained), `base_value`, `offset` (of refinement), and a column per
+    feature, its contribution. `base_value`, `offset` and contributions add up to the log-odds.
 
     **Rules**: `stand_in`, `decision`, `probability`, `rule` as text, `n_conditions`, `precision` with
     `precision_low` and `precision_high`, `coverage`, `n_covered`, `polished`, `status`, `outside`, and
     `conditions` as JSON.
 
     **Counterfactuals**: `row` (its position), `example` (from 0, -1 where there is none), `reason` (why there
-    is none), `decision` and `probability` of the changed row, `n_changes`, `distance`, `plausibility`, `changes`
-    as JSON, and a column per feature with its new value, empty where it does not change.
+    is none), `decision` and `probability` of the changed row, `n_changes`, `distance`, `plausibility`,
+    `changes` as JSON, and a column per feature with its new value, empty where it does not change.
 
     Where a feature has one of these names, the other column gets an underscore; so do kept columns.
     """

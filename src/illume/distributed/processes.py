@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import pickle  # nosec B403 -- only to see whether an error can travel
+import pickle  # nosec B403
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -167,7 +167,7 @@ def _work(task: Task, connection: Connection) -> None:
 def _travelling(error: Exception) -> Exception:
     """Return the error, or one that says the same where it cannot be pickled."""
     try:
-        pickle.loads(pickle.dumps(error))  # nosec B301 -- its own bytes
+        pickle.loads(pickle.dumps(error))  # nosec B301
     except Exception:
         return WorkerError(f"{type(error).__name__}: {error}")
     return error

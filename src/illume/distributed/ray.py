@@ -25,15 +25,16 @@ def explain(
 ) -> Any:
     """Return a Ray dataset of explanations, to be computed when it is consumed.
 
-    Rows go through `map_batches` with a pool of actors. An actor that dies is started again by Ray, and its rows
-    are explained by another; Ray shows the progress, under the name `Explained`.
+    Rows go through `map_batches` with a pool of actors. An actor that dies is started again by Ray, and its
+    rows are explained by another; Ray shows the progress, under the name `Explained`.
 
     Parameters
     ----------
     dataset
         A `ray.data.Dataset`.
     explainer, kind, model, trust_model, keep
-        As in `explain_partition`; further options, too. Without types in `keep`, the dataset is asked for them.
+        As in `explain_partition`; further options, too. Without types in `keep`, the dataset is asked for
+        them.
     workers
         How many actors.
     batch_rows

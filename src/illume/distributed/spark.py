@@ -25,8 +25,8 @@ def explain(
     """Return a Spark data frame of explanations, to be computed when it is used.
 
     Rows go through `mapInArrow`, the explainer's file and the model are broadcast, and every Python process
-    loads them once. A task whose process dies is done again by Spark, as often as `spark.task.maxFailures` says;
-    Spark shows the progress. Spark keeps no order: `keep` a key to join by.
+    loads them once. A task whose process dies is done again by Spark, as often as `spark.task.maxFailures`
+    says; Spark shows the progress. Spark keeps no order: `keep` a key to join by.
 
     Parameters
     ----------
