@@ -23,6 +23,7 @@ from illume.distributed.plan import (
     files_of,
     fingerprint,
     finished,
+    forget_halves,
     replaced,
     split,
 )
@@ -91,6 +92,7 @@ def explain_parquet(
         bar.update(n_rows - sum(part.n_rows for part in left))
         run = Processes(task, workers, retries) if workers else task.here
         lines, retried = run(left, lambda n: bar.update(n) and None)
+    forget_halves(folder)
     n_lines = sum({**before, **lines}.values())
     said = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
     with replaced(folder / SUCCESS) as temporary:

@@ -127,14 +127,19 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
                 f"{folder} holds explanations of other rows, of another explainer or with other settings; "
                 f"name another folder, or remove this one"
             )
-        for half in folder.glob(".part-*.tmp"):  # of a run that was stopped
-            half.unlink()
+        forget_halves(folder)
         return [Part(**part) for part in found["parts"]]
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
     with replaced(path) as temporary:
         temporary.write_text(json.dumps({"fingerprint": mark, "parts": [asdict(part) for part in parts]}))
     return parts
+
+
+def forget_halves(folder: Path) -> None:
+    """Remove what processes that died had begun to write."""
+    for half in folder.glob(".part-*.tmp"):
+        half.unlink()
 
 
 def finished(folder: Path, parts: list[Part]) -> dict[int, int]:
