@@ -2,6 +2,7 @@
 
 Time is that of a process of its own, from its start to its end, loading included; memory is what it and its
 workers hold together, looked at while they run. What the black box takes for the same rows is given apart.
+Packages are imported where they are used, so that the process that is measured holds only what it needs.
 """
 
 from __future__ import annotations
@@ -13,23 +14,20 @@ import time
 from pathlib import Path
 from typing import Any
 
-import joblib
-import pandas as pd
-from lightgbm import LGBMClassifier
-
-from benchmarks import resident
-from benchmarks.records import record
-from illume import Explainer, Training
 from illume.distributed import explain_parquet
 
 FOLDER = Path("build/covertype")
-SHORT = Training(batch_size=256, learning_rate=3e-3, max_steps=500, decay=True, stability_rows=64)
 
 
 def prepare(folder: Path, trees: int) -> None:
     """Write the rows as Parquet, a model trained on a tenth of them, and its explainer."""
-    from benchmarks.datasets import load
+    import joblib
+    from lightgbm import LGBMClassifier
 
+    from benchmarks.datasets import load
+    from illume import Explainer, Training
+
+    short = Training(batch_size=256, learning_rate=3e-3, max_steps=500, decay=True, stability_rows=64)
     folder.mkdir(parents=True, exist_ok=True)
     X, y = load("covertype")
     X.to_parquet(folder / "rows.parquet", row_group_size=65_536, index=False)
@@ -38,7 +36,7 @@ def prepare(folder: Path, trees: int) -> None:
     model.fit(X.loc[some], y.loc[some])
     joblib.dump(model, folder / "model.joblib")
     fitted = X.loc[some[:20_000]]
-    explainer = Explainer(model, n_latents=8, queries=2_000, training=SHORT, verbose=False).fit(fitted)
+    explainer = Explainer(model, n_latents=8, queries=2_000, training=short, verbose=False).fit(fitted)
     explainer.save(folder / "covertype.illume", rules=False)
 
 
@@ -59,6 +57,9 @@ def explained(folder: Path, workers: int, float32: bool) -> dict[str, Any]:
 
 def asked(folder: Path) -> float:
     """Return the seconds that the model alone takes on one core."""
+    import joblib
+    import pandas as pd
+
     model, X = joblib.load(folder / "model.joblib"), pd.read_parquet(folder / "rows.parquet")
     start = time.perf_counter()
     for first in range(0, len(X), 65_536):
@@ -78,6 +79,11 @@ def main() -> None:
     if options.what == "explain":
         print(json.dumps(explained(folder, options.workers, options.float32)))
         return
+    import pandas as pd
+
+    from benchmarks import resident
+    from benchmarks.records import record
+
     if not (folder / "covertype.illume").is_file():
         prepare(folder, options.trees)
     shutil.rmtree(folder / "explained", ignore_errors=True)
@@ -95,6 +101,7 @@ def main() -> None:
         float32=options.float32,
         seconds=seconds,
         seconds_in_call=found["seconds"],
+        processor_seconds=seen.processor_seconds,
         model_seconds_on_one_core=asked(folder),
         resident_mb=seen.together,
         resident_mb_of_a_worker=seen.workers(),

@@ -21,16 +21,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-
-from benchmarks import resident
-from benchmarks.records import record
-from illume import Explainer, Training
 
 ENGINES = ("streaming", "processes", "ray", "spark", "dask")
 FOLDER = Path("build/engines")
 FEATURES, GROUP_ROWS, FILE_ROWS, FEW = 30, 65_536, 524_288, 2_000
-SHORT = Training(batch_size=256, learning_rate=3e-3, max_epochs=3, decay=True)
 
 Job = Callable[[Path, Path], Any]
 
@@ -38,7 +32,7 @@ Job = Callable[[Path, Path], Any]
 class Formula:
     """A black box that costs next to nothing."""
 
-    def predict_proba(self, rows: pd.DataFrame) -> np.ndarray:
+    def predict_proba(self, rows: Any) -> np.ndarray:
         """Return probabilities from two columns."""
         p = 1 / (1 + np.exp(-4 * rows["x0"].to_numpy() * rows["x1"].to_numpy()))
         return np.column_stack([1 - p, p])
@@ -73,12 +67,24 @@ def explainer_file() -> Path:
     """Return the file of a small explainer; made once."""
     path = FOLDER / "formula.illume"
     if not path.is_file():
+        import pandas as pd
+
+        from illume import Explainer, Training
+
+        short = Training(batch_size=256, learning_rate=3e-3, max_epochs=3, decay=True)
         X = np.random.default_rng(0).normal(size=(3_000, FEATURES))
         frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(FEATURES)])
         path.parent.mkdir(parents=True, exist_ok=True)
-        settings = {"n_latents": 8, "queries": 2_000, "training": SHORT, "verbose": False}
+        settings = {"n_latents": 8, "queries": 2_000, "training": short, "verbose": False}
         Explainer(Formula(), **settings).fit(frame).save(path, rules=False)
     return path
+
+
+def _ready(*sizes: int) -> None:
+    """Generate what is to be explained, and fit what explains, before anything is measured."""
+    for rows in sizes:
+        generated(rows)
+    explainer_file()
 
 
 def own_job(workers: int) -> Job:
@@ -190,7 +196,10 @@ def one(engine: str, rows: int) -> dict[str, float]:
 
 def compare(engines: list[str], rows: int) -> None:
     """Time all engines, each in a process of its own, and record what they cost beyond `processes`."""
-    generated(FEW), generated(rows), explainer_file()
+    from benchmarks import resident
+    from benchmarks.records import record
+
+    _ready(FEW, rows)
     net: dict[str, float] = {}
     for engine in engines:
         found, seen, _ = resident.run(["benchmarks.engines", "one", "--engine", engine, "--rows", str(rows)])
@@ -207,15 +216,18 @@ def compare(engines: list[str], rows: int) -> None:
             seconds=net[engine],
             seconds_per_million=net[engine] / rows * 1e6,
             overhead=net[engine] / net["processes"] - 1 if "processes" in net else None,
+            processor_seconds=seen.processor_seconds,
             resident_mb=seen.together,
-            cores_busy=os.getloadavg()[0],
         )
 
 
 def memory(sizes: list[int]) -> None:
     """Record the most that illume's own processes hold, for several numbers of rows."""
+    from benchmarks import resident
+    from benchmarks.records import record
+
     for rows in sizes:
-        generated(rows), explainer_file()
+        _ready(FEW, rows)
         words = ["benchmarks.engines", "one", "--engine", "processes", "--rows", str(rows)]
         _, seen, _ = resident.run(words)
         record(
@@ -231,7 +243,8 @@ def memory(sizes: list[int]) -> None:
 
 def main() -> None:
     """Compare engines, or look at memory; what is generated stays in build/engines."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=raw)
     parser.add_argument("what", nargs="?", choices=["memory", "one"])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000])
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))

@@ -1,4 +1,4 @@
-"""Memory of a command and all processes it starts, looked at while it runs."""
+"""Memory and processor time of a command and all processes it starts, looked at while it runs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ EVERY = 0.05  # seconds between two looks
 
 @dataclass
 class Resident:
-    """The most that was held, in MB: by all processes together, and by each."""
+    """The most that was held, in MB: by all processes together, and by each; and the time each computed."""
 
     together: float = 0.0
     each: dict[int, float] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)
 
     def look(self, root: psutil.Process) -> None:
         """Look at a process and its descendants; those that end meanwhile count for nothing."""
@@ -29,12 +30,19 @@ class Resident:
         for process in _tree(root):
             try:
                 held = process.memory_info().rss / 1e6
+                spent = process.cpu_times()
                 self.names.setdefault(process.pid, " ".join(process.cmdline()))
             except psutil.Error:
                 continue
             total += held
+            self.seconds[process.pid] = spent.user + spent.system
             self.each[process.pid] = max(held, self.each.get(process.pid, 0.0))
         self.together = max(self.together, total)
+
+    @property
+    def processor_seconds(self) -> float:
+        """Return the time that all processes together computed."""
+        return sum(self.seconds.values())
 
     def workers(self) -> float:
         """Return the most that one process started by `multiprocessing` held."""
