@@ -99,6 +99,7 @@ def own_job(workers: int) -> Job:
 def ray_job() -> Job:
     """Explain with Ray, two actors."""
     import ray
+
     from illume.distributed.ray import explain
 
     ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False)  # two explain, two read and write
@@ -142,8 +143,8 @@ def spark_job() -> Job:
 def dask_job() -> Job:
     """Explain with Dask, two workers."""
     import dask.dataframe as dd
-    from distributed import Client
 
+    from distributed import Client
     from illume.distributed.dask import explain
 
     Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
