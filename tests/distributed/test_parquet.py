@@ -136,7 +136,11 @@ def test_an_explainer_itself_can_be_given(loan_explainer, source, expected, tmp_
     assert_same(pd.read_parquet(tmp_path / "out"), expected("attributions"))
 
 
-def test_no_rows_make_a_file_of_no_lines(given, tmp_path):
-    pq.write_table(pa.Table.from_pandas(keyed(3)[:0]), tmp_path / "none.parquet")
+def test_no_rows_make_a_file_of_no_lines_with_the_same_columns(given, expected, tmp_path):
+    empty = pa.Table.from_pandas(keyed(3)[:0])
+    with pq.ParquetWriter(tmp_path / "none.parquet", empty.schema):  # not even a row group
+        pass
     written = explain_parquet(tmp_path / "none.parquet", tmp_path / "out", workers=0, **given)
-    assert written.n_lines == 0
+    assert (written.n_lines, written.n_parts) == (0, 1)
+    found = pd.read_parquet(tmp_path / "out")
+    assert found.columns.tolist() == expected("attributions").columns.tolist()

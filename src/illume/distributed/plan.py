@@ -91,7 +91,7 @@ def split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
             n = sum(sizes[start:end])
             parts.append(Part(len(parts), str(path), start, end, first_row, n))
             first_row += n
-    return parts
+    return parts or [Part(0, str(files[0]), 0, 0, 0, 0)]  # no rows at all still make a file with columns
 
 
 def grouped(sizes: list[int], most: int) -> Iterator[tuple[int, int]]:
