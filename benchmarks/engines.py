@@ -1,8 +1,9 @@
 """What engines cost beside explaining: Parquet to Parquet with two workers, 30 numeric columns, 8 latents.
 
 Each engine runs in a process of its own: first a few rows, which starts it; then as few again, which is what
-any job costs; then all. Seconds are those of all rows less those of a few. `streaming` is one process without
-any engine; the overhead of an engine is what it takes beyond `processes`, illume's own two.
+any job costs; then all. Seconds, and seconds of processors, are those of all rows less those of a few.
+`streaming` is one process without any engine; the overhead of an engine is what it takes beyond `processes`,
+illume's own two.
 
     python -m benchmarks.engines --rows 10000000
     python -m benchmarks.engines memory --rows 100000 1000000 10000000
@@ -177,22 +178,36 @@ def one(engine: str, rows: int) -> dict[str, float]:
     few, many = generated(FEW), generated(rows)
     explainer_file()
     target = FOLDER / "explained" / engine
-    seconds = []
-    start = time.perf_counter()
+    seconds, start, spent = [], time.perf_counter(), _spent()
     job = JOBS[engine]()
     for source in (few, few, many):
         shutil.rmtree(target, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
         job(source, target)
-        seconds.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        seconds += [time.perf_counter() - start, _spent() - spent]
+        start, spent = time.perf_counter(), _spent()
     from pyarrow import dataset
 
     found = dataset.dataset(target, format="parquet").count_rows()
     if found != rows:
         raise SystemExit(f"{engine} wrote {found} lines, expected {rows}")
     shutil.rmtree(target)
-    return dict(zip(("cold", "few", "many"), seconds, strict=True))
+    names = ("cold", "cold_spent", "few", "few_spent", "many", "many_spent")
+    return dict(zip(names, seconds, strict=True))
+
+
+def _spent() -> float:
+    """Return the processor seconds of this process and all it has started."""
+    import psutil
+
+    here = psutil.Process()
+    total = 0.0
+    for process in (here, *here.children(recursive=True)):
+        try:
+            total += sum(process.cpu_times()[:4])  # its own, and those of processes that have ended
+        except psutil.Error:
+            continue
+    return total
 
 
 def compare(engines: list[str], rows: int) -> None:
@@ -202,9 +217,11 @@ def compare(engines: list[str], rows: int) -> None:
 
     _ready(FEW, rows)
     net: dict[str, float] = {}
+    spent: dict[str, float] = {}
     for engine in engines:
         found, seen, _ = resident.run(["benchmarks.engines", "one", "--engine", engine, "--rows", str(rows)])
         net[engine] = found["many"] - found["few"]
+        spent[engine] = found["many_spent"] - found["few_spent"]
         record(
             "engines",
             engine=engine,
@@ -217,7 +234,8 @@ def compare(engines: list[str], rows: int) -> None:
             seconds=net[engine],
             seconds_per_million=net[engine] / rows * 1e6,
             overhead=net[engine] / net["processes"] - 1 if "processes" in net else None,
-            processor_seconds=seen.processor_seconds,
+            processor_seconds=spent[engine],
+            processor_overhead=spent[engine] / spent["processes"] - 1 if "processes" in spent else None,
             resident_mb=seen.together,
         )
 
