@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -72,6 +72,12 @@ bench-core: $(READY)
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
+
+# Parquet to Parquet: Covertype, memory for many rows, and what engines cost beside explaining; the machine should be idle.
+bench-engines: .venv-engines/.ready
+	.venv-engines/bin/python -m benchmarks.covertype
+	.venv-engines/bin/python -m benchmarks.engines memory --rows 100000 1000000 10000000
+	.venv-engines/bin/python -m benchmarks.engines --rows 10000000
 
 # Latency of the service at 100 requests a second for a minute; the machine should be idle.
 bench-service: $(READY)
