@@ -177,7 +177,7 @@ def one(engine: str, rows: int) -> dict[str, float]:
     """Time an engine: until it has done a few rows, a few rows once more, and all."""
     few, many = generated(FEW), generated(rows)
     explainer_file()
-    target = FOLDER / "explained" / engine
+    target = FOLDER / "explained" / f"{engine}-{os.getpid()}"
     seconds, start, spent = [], time.perf_counter(), _spent()
     job = JOBS[engine]()
     for source in (few, few, many):
