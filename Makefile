@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop test-service pictures bench-core bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -43,6 +43,11 @@ audit: $(READY)
 test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop
 
+# Explanations on real local clusters of Ray, Spark and Dask, in an environment of their own.
+test-engines: .venv-engines/.ready
+	@command -v java >/dev/null || { echo "Spark needs Java; on Debian: apt-get install default-jre-headless"; exit 1; }
+	OMP_NUM_THREADS=1 .venv-engines/bin/python -m pytest -m engines tests/distributed
+
 # Requests made up from the service's own description, against a real server; some minutes.
 test-service: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m service tests/serve
@@ -67,6 +72,12 @@ bench-core: $(READY)
 	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
+
+# Parquet to Parquet: Covertype, memory for many rows, and what engines cost beside explaining; the machine should be idle.
+bench-engines: .venv-engines/.ready
+	.venv-engines/bin/python -m benchmarks.covertype
+	.venv-engines/bin/python -m benchmarks.engines memory --rows 100000 1000000 10000000
+	.venv-engines/bin/python -m benchmarks.engines --rows 10000000
 
 # Latency of the service at 100 requests a second for a minute; the machine should be idle.
 bench-service: $(READY)
@@ -125,10 +136,15 @@ pictures: $(READY)
 	.venv-interop/bin/python -m pip install --quiet --constraint .venv-interop/constraints.txt --editable ".[interop]"
 	touch $@
 
+.venv-engines/.ready: pyproject.toml constraints.txt
+	test -x .venv-engines/bin/python || $(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[engines]"
+	touch $@
+
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $@
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-interop demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-docs .venv-peers .venv-interop .venv-engines demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume import displays, plots
+    from illume import displays, distributed, plots
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
@@ -87,7 +87,12 @@ _HOMES = {
     "torch_module": "illume.export.devices",
 }
 
-_MODULES = ("displays", "mlflow", "plots")  # a star brings no mlflow, which would hide the real one
+_MODULES = (
+    "displays",
+    "distributed",
+    "mlflow",
+    "plots",
+)  # a star brings no mlflow, which would hide the real one
 
 __all__ = [
     "Attribution",
@@ -122,6 +127,7 @@ __all__ = [
     "SchemaError",
     "Training",
     "displays",
+    "distributed",
     "export_onnx",
     "load",
     "load_result",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from illume.cli.errors import UsageError
+from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, listed, voice_of
@@ -42,7 +43,13 @@ class Request:
     json: bool = False
     long: bool = False
     keep: tuple[str, ...] = ()
+    workers: int | None = None
     options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def in_folders(self) -> bool:
+        """Whether explanations go to a folder, by several processes."""
+        return self.workers is not None or self.rows.is_dir()
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot work."""
@@ -53,6 +60,8 @@ class Request:
         if self.kind is Kind.COUNTERFACTUALS and self.model is None:
             how = how_to_give_model(self.explainer)
             raise UsageError(f"counterfactuals are checked on the model; give it with {how}")
+        if self.in_folders:
+            return
         nested = self.json or (self.out is not None and self.out.suffix.startswith(".json"))
         if self.long and nested:
             raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
@@ -65,6 +74,9 @@ class Request:
 def explain(request: Request, voice: Voice) -> None:
     """Explain the rows piece by piece and write each piece."""
     request.check()
+    if request.in_folders:
+        explain_folder(request, voice)
+        return
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
     if request.model is None:
         how = how_to_give_model(request.explainer)
@@ -120,7 +132,7 @@ def command(
             "--out",
             "-o",
             metavar="FILE",
-            help="A .parquet, .csv, .json or .jsonl file; replaced if it exists.",
+            help="A .parquet, .csv, .json or .jsonl file, replaced if it exists; a folder for folders.",
         ),
     ] = None,
     model: Model = None,
@@ -152,6 +164,10 @@ def command(
         float | None, typer.Option(min=0.0, max=1.0, help="Rules: wanted precision (0.95 by default).")
     ] = None,
     max_conditions: Annotated[int | None, typer.Option(min=1, help="Rules: conditions at most.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
+    ] = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -159,6 +175,9 @@ def command(
     """Explain the rows of a file: attributions, rules or counterfactuals.
 
     Without -o the answer goes to stdout, as CSV or, with --json, as JSON lines.
+
+    Where ROWS is a folder of Parquet files, -o names a folder: several processes write a file for each part,
+    and a run that was stopped goes on where it was.
 
     `row` is the position of the row in ROWS, from 0; --keep copies columns by which to join.
 
@@ -183,6 +202,7 @@ def command(
         json=json,
         long=long,
         keep=tuple(keep or ()),
+        workers=workers,
         options={name: value for name, value in options.items() if value is not None},
     )
     explain(request, voice)

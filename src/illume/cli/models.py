@@ -20,9 +20,7 @@ def load_model(path: Path, voice: Voice, trusted: bool = False) -> Any:
             f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r})"
         )
     if not trusted:
-        voice.warning(
-            f"loading {path} runs code in it; load only models of people you trust (--trust-model: I do)"
-        )
+        warn_of_code(path, voice)
     try:
         import joblib
     except ImportError as error:
@@ -44,6 +42,13 @@ def load_model(path: Path, voice: Voice, trusted: bool = False) -> Any:
     for note in dict.fromkeys(_note(path, warning.message) for warning in caught):
         voice.note(note)
     return model
+
+
+def warn_of_code(path: Path, voice: Voice) -> None:
+    """Warn of what loading a model does."""
+    voice.warning(
+        f"loading {path} runs code in it; load only models of people you trust (--trust-model: I do)"
+    )
 
 
 def save_model(model: Any, path: Path) -> None:

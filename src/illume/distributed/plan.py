@@ -1,0 +1,164 @@
+"""Which row groups of which Parquet files make a part, and which parts a folder already holds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from illume.distributed.columns import arrow
+
+PLAN, SUCCESS = "_illume.json", "_SUCCESS"
+LEAST_PARTS = 4  # per worker, so that none waits long for the last one
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some row groups of one file, from `first_group` up to `end_group`, and where their rows stand."""
+
+    number: int
+    path: str
+    first_group: int
+    end_group: int
+    first_row: int
+    n_rows: int
+
+    @property
+    def name(self) -> str:
+        """What the part's own file is called.
+
+        >>> Part(3, "a.parquet", 0, 1, 0, 10).name
+        'part-00003.parquet'
+        """
+        return f"part-{self.number:05}.parquet"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `explain_parquet` did.
+
+    Parameters
+    ----------
+    folder
+        Where the parts are, one Parquet file each, in the rows' order.
+    n_rows, n_lines
+        How many rows were explained, and how many lines that made, those of earlier runs included.
+    n_parts, n_skipped, n_retried
+        How many parts there are, how many were there already, and how often one was done again because its
+        process had died.
+    """
+
+    folder: Path
+    n_rows: int
+    n_lines: int
+    n_parts: int
+    n_skipped: int = 0
+    n_retried: int = 0
+
+
+def files_of(source: str | os.PathLike[str]) -> list[Path]:
+    """Return the Parquet files that a path names: itself, or all in a folder, by name."""
+    path = Path(source)
+    if path.is_file():
+        return [path]
+    inside = [each.relative_to(path) for each in path.rglob("*.parquet")] if path.is_dir() else []
+    shown = [each for each in inside if not any(part.startswith(("_", ".")) for part in each.parts)]
+    if not shown:
+        found = "holds no .parquet file" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"{path} {found}; expected a Parquet file or a folder of them")
+    return [path / each for each in sorted(shown)]
+
+
+def split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
+    """Put row groups together until a part has enough rows; a part never reaches into another file."""
+    from pyarrow import parquet as pq
+
+    groups = {}
+    for path in files:
+        about = pq.read_metadata(path)
+        groups[path] = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+    n_rows = sum(map(sum, groups.values()))
+    most = max(1, min(part_rows, -(-n_rows // (LEAST_PARTS * max(workers, 1)))))
+    parts: list[Part] = []
+    first_row = 0
+    for path, sizes in groups.items():
+        for start, end in grouped(sizes, most):
+            n = sum(sizes[start:end])
+            parts.append(Part(len(parts), str(path), start, end, first_row, n))
+            first_row += n
+    return parts or [Part(0, str(files[0]), 0, 0, 0, 0)]  # no rows at all still make a file with columns
+
+
+def grouped(sizes: list[int], most: int) -> Iterator[tuple[int, int]]:
+    """Yield runs of sizes whose sums stay within `most`; one that is larger stands alone.
+
+    >>> list(grouped([2, 2, 2, 9, 1], most=5))
+    [(0, 2), (2, 3), (3, 4), (4, 5)]
+    """
+    start = total = 0
+    for i, size in enumerate(sizes):
+        if i > start and total + size > most:
+            yield start, i
+            start, total = i, 0
+        total += size
+    if sizes:
+        yield start, len(sizes)
+
+
+def fingerprint(files: list[Path], settings: dict[str, Any]) -> str:
+    """Return what changes when the rows, the explainer or the settings do."""
+    stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+    return hashlib.sha256(json.dumps([stamps, settings], default=str).encode()).hexdigest()
+
+
+def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
+    """Write the plan into a folder, or take up the one that is there, if it is of the same work."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / PLAN
+    if path.is_file():
+        found = json.loads(path.read_text())
+        if found["fingerprint"] != mark:
+            raise FileExistsError(
+                f"{folder} holds explanations of other rows, of another explainer or with other settings; "
+                f"name another folder, or remove this one"
+            )
+        forget_halves(folder)
+        return [Part(**part) for part in found["parts"]]
+    if any(folder.iterdir()):
+        raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
+    with replaced(path) as temporary:
+        temporary.write_text(json.dumps({"fingerprint": mark, "parts": [asdict(part) for part in parts]}))
+    return parts
+
+
+def forget_halves(folder: Path) -> None:
+    """Remove what processes that died had begun to write."""
+    for half in folder.glob(".part-*.tmp"):
+        half.unlink()
+
+
+def finished(folder: Path, parts: list[Part]) -> dict[int, int]:
+    """Return which parts are there, by number, with their lines."""
+    arrow()
+    from pyarrow import parquet as pq
+
+    there = [part for part in parts if (folder / part.name).is_file()]
+    return {part.number: pq.read_metadata(folder / part.name).num_rows for part in there}
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a path beside `path` to write to; it takes the place of `path` once all went well."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

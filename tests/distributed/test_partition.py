@@ -1,0 +1,201 @@
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from illume import Explainer, SchemaError
+from illume.distributed import explain_partition, output_schema
+from illume.distributed.columns import ddl, plain_texts
+from illume.distributed.packed import Packed, explainer_of
+from tests.distributed.common import KINDS, assert_same, keyed
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_are_the_same_for_some_rows_for_one_and_for_none(kind, rows, given):
+    whole, one, none = (explain_partition(rows[:n], kind=kind, **given) for n in (20, 1, 0))
+    assert whole.dtypes.equals(one.dtypes)
+    assert whole.dtypes.equals(none.dtypes)
+    assert len(none) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_schema_is_that_of_the_answer(kind, rows, given, loan_explainer):
+    table = pa.Table.from_pandas(rows[:5])
+    schema = output_schema(loan_explainer, kind, keep={"key": pa.int64()})
+    for some in (table, table[:0], table.to_batches()[0]):
+        assert explain_partition(some, kind=kind, **given).schema.equals(schema)
+
+
+def test_attributions_are_those_of_the_explainer_and_add_up(rows, given, loan_explainer):
+    table, result = explain_partition(rows, **given), loan_explainer(rows)
+    names = list(result.feature_names)
+    np.testing.assert_allclose(table[names], result.values, atol=1e-9)
+    np.testing.assert_allclose(table[["base_value", "offset", *names]].sum(axis=1), result.scores, atol=1e-9)
+    assert table["decision"].tolist() == [row.decision for row in result]
+    assert table["status"].tolist() == result.refinement.status.tolist()
+    assert table["output"].unique().tolist() == ["refuse"]
+    assert table["key"].tolist() == rows["key"].tolist()
+    assert not table["stand_in"].any()
+
+
+def test_the_decided_class_or_all_of_several_classes(three_class_explainer, three_class):
+    _, X = three_class
+    result = three_class_explainer(X)
+    one = explain_partition(X, three_class_explainer)
+    every = explain_partition(X, three_class_explainer, classes="all", float32=True)
+    at = np.arange(len(X))
+    np.testing.assert_allclose(one[list("abcd")], result.values[at, :, result.decisions], atol=1e-9)
+    assert one["output"].tolist() == one["decision"].tolist()
+    wide = every[[f"{name}[{c}]" for name in "abcd" for c in ("low", "mid", "top")]]
+    assert set(wide.dtypes) == {np.dtype(np.float32)}
+    np.testing.assert_allclose(wide.to_numpy().reshape(result.values.shape), result.values, atol=1e-5)
+    base = every[["base_value[low]", "base_value[mid]", "base_value[top]"]].iloc[0]
+    np.testing.assert_allclose(base, result.base_values[0], atol=1e-5)
+
+
+def test_rules_are_those_of_the_explainer(rows, given, loan_explainer):
+    table = explain_partition(rows, kind="rules", max_conditions=1, **given)
+    result = loan_explainer.rules(rows, max_conditions=1)
+    assert table["rule"].tolist() == result.to_frame()["rule"].tolist()
+    np.testing.assert_allclose(table["precision"], result.precision)
+    for text, rule in zip(table["conditions"], result, strict=True):
+        assert json.loads(text) == [condition.to_dict() for condition in rule.conditions]
+
+
+def test_every_row_has_a_counterfactual_or_says_why_not(rows, given, loan_explainer):
+    asked = {"n": 2, "features_to_vary": ["owner", "education"]}
+    table = explain_partition(rows, kind="counterfactuals", first_row=1000, **asked, **given)
+    result = loan_explainer.counterfactuals(rows, **asked)
+    assert table["row"].unique().tolist() == list(range(1000, 1060))
+    none = table[table["example"] < 0]
+    assert none["row"].tolist() == (1000 + np.flatnonzero(~result.found)).tolist()
+    assert len(none)
+    assert (none["reason"] != "").all()
+    some = table[table["example"] >= 0]
+    assert (some["reason"] == "").all()
+    assert some["row"].tolist() == (1000 + result.row).tolist()
+    np.testing.assert_allclose(some["distance"], result.distance)
+    for line, example in zip(some.itertuples(), map(result.example, range(len(some))), strict=True):
+        changed = {change.feature: str(change.after) for change in example.changes}
+        assert {each["feature"] for each in json.loads(line.changes)} == set(changed)
+        assert {name for name in rows.columns[:4] if not pd.isna(getattr(line, name))} == set(changed)
+        assert all(str(getattr(line, name)) == value for name, value in changed.items())
+
+
+def test_frames_of_all_libraries_get_the_same_answer(rows, given):
+    pl = pytest.importorskip("polars")
+    expected = explain_partition(rows, **given)
+    for frame in (pa.Table.from_pandas(rows), pl.from_pandas(rows)):
+        found = explain_partition(frame, **given)
+        assert type(found) is type(frame)
+        assert_same(found.to_pandas(), expected)
+
+
+def test_an_explainer_of_arrays_takes_columns_by_position(tmp_path):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    explainer = Explainer(_by_first, encoder="identity", queries=0).fit(X)
+    table = pa.table({"key": np.arange(80), "left": X[:, 0], "right": X[:, 1]})
+    found = explain_partition(table, explainer, keep=["key"])
+    np.testing.assert_allclose(found["x0"], explainer(X).values[:, 0])
+    assert explain_partition(X, explainer)["x0"].tolist() == found["x0"].to_pylist()
+
+
+def _by_first(rows):
+    assert isinstance(rows, np.ndarray)
+    return 1 / (1 + np.exp(-2 * rows[:, 0]))
+
+
+def test_names_that_are_taken_get_an_underscore(three_class):
+    model, X = three_class
+    renamed = X.rename(columns={"a": "decision", "b": "key"})
+    explainer = Explainer(
+        lambda frame: model.predict_proba(frame.set_axis(list("abcd"), axis=1)), encoder="identity", queries=0
+    ).fit(renamed)
+    found = explain_partition(renamed, explainer, keep=["key"])
+    assert {"decision", "decision_", "key", "key_"} <= set(found.columns)
+    assert found["key_"].tolist() == renamed["key"].tolist()
+    result = explainer(renamed)
+    np.testing.assert_allclose(found["decision"], result.values[np.arange(150), 0, result.decisions])
+
+
+def test_texts_are_categories_for_the_model_where_they_were(loan_frame):
+    X = loan_frame.assign(education=loan_frame["education"].astype("category"))
+
+    def model(frame):
+        assert str(frame["education"].dtype) == "category"
+        return np.clip(frame["age"].to_numpy() / 100, 0, 1)
+
+    explainer = Explainer(model, encoder="identity", queries=0).fit(X)
+    assert_same(
+        explain_partition(keyed(9), explainer, keep=["key"]),
+        explain_partition(keyed(9).astype({"education": "category"}), explainer, keep=["key"]),
+    )
+
+
+def test_without_a_model_the_surrogate_stands_in_and_the_answer_says_so(rows, files):
+    assert explain_partition(rows[:3], files[0])["stand_in"].all()
+
+
+def test_a_file_is_read_once_until_it_changes(files, tmp_path, loan_explainer):
+    path = tmp_path / "a.illume"
+    path.write_bytes(files[0].read_bytes())
+    first = explainer_of(path)
+    assert explainer_of(str(path)) is first
+    os.utime(path, ns=(1, 1))
+    assert explainer_of(path) is not first
+    packed = Packed.of(loan_explainer)
+    assert packed.explainer() is Packed.of(loan_explainer).explainer()
+
+
+def test_a_packed_explainer_answers_as_the_explainer(rows, loan_explainer):
+    assert_same(
+        explain_partition(rows, Packed.of(loan_explainer), keep=["key"]),
+        explain_partition(rows, loan_explainer, keep=["key"]),
+    )
+
+
+def test_kept_columns_can_be_given_types(rows, loan_explainer):
+    found = explain_partition(pa.Table.from_pandas(rows[:3]), loan_explainer, keep={"key": pa.float32()})
+    assert found.schema.field("key").type == pa.float32()
+
+
+def test_a_schema_in_the_words_of_spark_knows_no_dictionaries(loan_explainer):
+    schema = output_schema(loan_explainer, keep={"a`b": pa.int64()})
+    assert ddl(schema).startswith(
+        "`a``b` bigint, `stand_in` boolean, `decision` string, `probability` double"
+    )
+    table = plain_texts(explain_partition(pa.Table.from_pandas(keyed(2)), loan_explainer))
+    assert table.schema.field("decision").type == pa.string()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"kind": "rulez"}, ValueError, "kind must be one of"),
+        ({"classes": "some"}, ValueError, "classes must be one of"),
+        ({"keep": "key"}, ValueError, r"write \['key'\]"),
+        ({"keep": ["kex"]}, SchemaError, "nearest column is 'key'"),
+        ({"trust_model": False}, ValueError, "pass trust_model=True"),
+    ],
+)
+def test_what_cannot_work_is_refused(options, error, message, rows, given):
+    with pytest.raises(error, match=message):
+        explain_partition(rows, **{**given, **options})
+
+
+def test_a_model_that_cannot_be_pickled_is_refused_with_advice(files):
+    with pytest.raises(ValueError, match="save it with joblib"):
+        Packed.of(files[0], model=(each for each in "ab"))
+
+
+def test_an_explainer_and_another_model_do_not_go_together(rows, loan_explainer):
+    with pytest.raises(ValueError, match="its own model"):
+        explain_partition(rows, loan_explainer, model=len)
+
+
+def test_missing_columns_are_named(rows, given):
+    with pytest.raises(SchemaError, match="column 'income' is missing"):
+        explain_partition(rows.drop(columns="income"), **given)
