@@ -1,0 +1,128 @@
+"""One job in a process of its own: what it measures is written as JSON lines, cell by cell."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from benchmarks.speed.cells import METHODS as KNOWN
+from benchmarks.speed.cells import Job
+from benchmarks.speed.problems import Asked, Problem, load
+from benchmarks.speed.timing import Pace, Timed, forget_peak, peak_mb, repeated
+from illume._typing import FloatArray
+
+THREADS = 2
+THREAD_VARIABLES = (
+    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT"),
+)
+PROBE = 100  # rows that a method for batches is always tried with
+Line = dict[str, Any]
+
+
+def main() -> int:
+    """Do the job named by the first argument, or make its model where the second says so."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what packages print is not an answer
+    warnings.simplefilter("ignore")
+    words = json.loads(sys.argv[1])
+    job = Job(**words | {"rows": tuple(words["rows"])})
+    problem = load(job.data, job.model)
+    if sys.argv[2:] == ["prepare"]:
+        return 0
+    for line in lines(job, problem):
+        answers.write(json.dumps(line) + "\n")
+        answers.flush()
+    return 0
+
+
+def lines(job: Job, problem: Problem) -> Iterator[Line]:
+    """Yield a line for each cell of a job."""
+    model, start = Asked(problem.model), {"m": problem.n_features, "threads": THREADS, "error": None}
+    if job.method in ("fit", "limits"):
+        from benchmarks.speed import limits, ours
+
+        forget_peak()
+        before = peak_mb()
+        found = (
+            ours.fitted(problem, model)
+            if job.method == "fit"
+            else limits.measured(problem, model, job.budget_s)
+        )
+        yield start | {"rows": 0} | found | {"peak_mb": peak_mb() - before}
+        return
+    for line in explained(job, problem, model):
+        yield start | line
+
+
+def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
+    """Yield the figures of a method for growing numbers of rows."""
+    from benchmarks.speed.ours import METHODS
+
+    X = problem.rows(max(job.rows))
+    forget_peak()
+    before, begun = peak_mb(), time.perf_counter()
+    explain = METHODS[job.method](problem, model)
+    prepared = time.perf_counter() - begun
+    pace = Pace(KNOWN[job.method].batch).after(repeated(lambda: _asked(explain, model, X[:1]), 1, 0.0))
+    first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
+    first["setting"] = (METHODS[job.method].__doc__ or "").strip()
+    for rows in job.rows:
+        pace = timed(explain, model, X, rows, pace, job.budget_s)
+        yield first | figures(rows, pace) | {"peak_mb": peak_mb() - before}
+        forget_peak()
+
+
+def timed(
+    explain: Callable[[FloatArray], Any],
+    model: Asked,
+    X: FloatArray,
+    rows: int,
+    pace: Pace,
+    budget_s: float,
+) -> Pace:
+    """Time so many rows, or as many as the budget allows; what is known well enough is not timed again."""
+    last = pace.last
+    probe = pace.batch and last.rows == 1 and rows <= PROBE
+    n = min(rows if probe else pace.affordable(rows, budget_s), len(X))
+    if n <= last.rows and (n < rows or last.seconds > budget_s / 2):
+        return pace
+    if not probe:
+        budget_s = max(budget_s, pace.seconds(n))
+    return pace.after(repeated(lambda: _asked(explain, model, X[:n]), n, budget_s))
+
+
+def figures(rows: int, pace: Pace) -> Line:
+    """Return the figures of a cell, timed on all of its rows or on fewer.
+
+    >>> figures(100, Pace(False).after(Timed(10, 2.0, 0.5)))["rows_per_second"]
+    5.0
+    """
+    last = pace.last
+    seconds = pace.seconds(rows)
+    share = last.model_seconds / last.seconds
+    return {
+        "rows": rows,
+        "rows_timed": last.rows,
+        "extrapolated": last.rows < rows,
+        "repeats": last.repeats,
+        "seconds": seconds,
+        "rows_per_second": rows / seconds,
+        "model_share": share,
+        "own_rows_per_second": rows / (seconds * (1 - share)) if share < 1 else None,
+    }
+
+
+def _asked(explain: Callable[[FloatArray], Any], model: Asked, X: FloatArray) -> float:
+    """Explain, and return how long the model was asked meanwhile."""
+    before = model.seconds
+    explain(X)
+    return model.seconds - before
+
+
+if __name__ == "__main__":
+    sys.exit(main())
