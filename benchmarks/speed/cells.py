@@ -27,6 +27,8 @@ class Method:
         It is run on the largest number of rows.
     batch
         It does something once for all rows of a call.
+    probe
+        So many rows of a batch are tried whatever fewer have taken.
     budget_s
         About how long one cell may take; beyond it, fewer rows are timed.
     limit_s
@@ -37,6 +39,7 @@ class Method:
     trees: bool = False
     many: bool = False
     batch: bool = False
+    probe: int = 100
     budget_s: float = 4.0
     limit_s: float = 45.0
 
@@ -46,7 +49,7 @@ METHODS = {
     "illume-rules": Method("rules", batch=True),
     "illume-counterfactuals": Method("counterfactuals", batch=True),
     "shap-tree": Method("attributions", trees=True, many=True, batch=True),
-    "woodelf": Method("attributions", trees=True, many=True, batch=True, budget_s=8.0, limit_s=90.0),
+    "woodelf": Method("attributions", trees=True, many=True, batch=True, probe=10_000, budget_s=8.0, limit_s=90.0),
     "shap-kernel": Method("attributions"),
     "shap-permutation": Method("attributions"),
     "lime": Method("attributions"),
@@ -99,6 +102,8 @@ class Job:
     rows: tuple[int, ...]
     budget_s: float = 4.0
     limit_s: float = 45.0
+    steps: int = 0  # the most training steps of illume; 0 leaves the default
+    threads: int = 2
 
     def cells(self) -> list[SpeedCell]:
         """Return the cells, in the order in which they are measured."""
@@ -118,6 +123,8 @@ class Plan:
     methods: tuple[str, ...] = tuple(METHODS)
     rows: tuple[int, ...] = ROWS
     scale: float = 1.0  # of all budgets
+    steps: int = 0
+    threads: int = 2
     skipped: frozenset[str] = field(default_factory=frozenset)  # keys of finished cells
 
     def jobs(self) -> list[Job]:
@@ -137,7 +144,7 @@ class Plan:
         known = METHODS[method]
         rows = (0,) if method in ONCE else tuple(n for n in self.rows if known.many or n < max(ROWS))
         budget, limit = known.budget_s * self.scale, known.limit_s
-        job = Job(data, model, method, rows, budget, limit)
+        job = Job(data, model, method, rows, budget, limit, self.steps, self.threads)
         return replace(job, rows=tuple(c.rows for c in job.cells() if c.key not in self.skipped))
 
 
@@ -146,7 +153,7 @@ def fits(method: str, model: str) -> bool:
     return model == "lightgbm" or not METHODS[method].trees
 
 
-QUICK = Plan(("m8",), MODELS, ("fit", "illume", "model", "shap-tree", "lime"), (1, 100), 0.25)
+QUICK = Plan(("m8",), MODELS, ("fit", "illume", "model", "shap-tree", "lime"), (1, 100), 0.25, steps=100)
 
 
 def chosen(known: Iterable[str], wanted: str, what: str) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.speed.peers import PEERS, Explain
@@ -48,7 +49,8 @@ def fitted(problem: Problem, model: Asked) -> dict[str, Any]:
     import illume
 
     start = time.perf_counter()
-    explainer = illume.Explainer(model, n_latents=N_LATENTS, verbose=False).fit(problem.X_train)
+    explainer = illume.Explainer(model, n_latents=N_LATENTS, verbose=False, **shortened(problem.steps))
+    explainer.fit(problem.X_train)
     done, asked = time.perf_counter(), model.seconds
     explainer.fit_rules()
     with_rules = time.perf_counter()
@@ -57,12 +59,20 @@ def fitted(problem: Problem, model: Asked) -> dict[str, Any]:
     return {
         "n_train": len(problem.X_train),
         "n_latents": N_LATENTS,
+        "max_steps": problem.steps or None,
         "fit_s": done - start,
         "fit_model_s": asked,
         "fit_rules_s": with_rules - done,
         "agreement": float(quality.agreement),
         "encoder": quality.encoder,
     }
+
+
+def shortened(steps: int) -> dict[str, Any]:
+    """Return options of a fit with no more than so many training steps; 0 changes nothing."""
+    from illume.encoders.training import QUICK
+
+    return {"training": replace(QUICK, max_steps=steps), "queries": 500} if steps else {}
 
 
 METHODS: dict[str, Callable[[Problem, Asked], Explain]] = {

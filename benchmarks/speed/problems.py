@@ -30,6 +30,7 @@ class Problem:
     X_train: FloatArray
     y_train: IntArray
     model: Any
+    steps: int = 0  # the most training steps of illume; 0 leaves the default
 
     @property
     def n_features(self) -> int:
@@ -39,7 +40,8 @@ class Problem:
     @property
     def explainer_path(self) -> Path:
         """Return where the fitted explainer is kept."""
-        return _folder() / f"{self.name}-{self.model_name}.illume"
+        few = f"-{self.steps}-steps" if self.steps else ""
+        return _folder() / f"{self.name}-{self.model_name}{few}.illume"
 
     def rows(self, n: int) -> FloatArray:
         """Return rows that the model was not fitted on; no more than memory holds well.
@@ -53,7 +55,7 @@ class Problem:
         return generated(n, self.n_features, seed=1)
 
 
-def load(name: str, model_name: str) -> Problem:
+def load(name: str, model_name: str, steps: int = 0, threads: int = 2) -> Problem:
     """Return a problem; its model is fitted once, and kept."""
     X, y = training(name)
     path = _folder() / f"{name}-{model_name}.joblib"
@@ -61,7 +63,10 @@ def load(name: str, model_name: str) -> Problem:
         part = path.with_suffix(f".{os.getpid()}")
         joblib.dump(MAKERS[model_name]().fit(X, y), part)
         os.replace(part, path)
-    return Problem(name, model_name, X, y, joblib.load(path))
+    model = joblib.load(path)
+    if model_name == "lightgbm":
+        model.set_params(n_jobs=threads)
+    return Problem(name, model_name, X, y, model, steps)
 
 
 def training(name: str) -> tuple[FloatArray, IntArray]:

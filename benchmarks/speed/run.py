@@ -16,7 +16,7 @@ from tqdm.auto import tqdm
 
 from benchmarks.records import provenance
 from benchmarks.speed.cells import Job, Plan, SpeedCell
-from benchmarks.speed.worker import THREAD_VARIABLES, THREADS
+from benchmarks.speed.worker import THREAD_VARIABLES
 from benchmarks.store import append, read
 
 PREPARE_LIMIT_S = 300.0
@@ -64,7 +64,7 @@ def job_lines(job: Job) -> Iterator[Line]:
 def answers(job: Job) -> Iterator[Line | tuple[int, str]]:
     """Yield what a worker writes, as it writes it; at the end its exit status and its last words."""
     process = subprocess.Popen(
-        command(job), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        command(job), env=environment(job.threads), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     words: list[str] = []
     reader = threading.Thread(target=lambda: words.extend(process.stderr or ()), daemon=True)
@@ -87,7 +87,7 @@ def prepared(job: Job) -> str | None:
     """Make the model of a job where it is not there yet; return what went wrong."""
     done = subprocess.run(
         [*command(job), "prepare"],
-        env=environment(),
+        env=environment(job.threads),
         capture_output=True,
         text=True,
         check=False,
@@ -101,11 +101,11 @@ def command(job: Job) -> list[str]:
     return [sys.executable, "-m", "benchmarks.speed.worker", json.dumps(job.to_dict())]
 
 
-def environment() -> dict[str, str]:
+def environment(threads: int) -> dict[str, str]:
     """Return the variables of a worker: as many threads for all methods."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    return os.environ | dict.fromkeys(THREAD_VARIABLES, str(THREADS)) | {"PYTHONPATH": paths}
+    return os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"PYTHONPATH": paths}
 
 
 def told(line: Line) -> str:

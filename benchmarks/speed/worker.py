@@ -16,11 +16,9 @@ from benchmarks.speed.problems import Asked, Problem, load
 from benchmarks.speed.timing import Pace, Timed, forget_peak, peak_mb, repeated
 from illume._typing import FloatArray
 
-THREADS = 2
 THREAD_VARIABLES = (
     *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT"),
 )
-PROBE = 100  # rows that a method for batches is always tried with
 Line = dict[str, Any]
 
 
@@ -31,7 +29,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     words = json.loads(sys.argv[1])
     job = Job(**words | {"rows": tuple(words["rows"])})
-    problem = load(job.data, job.model)
+    problem = load(job.data, job.model, job.steps, job.threads)
     if sys.argv[2:] == ["prepare"]:
         return 0
     for line in lines(job, problem):
@@ -42,7 +40,7 @@ def main() -> int:
 
 def lines(job: Job, problem: Problem) -> Iterator[Line]:
     """Yield a line for each cell of a job."""
-    model, start = Asked(problem.model), {"m": problem.n_features, "threads": THREADS, "error": None}
+    model, start = Asked(problem.model), described(job, problem)
     if job.method in ("fit", "limits"):
         from benchmarks.speed import limits, ours
 
@@ -59,6 +57,11 @@ def lines(job: Job, problem: Problem) -> Iterator[Line]:
         yield start | line
 
 
+def described(job: Job, problem: Problem) -> Line:
+    """Return what all lines of a job begin with; a load above 0.5 says that the machine was not idle."""
+    return {"m": problem.n_features, "threads": job.threads, "load": os.getloadavg()[0], "error": None}
+
+
 def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     """Yield the figures of a method for growing numbers of rows."""
     from benchmarks.speed.ours import METHODS
@@ -72,7 +75,7 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
     first["setting"] = (METHODS[job.method].__doc__ or "").strip()
     for rows in job.rows:
-        pace = timed(explain, model, X, rows, pace, job.budget_s)
+        pace = timed(explain, model, X, rows, pace, job)
         yield first | figures(rows, pace) | {"peak_mb": peak_mb() - before}
         forget_peak()
 
@@ -83,11 +86,11 @@ def timed(
     X: FloatArray,
     rows: int,
     pace: Pace,
-    budget_s: float,
+    job: Job,
 ) -> Pace:
     """Time so many rows, or as many as the budget allows; what is known well enough is not timed again."""
-    last = pace.last
-    probe = pace.batch and last.rows == 1 and rows <= PROBE
+    last, budget_s = pace.last, job.budget_s
+    probe = pace.batch and last.rows < rows <= KNOWN[job.method].probe
     n = min(rows if probe else pace.affordable(rows, budget_s), len(X))
     if n <= last.rows and (n < rows or last.seconds > budget_s / 2):
         return pace
