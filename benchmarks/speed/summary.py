@@ -68,7 +68,11 @@ class Lines:
             and not line["error"]
             and "rows_per_second" in line
         ]
-        return max(found, key=lambda line: line["rows_per_second"], default=None)
+        # equal but for rounding: rather what was timed in full
+        def order(line: Line) -> tuple[float, bool]:
+            return float(f"{line['rows_per_second']:.6g}"), not line["extrapolated"]
+
+        return max(found, key=order, default=None)
 
     def rate(self, data: str, model: str, method: str, *, own: bool = False) -> float:
         """Return rows a second, with the model's time or, `own`, without it; nan where not measured."""
