@@ -51,7 +51,10 @@ def tables(options: argparse.Namespace) -> int:
     from benchmarks.tables import render
 
     folder = options.out / "tables"
-    for path in [*render(options.results, folder, _protocols(options)), *render_speed(options.results, folder)]:
+    for path in [
+        *render(options.results, folder, _protocols(options)),
+        *render_speed(options.results, folder),
+    ]:
         print(path)
     page.write(options.results, options.out / "results.md")
     return 0

@@ -84,8 +84,8 @@ python -m benchmarks speed                            # illume and its peers, si
 python -m benchmarks growth
 ```
 
-A run that is stopped goes on where it was. Every cell is a line in `benchmarks/results/cells`, `speed.jsonl` or
-`growth.jsonl`."""
+A run that is stopped goes on where it was. Every cell is a line in `benchmarks/results/cells`, or in
+`speed.jsonl` and `growth.jsonl` beside it."""
 
 
 def _about(lines: pd.DataFrame) -> str:

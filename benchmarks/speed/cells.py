@@ -49,7 +49,9 @@ METHODS = {
     "illume-rules": Method("rules", batch=True),
     "illume-counterfactuals": Method("counterfactuals", batch=True),
     "shap-tree": Method("attributions", trees=True, many=True, batch=True),
-    "woodelf": Method("attributions", trees=True, many=True, batch=True, probe=10_000, budget_s=8.0, limit_s=90.0),
+    "woodelf": Method(
+        "attributions", trees=True, many=True, batch=True, probe=10_000, budget_s=8.0, limit_s=90.0
+    ),
     "shap-kernel": Method("attributions"),
     "shap-permutation": Method("attributions"),
     "lime": Method("attributions"),

@@ -42,7 +42,9 @@ def run_speed(options: argparse.Namespace) -> int:
 def plan(options: argparse.Namespace) -> Plan:
     """Return the cells that the options ask for."""
     base = QUICK if options.quick else Plan(steps=options.steps)
-    named = ",".join(w if w.startswith("m") or w == "adult" else f"m{w}" for w in options.features.split(",") if w)
+    named = ",".join(
+        w if w.startswith("m") or w == "adult" else f"m{w}" for w in options.features.split(",") if w
+    )
     rows = chosen(map(str, ROWS if not options.quick else base.rows), options.rows, "number of rows")
     return replace(
         base,

@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 
 COLOURS = {
     **dict.fromkeys(OURS.values(), VERMILLION),
-    **{"shap-tree": PURPLE, "shap-kernel": PURPLE, "shap-permutation": PURPLE},
-    **{"woodelf": GREEN, "lime": ORANGE, "anchor": BLUE, "lore": SKY, "dice": BLACK},
+    **dict.fromkeys(("shap-tree", "shap-kernel", "shap-permutation"), PURPLE),
+    "woodelf": GREEN,
+    "lime": ORANGE,
+    "anchor": BLUE,
+    "lore": SKY,
+    "dice": BLACK,
 }
 DASHES = {
-    **{"illume-rules": "--", "illume-counterfactuals": ":"},
-    **{"shap-kernel": "--", "shap-permutation": ":", "anchor": "--", "lore": "--", "dice": ":"},
+    **dict.fromkeys(("illume-rules", "shap-kernel", "anchor", "lore"), "--"),
+    **dict.fromkeys(("illume-counterfactuals", "shap-permutation", "dice"), ":"),
 }
 GROWTH_COLOURS = {
     "fit": VERMILLION,
@@ -48,7 +52,6 @@ class Label:
     x: float
     text: str
     colour: str
-
 
 
 def draw(results: Path, out: Path) -> list[Path]:
@@ -172,17 +175,12 @@ def growing(lines: Any, grown: dict[growth.Point, dict[str, Any]]) -> Figure | N
 
 
 def directly(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
-    """Write names where lines end, those at the right side of a panel apart from each other.
+    """Write names at the right side of panels, apart from each other, each tied to the end of its line.
 
     Panels must be drawn, for their limits to be known.
     """
     for ax, labels in named.items():
-        last = max((label.x for label in labels), default=0.0)
-        for label in labels:
-            if label.x < last:
-                style = {"xytext": (5, 5), "textcoords": "offset points", "fontsize": size}
-                ax.annotate(label.text, (label.x, label.height), color=label.colour, **style)
-        _at_the_side(ax, sorted(label for label in labels if label.x == last), size)
+        _at_the_side(ax, sorted(labels), size)
 
 
 def _at_the_side(ax: Axes, labels: list[Label], size: float) -> None:
@@ -191,7 +189,9 @@ def _at_the_side(ax: Axes, labels: list[Label], size: float) -> None:
     step = (high - low) * size * 1.35 / (72 * inches)
     places = spread([float(np.log10(label.height)) for label in labels], step)
     for label, place in zip(labels, places, strict=True):
+        far = label.x < max(other.x for other in labels)
         arrow = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        arrow |= {"linestyle": ":", "alpha": 0.6} if far else {}
         ax.annotate(
             label.text, (label.x, label.height), (1.03, (place - low) / (high - low)),
             textcoords="axes fraction", fontsize=size, color=label.colour, va="center", arrowprops=arrow,

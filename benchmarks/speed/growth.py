@@ -109,8 +109,8 @@ def measured(point: Point, threads: int) -> dict[str, Any]:
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Return the slope of a line through the logarithms: 1 where cost is in proportion to size.
 
-    >>> round(exponent([1, 10, 100], [2.0, 20.0, 200.0]), 6), round(exponent([1, 10, 100], [3.0, 3.0, 3.0]), 6)
-    (1.0, 0.0)
+    >>> round(exponent([1, 10, 100], [2.0, 20.0, 200.0]), 6), round(exponent([1, 4, 16], [3.0, 6.0, 12.0]), 6)
+    (1.0, 0.5)
     """
     if len(sizes) < 2:
         return float("nan")
@@ -124,7 +124,9 @@ def curves(lines: dict[Point, dict[str, Any]], factor: str) -> Iterator[tuple[st
         mine = sorted(
             (getattr(point, factor), line)
             for point, line in lines.items()
-            if line["error"] is None and replace(point, **{factor: 0}, steps=STEPS) == near and point.steps == steps
+            if line["error"] is None
+            and replace(point, **{factor: 0}, steps=STEPS) == near
+            and point.steps == steps
         )
         for name in PARTS if not suffix else {"fit": PARTS["fit"]}:
             found = [(size, line["seconds"][name]) for size, line in mine if line["seconds"].get(name)]

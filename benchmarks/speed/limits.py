@@ -26,7 +26,7 @@ def network(path: Path) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
 
     with zipfile.ZipFile(path) as file:
         arrays = load(file.read("model.safetensors"))
-    names = [name for name in arrays if ".maps." in name and name.endswith("weight") and arrays[name].ndim == 2]
+    names = [name for name, array in arrays.items() if ".maps." in name and array.ndim == 2]
     first = sorted({name.split(".maps.")[0] for name in names})[:1]
     mine = sorted(name for name in names if name.split(".maps.")[0] in first)
     return [np.ascontiguousarray(arrays[name], dtype=np.float32) for name in mine]

@@ -23,18 +23,19 @@ def about(results: Path) -> str:
 
 
 MODELS = (
-    f"Written by `python -m benchmarks speed` and `growth`. The models are LightGBM ({TREES['n_estimators']} trees "
-    f"of depth {TREES['max_depth']} at most, with LightGBM's default of 31 leaves) and scikit-learn's "
-    f"MLPClassifier (hidden layers of {LAYERS[0]} and {LAYERS[1]}), fitted on {TRAINING_ROWS:,} generated rows "
-    "whose classes eight columns decide, most of them not linearly; adult has 105 one-hot encoded columns, and "
-    f"39,073 rows to fit on. illume has {N_LATENTS} latents and otherwise its defaults."
+    "Measured by `python -m benchmarks speed` and `growth`. The models are LightGBM "
+    f"({TREES['n_estimators']} trees of depth {TREES['max_depth']} at most, with the default of 31 leaves) and "
+    f"scikit-learn's MLPClassifier (hidden layers of {LAYERS[0]} and {LAYERS[1]}), fitted on "
+    f"{TRAINING_ROWS:,} generated rows whose classes eight columns decide, most of them not linearly; adult "
+    "has 105 one-hot encoded columns, and 39,073 rows to fit on. "
+    f"illume has {N_LATENTS} latents and otherwise its defaults."
 )
 HOW = (
-    "Every method runs on a data set and model in a fresh process, all with the same number of threads, its rows "
-    "given as an array of numbers. A method for batches gets all rows in one call. Of repeated calls the median "
-    "counts. What would take too long is timed on fewer rows and extrapolated: in proportion, or for a method "
-    "that does something once for a batch, along the line through its two largest timings; `rows_timed` in "
-    "`speed.jsonl` says on how many."
+    "Every method runs on a data set and model in a fresh process, all with the same number of threads, rows "
+    "given as an array of numbers. A method for batches gets all rows in one call. Of repeated calls the "
+    "median counts. What would take too long is timed on fewer rows and extrapolated: in proportion, or for "
+    "a method that does something once for a batch, along the line through its two largest timings; "
+    "`rows_timed` in `speed.jsonl` says on how many."
 )
 
 
@@ -60,6 +61,6 @@ def busy(lines: list[dict[str, Any]]) -> str:
     if not loads:
         return ""
     return (
-        f"The machine was busy with other work while {len(loads)} of {len(lines)} lines were measured (load up to "
-        f"{max(loads):.1f}): those figures only show that the benchmark runs."
+        f"The machine was busy with other work while {len(loads)} of {len(lines)} lines were measured (load "
+        f"up to {max(loads):.1f}): those figures only show that the benchmark runs."
     )

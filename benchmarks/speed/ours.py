@@ -31,7 +31,7 @@ def counterfactuals(problem: Problem, model: Asked) -> Explain:
 
 
 def predictions(problem: Problem, model: Asked) -> Explain:
-    """The model itself: `model.predict_proba(X)`."""
+    """`model.predict_proba(X)`, the model itself."""
     return model.predict_proba
 
 

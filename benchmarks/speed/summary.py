@@ -52,7 +52,7 @@ class Lines:
     def data(self) -> list[str]:
         """Return the data sets, few columns first, real ones last."""
         names = {line["data"] for line in self.by_key.values()}
-        return sorted(names, key=lambda name: (not name[1:].isdigit(), int(name[1:]) if name[1:].isdigit() else 0))
+        return sorted(names, key=lambda name: (not name[1:].isdigit(), name[1:].zfill(9)))
 
     def methods(self, model: str, kinds: Iterable[str] = tuple(OURS)) -> list[str]:
         """Return the methods of some kinds that have lines for a model."""
@@ -68,6 +68,7 @@ class Lines:
             and not line["error"]
             and "rows_per_second" in line
         ]
+
         # equal but for rounding: rather what was timed in full
         def order(line: Line) -> tuple[float, bool]:
             return float(f"{line['rows_per_second']:.6g}"), not line["extrapolated"]

@@ -17,9 +17,9 @@ from benchmarks.speed.summary import ASKED_RATIOS, Lines
 
 MODEL_NAMES = {"lightgbm": "LightGBM", "mlp": "MLP"}
 LIMIT_NOTE = (
-    "A row's limit is the slower of its matrix products, each alone and repeated over the same memory, and of "
-    "reading it and writing contributions and slopes at the rate of a large copy. illume is timed without its "
-    "model, in turns with the bare sequence of products; rows that had to be refined are counted in."
+    "A row's limit is the slower of its matrix products, each alone and repeated over the same memory, and "
+    "of reading it and writing contributions and slopes at the rate of a large copy. illume is timed without "
+    "its model, in turns with the bare sequence of products; rows that had to be refined are counted in."
 )
 
 
@@ -104,8 +104,8 @@ def rates(lines: Lines) -> Table:
             rows.append((f"{label}, {MODEL_NAMES[model]}", *cells))
     head = ("rows/s, the model's time included", *map(_shown, lines.data()))
     note = (
-        "The best of all numbers of rows; fitting and loading apart. Tree SHAP and woodelf read the trees and "
-        "do not ask the model. ≈: extrapolated from fewer rows."
+        "The best of all numbers of rows; fitting and loading apart. Tree SHAP and woodelf read the trees "
+        "and do not ask the model. ≈: extrapolated from fewer rows."
     )
     return Table("speed-rates", "Rows a second", head, tuple(rows), (note, *_failed(lines)))
 
@@ -125,8 +125,8 @@ def totals(lines: Lines) -> Table:
             rows.append((f"{method}, {MODEL_NAMES[model]}", *first, *cells))
     head = (_shown(CENTRE), "first explanation, s", "peak, MB", *(f"{n:,} rows, s" for n in ROWS))
     note = (
-        "The first explanation counts importing, constructing or loading, and one row, in a fresh process that "
-        "holds model and rows; the peak is what the method adds to these. Fitting illume is apart. "
+        "The first explanation counts importing, constructing or loading, and one row, in a fresh process "
+        "that holds model and rows; the peak is what the method adds to these. Fitting illume is apart. "
         "≈: extrapolated from fewer rows."
     )
     return Table("speed-totals", "First explanation, memory, seconds", head, tuple(rows), (note,))
@@ -140,7 +140,8 @@ def fits(lines: Lines) -> Table:
             if line := lines.line(data, model, "fit"):
                 figures = [seconds(line[name]) for name in ("fit_s", "fit_model_s", "fit_rules_s")]
                 shares = (f"{line['agreement']:.3f}", line["encoder"], f"{line['peak_mb']:.0f}")
-                rows.append((f"{_shown(data)}, {MODEL_NAMES[model]}", f"{line['n_train']:,}", *figures, *shares))
+                label = f"{_shown(data)}, {MODEL_NAMES[model]}"
+                rows.append((label, f"{line['n_train']:,}", *figures, *shares))
     head = ("", "rows", "fit, s", "of it the model, s", "rules, s", "agreement", "encoder", "peak, MB")
     return Table("speed-fits", "Fitting", head, tuple(rows))
 
@@ -188,20 +189,24 @@ def growth_tables(lines: dict[growth.Point, dict[str, Any]]) -> Iterator[Table]:
             rows.append((factor, name, *ends, f"{whole:.2f}", f"{end:.2f}", wanted))
     head = ("factor", "what", "sizes", "seconds", "exponent", "of the last step", "asked")
     note = (
-        f"One factor varied around n = 10,000 rows, m = 30 columns, k = 8 latents, c = 2 classes. Fits train for "
-        f"{growth.STEPS} steps unless said; n rows are fitted, and n rows explained. The exponent is the slope "
-        "of a line through the logarithms: 1 is in proportion, 0 is constant."
+        "One factor varied around n = 10,000 rows, m = 30 columns, k = 8 latents, c = 2 classes. Fits train "
+        f"for {growth.STEPS} steps unless said; n rows are fitted, and n rows explained. The exponent is the "
+        "slope of a line through the logarithms: 1 is in proportion, 0 is constant."
     )
     yield Table("growth", "How cost grows", head, tuple(rows), (note,))
 
 
 def _rate(lines: Lines, data: str, model: str, method: str) -> str:
     line = lines.best(data, model, method)
-    return MISSING if line is None else ("≈ " if line["extrapolated"] else "") + count(line["rows_per_second"])
+    return MISSING if line is None else _about(line) + count(line["rows_per_second"])
 
 
 def _seconds(line: dict[str, Any] | None) -> str:
-    return MISSING if line is None else ("≈ " if line["extrapolated"] else "") + seconds(line["seconds"])
+    return MISSING if line is None else _about(line) + seconds(line["seconds"])
+
+
+def _about(line: dict[str, Any]) -> str:
+    return "≈ " if line["extrapolated"] else ""
 
 
 def _milliseconds(lines: Lines, model: str) -> str:

@@ -31,7 +31,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Pace:
-    """How seconds grow with rows: along the line through the two latest timings, or in proportion to the last.
+    """How seconds grow with rows: along a line through the two latest timings, or in proportion to the last.
 
     The line is for methods that do something once for a whole batch; `batch` says so.
 

@@ -13,12 +13,9 @@ from typing import Any
 from benchmarks.speed.cells import METHODS as KNOWN
 from benchmarks.speed.cells import Job
 from benchmarks.speed.problems import Asked, Problem, load
-from benchmarks.speed.timing import Pace, Timed, forget_peak, peak_mb, repeated
-from illume._typing import FloatArray
+from benchmarks.speed.timing import Pace, forget_peak, peak_mb, repeated
 
-THREAD_VARIABLES = (
-    *("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "LOKY_MAX_CPU_COUNT"),
-)
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 Line = dict[str, Any]
 
 
@@ -69,39 +66,41 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     X = problem.rows(max(job.rows))
     forget_peak()
     before, begun = peak_mb(), time.perf_counter()
-    explain = METHODS[job.method](problem, model)
+    construct = METHODS[job.method]
+    explain = construct(problem, model)
     prepared = time.perf_counter() - begun
-    pace = Pace(KNOWN[job.method].batch).after(repeated(lambda: _asked(explain, model, X[:1]), 1, 0.0))
+
+    def call(n: int) -> float:
+        asked = model.seconds
+        explain(X[:n])
+        return model.seconds - asked
+
+    pace = Pace(KNOWN[job.method].batch).after(repeated(lambda: call(1), 1, 0.0))
     first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
-    first["setting"] = (METHODS[job.method].__doc__ or "").strip()
+    first["setting"] = (construct.__doc__ or "").strip()
     for rows in job.rows:
-        pace = timed(explain, model, X, rows, pace, job)
+        pace = timed(call, min(rows, len(X)), pace, job)
         yield first | figures(rows, pace) | {"peak_mb": peak_mb() - before}
         forget_peak()
 
 
-def timed(
-    explain: Callable[[FloatArray], Any],
-    model: Asked,
-    X: FloatArray,
-    rows: int,
-    pace: Pace,
-    job: Job,
-) -> Pace:
-    """Time so many rows, or as many as the budget allows; what is known well enough is not timed again."""
+def timed(call: Callable[[int], float], rows: int, pace: Pace, job: Job) -> Pace:
+    """Time so many rows, or as many as the budget allows; what is known well enough is not timed again.
+
+    `call` explains the first so many rows and returns how long the model was asked meanwhile.
+    """
     last, budget_s = pace.last, job.budget_s
     probe = pace.batch and last.rows < rows <= KNOWN[job.method].probe
-    n = min(rows if probe else pace.affordable(rows, budget_s), len(X))
+    n = rows if probe else pace.affordable(rows, budget_s)
     if n <= last.rows and (n < rows or last.seconds > budget_s / 2):
         return pace
-    if not probe:
-        budget_s = max(budget_s, pace.seconds(n))
-    return pace.after(repeated(lambda: _asked(explain, model, X[:n]), n, budget_s))
+    return pace.after(repeated(lambda: call(n), n, budget_s))
 
 
 def figures(rows: int, pace: Pace) -> Line:
     """Return the figures of a cell, timed on all of its rows or on fewer.
 
+    >>> from benchmarks.speed.timing import Timed
     >>> figures(100, Pace(False).after(Timed(10, 2.0, 0.5)))["rows_per_second"]
     5.0
     """
@@ -118,13 +117,6 @@ def figures(rows: int, pace: Pace) -> Line:
         "model_share": share,
         "own_rows_per_second": rows / (seconds * (1 - share)) if share < 1 else None,
     }
-
-
-def _asked(explain: Callable[[FloatArray], Any], model: Asked, X: FloatArray) -> float:
-    """Explain, and return how long the model was asked meanwhile."""
-    before = model.seconds
-    explain(X)
-    return model.seconds - before
 
 
 if __name__ == "__main__":
