@@ -40,8 +40,8 @@ class Method:
     many: bool = False
     batch: bool = False
     probe: int = 100
-    budget_s: float = 4.0
-    limit_s: float = 45.0
+    budget_s: float = 2.5
+    limit_s: float = 30.0
 
 
 METHODS = {
@@ -59,7 +59,7 @@ METHODS = {
     "lore": Method("rules"),
     "dice": Method("counterfactuals"),
     "model": Method("prediction", many=True, batch=True, budget_s=6.0, limit_s=90.0),
-    "fit": Method("fit", limit_s=400.0),
+    "fit": Method("fit", limit_s=150.0),
     "limits": Method("limits", budget_s=8.0, limit_s=120.0),
 }
 ONCE = ("fit", "limits")  # not for numbers of rows

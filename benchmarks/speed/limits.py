@@ -17,6 +17,7 @@ from illume._typing import FloatArray
 CHUNK = 4096
 ROWS = 100_000
 COPIED_MB = 256
+MAPS = "encoder.0.maps."  # what explains attributions, among the arrays of a file
 Matrices = Sequence["np.ndarray[Any, np.dtype[np.float32]]"]
 
 
@@ -26,10 +27,8 @@ def network(path: Path) -> list[np.ndarray[Any, np.dtype[np.float32]]]:
 
     with zipfile.ZipFile(path) as file:
         arrays = load(file.read("model.safetensors"))
-    names = [name for name, array in arrays.items() if ".maps." in name and array.ndim == 2]
-    first = sorted({name.split(".maps.")[0] for name in names})[:1]
-    mine = sorted(name for name in names if name.split(".maps.")[0] in first)
-    return [np.ascontiguousarray(arrays[name], dtype=np.float32) for name in mine]
+    names = [name for name in sorted(arrays) if name.startswith(MAPS) and arrays[name].ndim == 2]
+    return [np.ascontiguousarray(arrays[name], dtype=np.float32) for name in names]
 
 
 def flops(weights: Matrices) -> int:

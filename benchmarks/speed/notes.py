@@ -24,8 +24,8 @@ def about(results: Path) -> str:
 
 MODELS = (
     "Measured by `python -m benchmarks speed` and `growth`. The models are LightGBM "
-    f"({TREES['n_estimators']} trees of depth {TREES['max_depth']} at most, with the default of 31 leaves) and "
-    f"scikit-learn's MLPClassifier (hidden layers of {LAYERS[0]} and {LAYERS[1]}), fitted on "
+    f"({TREES['n_estimators']} trees of depth {TREES['max_depth']} at most, with the default of 31 leaves) "
+    f"and scikit-learn's MLPClassifier (hidden layers of {LAYERS[0]} and {LAYERS[1]}), fitted on "
     f"{TRAINING_ROWS:,} generated rows whose classes eight columns decide, most of them not linearly; adult "
     "has 105 one-hot encoded columns, and 39,073 rows to fit on. "
     f"illume has {N_LATENTS} latents and otherwise its defaults."

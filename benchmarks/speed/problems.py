@@ -11,7 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 
-from benchmarks.black_boxes import cache_folder
+from benchmarks.cache import cache_folder
 from illume._typing import FloatArray, IntArray
 
 TRAINING_ROWS = 10_000
@@ -61,7 +61,7 @@ def load(name: str, model_name: str, steps: int = 0, threads: int = 2) -> Proble
     path = _folder() / f"{name}-{model_name}.joblib"
     if not path.exists():
         part = path.with_suffix(f".{os.getpid()}")
-        joblib.dump(MAKERS[model_name]().fit(X, y), part)
+        joblib.dump(MAKERS[model_name](threads).fit(X, y), part)
         os.replace(part, path)
     model = joblib.load(path)
     if model_name == "lightgbm":
@@ -110,13 +110,13 @@ def adult() -> tuple[FloatArray, FloatArray, IntArray]:
     return encoding.transform(train), encoding.transform(test), y[rows[0]]
 
 
-def _lightgbm() -> Any:
+def _lightgbm(threads: int) -> Any:
     from lightgbm import LGBMClassifier
 
-    return LGBMClassifier(**TREES, random_state=0, n_jobs=2, verbose=-1)
+    return LGBMClassifier(**TREES, random_state=0, n_jobs=threads, verbose=-1)
 
 
-def _mlp() -> Any:
+def _mlp(threads: int) -> Any:  # its matrix products have the threads of the process
     from sklearn.neural_network import MLPClassifier
 
     return MLPClassifier(LAYERS, random_state=0, max_iter=20)

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def latest(path: Path) -> list[Line]:
 def job_lines(job: Job) -> Iterator[Line]:
     """Yield a line for every cell of a job; what was not measured before the limit says so."""
     named = {"data": job.data, "model": job.model, "method": job.method}
-    if error := prepared(job):
+    if error := prepared(job.data, job.model, job.threads):
         yield from (named | {"rows": rows, "error": error} for rows in job.rows)
         return
     open_rows = list(job.rows)
@@ -83,8 +84,10 @@ def answers(job: Job) -> Iterator[Line | tuple[int, str]]:
     yield code, (words[-1].strip()[:200] if words and code else "")
 
 
-def prepared(job: Job) -> str | None:
-    """Make the model of a job where it is not there yet; return what went wrong."""
+@cache
+def prepared(data: str, model: str, threads: int) -> str | None:
+    """Make a model where it is not there yet; return what went wrong."""
+    job = Job(data, model, "model", (), threads=threads)
     done = subprocess.run(
         [*command(job), "prepare"],
         env=environment(job.threads),

@@ -79,14 +79,14 @@ class Pace:
 
 
 def repeated(call: Callable[[], float], rows: int, budget_s: float) -> Timed:
-    """Call several times, until half of the budget is used; `call` returns the model's own seconds.
+    """Call several times, until half of the budget is used, or a quarter for a single row; medians count.
 
-    The medians count.
+    `call` returns the model's own seconds.
     """
-    most = SINGLE_REPEATS if rows == 1 else REPEATS
+    most, share = (SINGLE_REPEATS, 4) if rows == 1 else (REPEATS, 2)
     seconds: list[float] = []
     asked: list[float] = []
-    while not seconds or (len(seconds) < most and sum(seconds) < budget_s / 2):
+    while not seconds or (len(seconds) < most and sum(seconds) < budget_s / share):
         start = time.perf_counter()
         asked.append(call())
         seconds.append(time.perf_counter() - start)
