@@ -55,7 +55,7 @@ def lines(job: Job, problem: Problem) -> Iterator[Line]:
 
 
 def described(job: Job, problem: Problem) -> Line:
-    """Return what all lines of a job begin with; a load above 0.5 says that the machine was not idle."""
+    """Return what all lines of a job begin with; a load well above the threads tells of other work."""
     return {"m": problem.n_features, "threads": job.threads, "load": os.getloadavg()[0], "error": None}
 
 
@@ -75,8 +75,11 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
         explain(X[:n])
         return model.seconds - asked
 
-    pace = Pace(KNOWN[job.method].batch).after(repeated(lambda: call(1), 1, 0.0))
+    cold = repeated(lambda: call(1), 1, 0.0)
     first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
+    # what a first call does once, such as compiling, must not count for every row
+    warm = repeated(lambda: call(1), 1, job.budget_s) if cold.seconds < job.limit_s / 3 else cold
+    pace = Pace(KNOWN[job.method].batch).after(warm)
     first["setting"] = (construct.__doc__ or "").strip()
     for rows in job.rows:
         pace = timed(call, min(rows, len(X)), pace, job)
@@ -85,16 +88,14 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
 
 
 def timed(call: Callable[[int], float], rows: int, pace: Pace, job: Job) -> Pace:
-    """Time so many rows, or as many as the budget allows; what is known well enough is not timed again.
+    """Time so many rows, or as many as the budget allows, unless no more than last time.
 
     `call` explains the first so many rows and returns how long the model was asked meanwhile.
     """
-    last, budget_s = pace.last, job.budget_s
-    probe = pace.batch and last.rows < rows <= KNOWN[job.method].probe
-    n = rows if probe else pace.affordable(rows, budget_s)
-    if n <= last.rows and (n < rows or last.seconds > budget_s / 2):
-        return pace
-    return pace.after(repeated(lambda: call(n), n, budget_s))
+    last = pace.last
+    probe = pace.batch and rows <= KNOWN[job.method].probe
+    n = rows if probe else pace.affordable(rows, job.budget_s)
+    return pace if n <= last.rows else pace.after(repeated(lambda: call(n), n, job.budget_s))
 
 
 def figures(rows: int, pace: Pace) -> Line:
