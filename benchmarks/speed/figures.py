@@ -83,21 +83,31 @@ def rates(lines: Lines, grown: Any = None) -> Figure | None:
     for ax, model in zip(axes, MODELS, strict=True):
         labels: list[Label] = []
         for method in ["model", *lines.methods(model)]:
-            found = [(m, lines.rate(f"m{m}", model, method)) for m in FEATURES]
-            found = [(m, rate) for m, rate in found if np.isfinite(rate)]
-            if not found:
-                continue
             colour = GREY if method == "model" else COLOURS[method]
             style = {"color": colour, "linestyle": DASHES.get(method, "-"), "marker": "o", "markersize": 4}
-            ax.plot(*zip(*found, strict=True), **style, linewidth=2 if method in OURS.values() else 1.2)
+            style["linewidth"] = 2 if method in OURS.values() else 1.2
             name = "predicting" if method == "model" else method
-            labels.append(Label(found[-1][1], found[-1][0], name, colour))
+            labels += _rate_line(ax, lines, (model, method), name, style)
+        apart = {"color": VERMILLION, "marker": "s", "markersize": 3, "linewidth": 1}
+        labels += _rate_line(ax, lines, (model, "illume"), "illume, model apart", apart, own=True)
         _frame(ax, MODEL_NAMES[model], "columns, m", "rows a second" if ax is axes[0] else "")
         ax.set_xticks(FEATURES, list(map(str, FEATURES)))
         ax.minorticks_off()
         named[ax] = labels
     directly(named)
     return figure
+
+
+def _rate_line(
+    ax: Axes, lines: Lines, who: tuple[str, str], name: str, style: dict[str, Any], *, own: bool = False
+) -> list[Label]:
+    """Draw the rates of a method where there are any; return its label."""
+    found = [(m, lines.rate(f"m{m}", *who, own=own)) for m in FEATURES]
+    found = [(m, rate) for m, rate in found if np.isfinite(rate)]
+    if not found:
+        return []
+    ax.plot(*zip(*found, strict=True), **style)
+    return [Label(found[-1][1], found[-1][0], name, style["color"])]
 
 
 def totals(lines: Lines, grown: Any = None) -> Figure | None:

@@ -109,6 +109,8 @@ def measured(problem: Problem, model: Asked, budget_s: float) -> dict[str, Any]:
     agreed = np.concatenate([piece.agreed for piece in explainer.stream(X)])
     pairs = [_own_and_bare(explainer, model, weights, X) for _ in range(5)]
     own, alone = (statistics.median(values) for values in zip(*pairs, strict=True))
+    plain = np.resize(X[agreed], X.shape)  # as many rows, none of which needs refinement
+    unrefined = statistics.median(_own(explainer, model, plain) for _ in range(3))
     cheapest, copied = products(weights), bandwidth()
     moved = 3 * X.itemsize * X.shape[1]  # a row in; contributions and slopes out
     limit = max(cheapest, moved / copied)
@@ -123,15 +125,20 @@ def measured(problem: Problem, model: Asked, budget_s: float) -> dict[str, Any]:
         "own_rows_per_second": len(X) / own,
         "share_of_bare": statistics.median(b / o for o, b in pairs),
         "share_of_limit": limit / (own / len(X)),
+        "share_of_bare_unrefined": alone / unrefined,
         "refined_share": float(1 - agreed.mean()),
     }
 
 
 def _own_and_bare(explainer: Any, model: Asked, weights: Matrices, X: FloatArray) -> tuple[float, float]:
     """Return the seconds of illume without its model, and of the bare products."""
+    return _own(explainer, model, X), bare(weights, X)
+
+
+def _own(explainer: Any, model: Asked, X: FloatArray) -> float:
     asked = model.seconds
     seconds = _seconds(lambda: [len(piece) for piece in explainer.stream(X)])
-    return seconds - (model.seconds - asked), bare(weights, X)
+    return seconds - (model.seconds - asked)
 
 
 def _seconds(call: Callable[[], object]) -> float:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,23 +129,34 @@ MAKERS = {"lightgbm": _lightgbm, "mlp": _mlp}
 
 
 class Asked:
-    """A model that keeps how long it was asked."""
+    """A model that keeps how long it was asked; time in which several threads ask it counts once."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.classes_ = model.classes_
         self.seconds = 0.0
+        self._lock, self._asking, self._since = threading.Lock(), 0, 0.0
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return probabilities, (n, c)."""
-        start = time.perf_counter()
-        answers = self.model.predict_proba(np.asarray(X, dtype=float))
-        self.seconds += time.perf_counter() - start
-        return answers
+        with self._counted():
+            return self.model.predict_proba(np.asarray(X, dtype=float))
 
     def predict(self, X: Any) -> IntArray:
         """Return the more probable class of each row."""
         return self.predict_proba(X).argmax(1)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
+            self._since = self._since if self._asking else time.perf_counter()
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking -= 1
+                self.seconds += 0.0 if self._asking else time.perf_counter() - self._since
 
 
 def _folder() -> Path:

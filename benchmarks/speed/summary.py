@@ -77,8 +77,8 @@ class Lines:
 
     def rate(self, data: str, model: str, method: str, *, own: bool = False) -> float:
         """Return rows a second, with the model's time or, `own`, without it; nan where not measured."""
-        line = self.best(data, model, method)
-        return math.nan if line is None else float(line["own_rows_per_second" if own else "rows_per_second"])
+        line = self.best(data, model, method) or {}
+        return float(line.get("own_rows_per_second" if own else "rows_per_second") or math.nan)
 
     def ratio(self, peer: str, model: str, data: str = CENTRE, *, own: bool = True) -> float:
         """Return how many times as many rows a second illume explains; `own` leaves its model's time out."""

@@ -15,6 +15,12 @@ from benchmarks.speed.cells import CENTRE, MODELS, OURS, ROWS
 from benchmarks.speed.run import latest
 from benchmarks.speed.summary import ASKED_RATIOS, Lines
 
+SHARES = {
+    "share_of_limit": "of the limit",
+    "share_of_bare": "of bare products",
+    "share_of_bare_unrefined": "so, rows that need no refinement",
+    "refined_share": "rows refined",
+}
 MODEL_NAMES = {"lightgbm": "LightGBM", "mlp": "MLP"}
 LIMIT_NOTE = (
     "A row's limit is the slower of its matrix products, each alone and repeated over the same memory, and "
@@ -168,12 +174,13 @@ def limits(lines: Lines) -> Table:
                 continue
             names = ("product_gflops", "copy_gb_per_second", "limit_rows_per_second", "bare_rows_per_second")
             cells = [count(line[name]) for name in (*names, "own_rows_per_second")]
-            shares = [_percent(line, name) for name in ("share_of_limit", "share_of_bare", "refined_share")]
+            shares = [_percent(line, name) for name in SHARES]
             ratio = count(lines.explain_to_predict(data, model))
             rows.append((f"{_shown(data)}, {MODEL_NAMES[model]}", *cells, *shares, ratio))
     head = (
         *("", "products, GFLOP/s", "copy, GB/s", "limit, rows/s", "bare products, rows/s", "illume, rows/s"),
-        *("of the limit", "of bare products", "rows refined", "explain / predict"),
+        *SHARES.values(),
+        "explain / predict",
     )
     return Table("speed-limits", "The machine's own limit", head, tuple(rows), (LIMIT_NOTE,))
 

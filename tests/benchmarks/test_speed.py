@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from benchmarks.__main__ import _parser as parser
 from benchmarks.speed import growth, limits, worker
 from benchmarks.speed.cells import METHODS, QUICK, Job, Plan, SpeedCell, chosen
+from benchmarks.speed.command import plan
 from benchmarks.speed.problems import Asked, Problem
 from benchmarks.speed.run import job_lines, latest, run
 from benchmarks.speed.summary import Lines, break_even
@@ -62,6 +64,15 @@ def test_the_quick_plan_is_small_and_an_unknown_name_is_refused():
     assert max(QUICK.rows) <= 100
     with pytest.raises(SystemExit, match="no method is called 'shop'; there are illume"):
         chosen(METHODS, "shop", "method")
+
+
+def test_options_of_the_command_line_choose_cells():
+    words = ["speed", "--features", "30,adult", "--methods", "lime,woodelf", "--rows", "1", "--threads", "1"]
+    jobs = plan(parser().parse_args(words)).jobs()
+    wanted = ["m30 lightgbm woodelf 1", "m30 lightgbm lime 1", "m30 mlp lime 1", "adult lightgbm woodelf 1"]
+    assert keys(jobs) == {*wanted, "adult lightgbm lime 1"}
+    assert {job.threads for job in jobs} == {1}
+    assert plan(parser().parse_args(["speed", "--quick"])) == QUICK
 
 
 def test_break_even_rows_by_hand():
