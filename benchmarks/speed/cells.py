@@ -53,7 +53,7 @@ METHODS = {
         "attributions", trees=True, many=True, batch=True, probe=10_000, budget_s=8.0, limit_s=90.0
     ),
     "shap-kernel": Method("attributions"),
-    "shap-permutation": Method("attributions"),
+    "shap-permutation": Method("attributions", limit_s=60.0),  # compiles on its first call
     "lime": Method("attributions"),
     "anchor": Method("rules"),
     "lore": Method("rules"),

@@ -28,13 +28,14 @@ COUNTERFACTUAL_ROWS = 10_000  # counterfactuals, are asked for
 
 
 def black_box(c: int) -> Callable[[FloatArray], FloatArray]:
-    """Return a model of c classes that looks at three columns."""
+    """Return a model of c classes that looks at products of three columns, so that no global line will do."""
+    angles = 2 * np.pi * np.arange(c) / c
 
     def answer(rows: FloatArray) -> FloatArray:
-        score = rows[:, 0] * rows[:, 1] + rows[:, 2]
+        one, other = rows[:, :1] * rows[:, 1:2], rows[:, :1] * rows[:, 2:3]
         if c == 2:
-            return 1 / (1 + np.exp(-4 * score))
-        odds = np.exp(-2 * np.abs(score[:, None] - np.linspace(-1.5, 1.5, c)))
+            return (1 / (1 + np.exp(-4 * one)))[:, 0]
+        odds = np.exp(3 * (one * np.cos(angles) + other * np.sin(angles)).clip(-10, 10))
         return odds / odds.sum(1, keepdims=True)
 
     return answer

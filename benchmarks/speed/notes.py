@@ -35,7 +35,8 @@ HOW = (
     "given as an array of numbers. A method for batches gets all rows in one call. Of repeated calls the "
     "median counts. What would take too long is timed on fewer rows and extrapolated: in proportion, or for "
     "a method that does something once for a batch, along the line through its two largest timings; "
-    "`rows_timed` in `speed.jsonl` says on how many."
+    "`rows_timed` in `speed.jsonl` says on how many. A first call, which may compile or load things, is "
+    "timed apart, unless it took so long that there was no second one (`warm` is then false)."
 )
 
 

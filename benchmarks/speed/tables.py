@@ -200,7 +200,15 @@ def growth_tables(lines: dict[growth.Point, dict[str, Any]]) -> Iterator[Table]:
         f"for {growth.STEPS} steps unless said; n rows are fitted, and n rows explained. The exponent is the "
         "slope of a line through the logarithms: 1 is in proportion, 0 is constant."
     )
-    yield Table("growth", "How cost grows", head, tuple(rows), (note,))
+    yield Table("growth", "How cost grows", head, tuple(rows), (note, *_other_encoders(lines)))
+
+
+def _other_encoders(lines: dict[growth.Point, dict[str, Any]]) -> tuple[str, ...]:
+    """Name the points at which nothing local was explained, or nothing measured."""
+    other = [point.key for point, line in lines.items() if line.get("encoder", "meta") != "meta"]
+    failed = [f"{point.key} ({line['error']})" for point, line in lines.items() if line["error"]]
+    said = [f"A global surrogate was chosen, which costs less: {', '.join(other)}."] * bool(other)
+    return (*said, *[f"Not measured: {', '.join(failed)}."] * bool(failed))
 
 
 def _rate(lines: Lines, data: str, model: str, method: str) -> str:

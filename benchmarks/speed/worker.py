@@ -78,8 +78,9 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     cold = repeated(lambda: call(1), 1, 0.0)
     first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
     # what a first call does once, such as compiling, must not count for every row
-    warm = repeated(lambda: call(1), 1, job.budget_s) if cold.seconds < job.limit_s / 3 else cold
-    pace = Pace(KNOWN[job.method].batch).after(warm)
+    first["warm"] = cold.seconds < job.limit_s / 2
+    again = repeated(lambda: call(1), 1, job.budget_s) if first["warm"] else cold
+    pace = Pace(KNOWN[job.method].batch).after(again)
     first["setting"] = (construct.__doc__ or "").strip()
     for rows in job.rows:
         pace = timed(call, min(rows, len(X)), pace, job)

@@ -303,6 +303,7 @@ def test_growth_curves_leave_out_what_was_not_measured_and_the_table_asks_only_o
         known = {name: getattr(point, name) for name in ("n", "m", "k", "c", "steps")}
         written.append(known | {"seconds": seconds, "error": None})
     written[0] |= {"error": "over the limit of 180 s"}
+    written[1] |= {"encoder": "identity"}
     write(tmp_path / "growth.jsonl", written)
     lines = growth.latest(tmp_path / "growth.jsonl")
     curves = {name: (sizes, took) for name, sizes, took in growth.curves(lines, "n")}
@@ -310,6 +311,8 @@ def test_growth_curves_leave_out_what_was_not_measured_and_the_table_asks_only_o
     assert "rules" not in curves
     assert "fit, default training" in curves
     (table,) = tables(tmp_path / "cells")
+    assert "Not measured: n1000 m30 k8 c2 200 steps (over the limit of 180 s)." in table.notes
+    assert "A global surrogate was chosen, which costs less: n10000 m30 k8 c2 200 steps." in table.notes
     rows = {(row[0], row[1]): row[4:] for row in table.rows}
     assert rows["n", "attributions"] == ("1.00", "1.00", "≤ 1.05")
     assert rows["k", "attributions"] == ("0.00", "0.00", "")
