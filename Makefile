@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -104,6 +104,14 @@ bench-quick: .venv-peers/.ready
 bench-paper: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks run --protocol clean --workers 2
 	.venv-peers/bin/python -m benchmarks run --protocol paper --workers 2
+
+# illume and its peers side by side, some 25 minutes on two cores, and how cost grows, some 5; the machine must be
+# idle. Adult is read from the folder that ILLUME_DATA names. Finished cells are not measured again.
+bench-speed: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks speed
+
+bench-growth: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks growth
 
 # Tables, figures and the page of results from what is in benchmarks/results/cells.
 results: .venv-peers/.ready

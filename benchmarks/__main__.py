@@ -1,4 +1,7 @@
-"""The paper's evaluation from the command line: `python -m benchmarks run | tables | figures | list`."""
+"""The paper's evaluation and the measurements of speed from the command line.
+
+`python -m benchmarks run | list | tables | figures` is the evaluation, `speed | growth` what things cost.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 def main() -> int:
     """Do what the command line says."""
     options = _parser().parse_args()
-    return {"run": run, "list": listed, "tables": tables, "figures": figures}[options.command](options)
+    return COMMANDS[options.command](options)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -44,9 +47,14 @@ def listed(options: argparse.Namespace) -> int:
 def tables(options: argparse.Namespace) -> int:
     """Render tables and the page of results."""
     from benchmarks import page
+    from benchmarks.speed.tables import render as render_speed
     from benchmarks.tables import render
 
-    for path in render(options.results, options.out / "tables", _protocols(options)):
+    folder = options.out / "tables"
+    for path in [
+        *render(options.results, folder, _protocols(options)),
+        *render_speed(options.results, folder),
+    ]:
         print(path)
     page.write(options.results, options.out / "results.md")
     return 0
@@ -55,10 +63,26 @@ def tables(options: argparse.Namespace) -> int:
 def figures(options: argparse.Namespace) -> int:
     """Draw the figures."""
     from benchmarks.figures import draw
+    from benchmarks.speed.figures import draw as draw_speed
 
-    for path in draw(options.results, options.out / "images" / "results", _protocols(options)):
+    folder = options.out / "images" / "results"
+    for path in [*draw(options.results, folder, _protocols(options)), *draw_speed(options.results, folder)]:
         print(path)
     return 0
+
+
+def speed(options: argparse.Namespace) -> int:
+    """Time illume and its peers on the same models and rows."""
+    from benchmarks.speed import command
+
+    return command.run_speed(options)
+
+
+def growth(options: argparse.Namespace) -> int:
+    """Measure how cost grows with rows, columns, latents and classes."""
+    from benchmarks.speed import command
+
+    return command.run_growth(options)
 
 
 def _protocols(options: argparse.Namespace) -> tuple[str, ...]:
@@ -94,9 +118,12 @@ def _cells(options: argparse.Namespace) -> list[Cell]:
 
 def _parser() -> argparse.ArgumentParser:
     from benchmarks.plans import TABLES
+    from benchmarks.speed.command import add_options
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("speed", "growth"):
+        add_options(commands.add_parser(name, help=COMMANDS[name].__doc__), name)
     for name in ("run", "list"):
         command = commands.add_parser(name, help={"run": run, "list": listed}[name].__doc__)
         command.add_argument("--table", choices=TABLES, default="all")
@@ -117,6 +144,16 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--results", type=Path, default=RESULTS)
         command.add_argument("--out", type=Path, default=DOCS)
     return parser
+
+
+COMMANDS = {
+    "run": run,
+    "list": listed,
+    "tables": tables,
+    "figures": figures,
+    "speed": speed,
+    "growth": growth,
+}
 
 
 if __name__ == "__main__":

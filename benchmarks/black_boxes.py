@@ -20,11 +20,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
+from benchmarks.cache import cache_folder
 from benchmarks.data.problem import split
 from illume._typing import FloatArray, IntArray
 from illume.metrics import macro_f1
 
-CACHE = "ILLUME_CACHE"
 VALIDATION_SHARE = 0.15
 
 
@@ -207,15 +207,6 @@ def searched(name: str, seed: int, protocol: str, samples: Samples) -> AllClasse
         return best
     again = AllClasses(search.make(seed, **chosen), samples.n_classes, search.least)
     return again.fit(samples.X_train, samples.y_train)
-
-
-def cache_folder() -> Path:
-    """Return where fitted black boxes are kept, made if need be; git does not see it."""
-    path = Path(os.environ.get(CACHE) or Path(__file__).parent / ".cache")
-    path.mkdir(parents=True, exist_ok=True)
-    if not (path / ".gitignore").exists():
-        (path / ".gitignore").write_text("*\n")
-    return path
 
 
 def _digest(name: str, samples: Samples) -> str:

@@ -141,7 +141,18 @@ def markdown(grid: Grid) -> str:
             [case, *(texts[prefix][label][i] for prefix, side in sides for label in side)]
             for i, case in enumerate(grid.cases)
         ]
-    lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
+    return table_text([head, *rows])
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows, the first of them the head, as a Markdown table; all columns but the first are numbers.
+
+    >>> print(table_text([["a", "b"], ["x", "1"]]))
+    | a | b |
+    | --- | ---: |
+    | x | 1 |
+    """
+    lines = [rows[0], ["---"] + ["---:"] * (len(rows[0]) - 1), *rows[1:]]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -11,6 +11,9 @@ import pandas as pd
 from benchmarks import selection
 from benchmarks.cells import PROTOCOLS
 from benchmarks.figures import FIGURES
+from benchmarks.speed.figures import captions
+from benchmarks.speed.notes import about
+from benchmarks.speed.tables import tables
 from benchmarks.tables import Sheet, sheets
 
 PROTOCOL = """## Two protocols
@@ -52,6 +55,7 @@ def write(results: Path, page: Path) -> None:
         parts += [sheet.text(level=3).strip() for sheet in run if not _detail(sheet)]
         parts += [_folded(sheet) for sheet in run if _detail(sheet)]
         parts += _figures(images, page.parent, protocol)
+    parts += _speed(results, images, page.parent)
     parts.append(_not_run(found, images))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n\n".join(parts) + "\n")
@@ -76,9 +80,12 @@ python -m benchmarks run --table rq3-fi --protocol clean
 python -m benchmarks run --table all --protocol paper
 python -m benchmarks tables                           # tables and this page
 python -m benchmarks figures
+python -m benchmarks speed                            # illume and its peers, side by side
+python -m benchmarks growth
 ```
 
-A run that is stopped goes on where it was. Every cell is a line in `benchmarks/results/cells`."""
+A run that is stopped goes on where it was. Every cell is a line in `benchmarks/results/cells`, or in
+`speed.jsonl` and `growth.jsonl` beside it."""
 
 
 def _about(lines: pd.DataFrame) -> str:
@@ -110,6 +117,18 @@ def _figures(images: Path, root: Path, protocol: str) -> list[str]:
             link = Path(os.path.relpath(path, root)).as_posix()
             parts.append(f"### {caption} (protocol {protocol})\n\n![{caption}]({link})")
     return [f"## Figures, protocol {protocol}", *parts] if parts else []
+
+
+def _speed(results: Path, images: Path, root: Path) -> list[str]:
+    """Return what was measured of speed and growth, tables and pictures."""
+    found = tables(results)
+    if not found:
+        return []
+    parts = ["## Speed", about(results), *(table.text(level=3) for table in found)]
+    for caption, path in captions(images):
+        link = Path(os.path.relpath(path, root)).as_posix()
+        parts.append(f"### {caption}\n\n![{caption}]({link})")
+    return parts
 
 
 def _not_run(found: list[Sheet], images: Path) -> str:

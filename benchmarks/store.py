@@ -27,11 +27,7 @@ class Store:
         """Yield every result; of several for one cell, the last."""
         found: dict[str, dict[str, Any]] = {}
         for file in sorted(self.folder.glob("*.jsonl")):
-            for text in file.read_text().splitlines():
-                try:
-                    line = json.loads(text)
-                except json.JSONDecodeError:
-                    continue
+            for line in read(file):
                 found[Cell.of(line).key] = line
         yield from found.values()
 
@@ -41,16 +37,28 @@ class Store:
 
     def add(self, cell: Cell, result: dict[str, Any]) -> None:
         """Append a result, and make sure that it is on disk."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"{cell.family}.jsonl"
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        text = json.dumps(cell.to_dict() | result | {"time": now}) + "\n"
-        with path.open("a+b") as file:
-            if file.tell() and not _ends_with_newline(path):
-                file.write(b"\n")  # what a crash left must not swallow this line
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
+        append(self.folder / f"{cell.family}.jsonl", cell.to_dict() | result | {"time": now})
+
+
+def read(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a result file, none where there is no file; one cut short is left out."""
+    for text in path.read_text().splitlines() if path.exists() else ():
+        try:
+            yield json.loads(text)
+        except json.JSONDecodeError:
+            continue
+
+
+def append(path: Path, line: dict[str, Any]) -> None:
+    """Write a line at the end of a result file, and make sure that it is on disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        if file.tell() and not _ends_with_newline(path):
+            file.write(b"\n")  # what a crash left must not swallow this line
+        file.write((json.dumps(line) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _ends_with_newline(path: Path) -> bool:

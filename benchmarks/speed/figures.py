@@ -1,0 +1,261 @@
+"""Pictures of speed and growth: rates by columns, break-even points, cost against size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from benchmarks.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, canvas
+from benchmarks.speed import growth
+from benchmarks.speed.cells import CENTRE, FEATURES, METHODS, MODELS, OURS
+from benchmarks.speed.run import latest
+from benchmarks.speed.summary import Lines
+from benchmarks.speed.tables import MODEL_NAMES, count
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURS = {
+    **dict.fromkeys(OURS.values(), VERMILLION),
+    **dict.fromkeys(("shap-tree", "shap-kernel", "shap-permutation"), PURPLE),
+    "woodelf": GREEN,
+    "lime": ORANGE,
+    "anchor": BLUE,
+    "lore": SKY,
+    "dice": BLACK,
+}
+DASHES = {
+    **dict.fromkeys(("illume-rules", "shap-kernel", "anchor", "lore"), "--"),
+    **dict.fromkeys(("illume-counterfactuals", "shap-permutation", "dice"), ":"),
+}
+GROWTH_COLOURS = {
+    "fit": VERMILLION,
+    "fit, default training": ORANGE,
+    "fit of rules": PURPLE,
+    "attributions": BLUE,
+    "rules": GREEN,
+    "counterfactuals": BLACK,
+}
+FACTOR_NAMES = {"n": "rows, n", "m": "columns, m", "k": "latents, k", "c": "classes, c"}
+
+
+@dataclass(frozen=True, order=True)
+class Label:
+    """The name of a line, and where the line ends."""
+
+    height: float
+    x: float
+    text: str
+    colour: str
+
+
+def draw(results: Path, out: Path) -> list[Path]:
+    """Draw what was measured, as PNG and SVG; return the paths."""
+    lines = Lines.of(latest(results.parent / "speed.jsonl"))
+    grown = growth.latest(results.parent / "growth.jsonl")
+    written = []
+    for name, (_, drawing) in FIGURES.items():
+        figure = drawing(lines, grown)
+        if figure is None:
+            print(f"{name}: nothing was measured, no figure drawn")
+            continue
+        out.mkdir(parents=True, exist_ok=True)
+        for suffix in ("png", "svg"):
+            path = out / f"{name}.{suffix}"
+            metadata = {"Date": None} if suffix == "svg" else None
+            figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
+            written.append(path)
+    return written
+
+
+def rates(lines: Lines, grown: Any = None) -> Figure | None:
+    """Draw rows a second of all methods over the number of columns, a panel per model."""
+    if not lines:
+        return None
+    figure = canvas(11.5, 5.2)
+    axes = figure.subplots(1, 2, sharey=True)
+    named = {}
+    for ax, model in zip(axes, MODELS, strict=True):
+        labels: list[Label] = []
+        for method in ["model", *lines.methods(model)]:
+            colour = GREY if method == "model" else COLOURS[method]
+            style = {"color": colour, "linestyle": DASHES.get(method, "-"), "marker": "o", "markersize": 4}
+            style["linewidth"] = 2 if method in OURS.values() else 1.2
+            name = "predicting" if method == "model" else method
+            labels += _rate_line(ax, lines, (model, method), name, style)
+        apart = {"color": VERMILLION, "marker": "s", "markersize": 3, "linewidth": 1}
+        labels += _rate_line(ax, lines, (model, "illume"), "illume, model apart", apart, own=True)
+        _frame(ax, MODEL_NAMES[model], "columns, m", "rows a second" if ax is axes[0] else "")
+        ax.set_xticks(FEATURES, list(map(str, FEATURES)))
+        ax.minorticks_off()
+        named[ax] = labels
+    directly(named)
+    return figure
+
+
+def _rate_line(
+    ax: Axes, lines: Lines, who: tuple[str, str], name: str, style: dict[str, Any], *, own: bool = False
+) -> list[Label]:
+    """Draw the rates of a method where there are any; return its label."""
+    found = [(m, lines.rate(f"m{m}", *who, own=own)) for m in FEATURES]
+    found = [(m, rate) for m, rate in found if np.isfinite(rate)]
+    if not found:
+        return []
+    ax.plot(*zip(*found, strict=True), **style)
+    return [Label(found[-1][1], found[-1][0], name, style["color"])]
+
+
+def totals(lines: Lines, grown: Any = None) -> Figure | None:
+    """Draw seconds over rows, fitting included, with the points from which on illume costs less."""
+    if not lines:
+        return None
+    figure = canvas(11.5, 8.2)
+    axes = figure.subplots(2, 2, sharex=True, sharey=True)
+    rows, named = np.logspace(0, 6, 61), {}
+    for column, model in enumerate(MODELS):
+        for row, kinds in enumerate((("attributions",), ("rules", "counterfactuals"))):
+            ax, labels, marks = axes[row, column], [], []
+            for method in lines.methods(model, kinds):
+                if (cost := _cost(lines, model, method)) is None:
+                    continue
+                start, per_row = cost
+                ours = method in OURS.values()
+                style = {"color": COLOURS[method], "linestyle": DASHES.get(method, "-")}
+                ax.plot(rows, start + rows * per_row, linewidth=2 if ours else 1.2, **style)
+                labels.append(Label(start + rows[-1] * per_row, rows[-1], method, COLOURS[method]))
+                n = np.nan if ours else lines.break_even(method, CENTRE, model)
+                marks.append(Label(start + n * per_row, n, count(n), COLOURS[method]))
+            _mark(ax, [mark for mark in marks if np.isfinite(mark.x)])
+            y = "seconds, fitting included" if column == 0 else ""
+            _frame(ax, f"{' and '.join(kinds)}, {MODEL_NAMES[model]}", "rows explained" if row else "", y)
+            ax.set_xlim(1, 1e6)
+            named[ax] = labels
+    directly(named)
+    return figure
+
+
+def _cost(lines: Lines, model: str, method: str) -> tuple[float, float] | None:
+    """Return seconds before the first row, and seconds a row."""
+    line, fit = lines.best(CENTRE, model, method), lines.line(CENTRE, model, "fit")
+    if line is None or (method in OURS.values() and fit is None):
+        return None
+    start = line["prepare_s"]
+    if method in OURS.values():
+        start += fit["fit_s"] + (0.0 if METHODS[method].kind == "attributions" else fit["fit_rules_s"])
+    return start, 1 / line["rows_per_second"]
+
+
+def _mark(ax: Axes, marks: list[Label]) -> None:
+    """Mark break-even points by dots and their numbers of rows, above and below in turns."""
+    for i, mark in enumerate(sorted(marks, key=lambda mark: mark.x)):
+        ax.plot([mark.x], [mark.height], marker="o", color=mark.colour, markersize=5)
+        place = {"xytext": (-3, 5), "ha": "right"} if i % 2 == 0 else {"xytext": (3, -11), "ha": "left"}
+        style = {"fontsize": 8, "color": mark.colour, "textcoords": "offset points"}
+        ax.annotate(mark.text, (mark.x, mark.height), **place, **style)
+
+
+def growing(lines: Any, grown: dict[growth.Point, dict[str, Any]]) -> Figure | None:
+    """Draw seconds over each factor, with exponents."""
+    found = {factor: list(growth.curves(grown, factor)) for factor in growth.FACTORS}
+    if not any(found.values()):
+        return None
+    figure = canvas(12.5, 7.4)
+    axes = figure.subplots(2, 2, sharey=True).ravel()
+    named = {}
+    for ax, (factor, curves) in zip(axes, found.items(), strict=True):
+        labels = []
+        for name, sizes, took in curves:
+            if (colour := GROWTH_COLOURS.get(name)) is None:
+                continue
+            ax.plot(sizes, took, color=colour, marker="o", markersize=4, linewidth=1.4)
+            labels.append(Label(took[-1], sizes[-1], f"{name}  {growth.exponent(sizes, took):.2f}", colour))
+        y = "seconds" if ax in axes[::2] else ""
+        _frame(ax, f"over {FACTOR_NAMES[factor]}; exponents at the labels", FACTOR_NAMES[factor], y)
+        ticks = growth.FACTORS[factor]
+        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        ax.minorticks_off()
+        named[ax] = labels
+    directly(named)
+    return figure
+
+
+def directly(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
+    """Write names at the right side of panels, apart from each other, each tied to the end of its line.
+
+    Panels must be drawn, for their limits to be known.
+    """
+    for ax, labels in named.items():
+        _at_the_side(ax, sorted(labels), size)
+
+
+def _at_the_side(ax: Axes, labels: list[Label], size: float) -> None:
+    low, high = np.log10(ax.get_ylim())
+    inches = ax.figure.get_figheight() / ax.get_subplotspec().get_gridspec().nrows
+    step = (high - low) * size * 1.35 / (72 * inches)
+    places = spread([float(np.log10(label.height)) for label in labels], step)
+    for label, place in zip(labels, places, strict=True):
+        far = label.x < max(other.x for other in labels)
+        arrow = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        arrow |= {"linestyle": ":", "alpha": 0.6} if far else {}
+        ax.annotate(
+            label.text, (label.x, label.height), (1.03, (place - low) / (high - low)),
+            textcoords="axes fraction", fontsize=size, color=label.colour, va="center", arrowprops=arrow,
+            annotation_clip=False,
+        )  # fmt: skip
+
+
+def spread(heights: Sequence[float], step: float) -> list[float]:
+    """Move sorted heights apart until neighbours are a step from each other, around where they were.
+
+    >>> spread([0.0, 0.0, 5.0], 1.0)
+    [-0.5, 0.5, 5.0]
+    """
+    groups = [[height] for height in heights]
+    while True:
+        for i in range(len(groups) - 1):
+            if _placed(groups[i + 1], step)[0] - _placed(groups[i], step)[-1] < step - 1e-9:
+                groups[i : i + 2] = [groups[i] + groups[i + 1]]
+                break
+        else:
+            return [place for group in groups for place in _placed(group, step)]
+
+
+def _placed(group: Sequence[float], step: float) -> list[float]:
+    middle = sum(group) / len(group)
+    return [middle + step * (i - (len(group) - 1) / 2) for i in range(len(group))]
+
+
+def _frame(ax: Axes, title: str, x: str, y: str) -> None:
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_title(title, fontsize=10)
+    ax.set_xlabel(x, fontsize=9)
+    ax.set_ylabel(y, fontsize=9)
+    ax.tick_params(labelsize=8, labelleft=True)
+    ax.grid(alpha=0.3)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+Drawing = Callable[[Lines, dict[growth.Point, dict[str, Any]]], "Figure | None"]
+FIGURES: dict[str, tuple[str, Drawing]] = {
+    "speed-rates": ("Rows a second over the number of columns, the model's time included", rates),
+    "speed-break-even": (
+        "Seconds over rows at m = 30, fitting included; dots mark from how many rows on illume costs less",
+        totals,
+    ),
+    "growth": ("Cost against rows, columns, latents and classes", growing),
+}
+
+
+def captions(images: Path) -> Iterable[tuple[str, Path]]:
+    """Yield caption and path of the pictures that are there."""
+    for name, (caption, _) in FIGURES.items():
+        path = images / f"{name}.svg"
+        if path.exists():
+            yield caption, path

@@ -1,0 +1,249 @@
+"""Tables of speed and growth, as Markdown and CSV, from result lines alone."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.markup import MISSING, seconds, table_text
+from benchmarks.speed import growth
+from benchmarks.speed.cells import CENTRE, MODELS, OURS, ROWS
+from benchmarks.speed.run import latest
+from benchmarks.speed.summary import ASKED_RATIOS, Lines
+
+SHARES = {
+    "share_of_limit": "of the limit",
+    "share_of_bare": "of bare products",
+    "share_of_bare_unrefined": "so, rows that need no refinement",
+    "refined_share": "rows refined",
+}
+MODEL_NAMES = {"lightgbm": "LightGBM", "mlp": "MLP"}
+LIMIT_NOTE = (
+    "A row's limit is the slower of its matrix products, each alone and repeated over the same memory, and "
+    "of reading it and writing contributions and slopes at the rate of a large copy. illume is timed without "
+    "its model, in turns with the bare sequence of products; rows that had to be refined are counted in."
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, ready to be written."""
+
+    name: str
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+    def text(self, level: int = 3) -> str:
+        """Return the table as Markdown."""
+        return "\n\n".join([f"{'#' * level} {self.title}", table_text([self.head, *self.rows]), *self.notes])
+
+
+def count(value: float) -> str:
+    """Write a rate or a number of rows with three digits that count.
+
+    >>> count(1234567.0), count(0.0712), count(12.34), count(math.inf), count(math.nan)
+    ('1,230,000', '0.0712', '12.3', 'never', '–')
+    """
+    if math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return "never"
+    if value >= 100:
+        return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}"
+    return f"{value:.3g}"
+
+
+def render(results: Path, out: Path) -> list[Path]:
+    """Write `speed-<table>.md` and `.csv` for what was measured; return their paths."""
+    written = []
+    for table in tables(results):
+        out.mkdir(parents=True, exist_ok=True)
+        path = out / f"{table.name}.md"
+        path.write_text(table.text(level=2) + "\n")
+        with path.with_suffix(".csv").open("w", newline="") as file:
+            csv.writer(file).writerows([table.head, *table.rows])
+        written += [path, path.with_suffix(".csv")]
+    return written
+
+
+def tables(results: Path) -> list[Table]:
+    """Return the tables of the files beside a folder of cells."""
+    lines = Lines.of(latest(results.parent / "speed.jsonl"))
+    found = [make(lines) for make in TABLES] if lines else []
+    found += growth_tables(growth.latest(results.parent / "growth.jsonl"))
+    return [table for table in found if table.rows]
+
+
+def asked(lines: Lines) -> Table:
+    """Return what was asked for beside what was measured."""
+    rows = []
+    for peer, times in ASKED_RATIOS.items():
+        for own, words in ((True, "its model's time apart"), (False, "its model's time included")):
+            cells = [count(lines.ratio(peer, model, own=own)) for model in MODELS]
+            rows.append((f"rows/s, times those of {peer}, {words}", f"≥ {times:,}", *cells))
+    rate = [count(lines.rate(CENTRE, model, "illume", own=True)) for model in MODELS]
+    rows.append(("rows/s, the model apart", "≥ 1,000,000", *rate))
+    single = [_milliseconds(lines, model) for model in MODELS]
+    rows.append(("ms for a single row, the model apart", "< 0.5", *single))
+    compared = [count(lines.explain_to_predict(CENTRE, model)) for model in MODELS]
+    rows.append(("explaining a row over predicting it", "< 1", *compared))
+    for data in (CENTRE, "adult"):
+        shares = [_percent(lines.line(data, model, "limits"), "share_of_bare") for model in MODELS]
+        rows.append((f"share of the bare products, {_shown(data)}", "≥ 60 %", *shares))
+    head = (f"{_shown(CENTRE)}, 8 latents", "asked", *(MODEL_NAMES[model] for model in MODELS))
+    return Table("speed-asked", "What was asked, and what was measured", head, tuple(rows))
+
+
+def rates(lines: Lines) -> Table:
+    """Return rows a second of all methods."""
+    rows = []
+    for model in MODELS:
+        for method in ["model", *lines.methods(model)]:
+            cells = [_rate(lines, data, model, method) for data in lines.data()]
+            label = "predicting" if method == "model" else method
+            rows.append((f"{label}, {MODEL_NAMES[model]}", *cells))
+    head = ("rows/s, the model's time included", *map(_shown, lines.data()))
+    note = (
+        "The best of all numbers of rows; fitting and loading apart. Tree SHAP and woodelf read the trees "
+        "and do not ask the model. ≈: extrapolated from fewer rows."
+    )
+    return Table("speed-rates", "Rows a second", head, tuple(rows), (note, *_failed(lines)))
+
+
+def totals(lines: Lines) -> Table:
+    """Return first explanation, memory, and seconds for growing numbers of rows at the centre."""
+    rows = []
+    for model in MODELS:
+        for method in lines.methods(model):
+            found = {n: lines.line(CENTRE, model, method, n) for n in ROWS}
+            some = next((line for line in found.values() if line), None)
+            if some is None:
+                continue
+            peaks = [line["peak_mb"] for line in found.values() if line and not line["extrapolated"]]
+            first = (seconds(some["first_s"]), f"{max(peaks, default=math.nan):.0f}")
+            cells = [_seconds(found[n]) for n in ROWS]
+            rows.append((f"{method}, {MODEL_NAMES[model]}", *first, *cells))
+    head = (_shown(CENTRE), "first explanation, s", "peak, MB", *(f"{n:,} rows, s" for n in ROWS))
+    note = (
+        "The first explanation counts importing, constructing or loading, and one row, in a fresh process "
+        "that holds model and rows; the peak is what the method adds to these. Fitting illume is apart. "
+        "≈: extrapolated from fewer rows."
+    )
+    return Table("speed-totals", "First explanation, memory, seconds", head, tuple(rows), (note,))
+
+
+def fits(lines: Lines) -> Table:
+    """Return what fitting costs."""
+    rows = []
+    for data in lines.data():
+        for model in MODELS:
+            if line := lines.line(data, model, "fit"):
+                figures = [seconds(line[name]) for name in ("fit_s", "fit_model_s", "fit_rules_s")]
+                shares = (f"{line['agreement']:.3f}", line["encoder"], f"{line['peak_mb']:.0f}")
+                label = f"{_shown(data)}, {MODEL_NAMES[model]}"
+                rows.append((label, f"{line['n_train']:,}", *figures, *shares))
+    head = ("", "rows", "fit, s", "of it the model, s", "rules, s", "agreement", "encoder", "peak, MB")
+    return Table("speed-fits", "Fitting", head, tuple(rows))
+
+
+def break_evens(lines: Lines) -> Table:
+    """Return from how many rows on illume costs less."""
+    rows = []
+    for model in MODELS:
+        peers = [name for name in lines.methods(model) if name not in OURS.values()]
+        for peer in peers:
+            cells = [count(lines.break_even(peer, data, model)) for data in lines.data()]
+            rows.append((f"{peer}, {MODEL_NAMES[model]}", *cells))
+    head = ("rows from which fitting and explaining costs less", *map(_shown, lines.data()))
+    return Table("speed-break-even", "Break-even rows", head, tuple(rows))
+
+
+def limits(lines: Lines) -> Table:
+    """Return what the machine could do, and illume's share of it."""
+    rows = []
+    for data in lines.data():
+        for model in MODELS:
+            line = lines.line(data, model, "limits")
+            if line is None or "bare_rows_per_second" not in line:
+                continue
+            names = ("product_gflops", "copy_gb_per_second", "limit_rows_per_second", "bare_rows_per_second")
+            cells = [count(line[name]) for name in (*names, "own_rows_per_second")]
+            shares = [_percent(line, name) for name in SHARES]
+            ratio = count(lines.explain_to_predict(data, model))
+            rows.append((f"{_shown(data)}, {MODEL_NAMES[model]}", *cells, *shares, ratio))
+    head = (
+        *("", "products, GFLOP/s", "copy, GB/s", "limit, rows/s", "bare products, rows/s", "illume, rows/s"),
+        *SHARES.values(),
+        "explain / predict",
+    )
+    return Table("speed-limits", "The machine's own limit", head, tuple(rows), (LIMIT_NOTE,))
+
+
+def growth_tables(lines: dict[growth.Point, dict[str, Any]]) -> Iterator[Table]:
+    """Yield the table of exponents."""
+    rows = []
+    for factor in growth.FACTORS:
+        for name, sizes, took in growth.curves(lines, factor):
+            whole, end = growth.exponent(sizes, took), growth.exponent(sizes[-2:], took[-2:])
+            wanted = f"≤ {growth.ASKED}" if factor == "n" else ""
+            ends = (f"{int(sizes[0]):,} to {int(sizes[-1]):,}", f"{seconds(took[0])} to {seconds(took[-1])}")
+            rows.append((factor, name, *ends, f"{whole:.2f}", f"{end:.2f}", wanted))
+    head = ("factor", "what", "sizes", "seconds", "exponent", "of the last step", "asked")
+    note = (
+        "One factor varied around n = 10,000 rows, m = 30 columns, k = 8 latents, c = 2 classes. Fits train "
+        f"for {growth.STEPS} steps unless said; n rows are fitted, and n rows explained. The exponent is the "
+        "slope of a line through the logarithms: 1 is in proportion, 0 is constant."
+    )
+    yield Table("growth", "How cost grows", head, tuple(rows), (note, *_other_encoders(lines)))
+
+
+def _other_encoders(lines: dict[growth.Point, dict[str, Any]]) -> tuple[str, ...]:
+    """Name the points at which nothing local was explained, or nothing measured."""
+    other = [point.key for point, line in lines.items() if line.get("encoder", "meta") != "meta"]
+    failed = [f"{point.key} ({line['error']})" for point, line in lines.items() if line["error"]]
+    said = [f"A global surrogate was chosen, which costs less: {', '.join(other)}."] * bool(other)
+    return (*said, *[f"Not measured: {', '.join(failed)}."] * bool(failed))
+
+
+def _rate(lines: Lines, data: str, model: str, method: str) -> str:
+    line = lines.best(data, model, method)
+    return MISSING if line is None else _about(line) + count(line["rows_per_second"])
+
+
+def _seconds(line: dict[str, Any] | None) -> str:
+    return MISSING if line is None else _about(line) + seconds(line["seconds"])
+
+
+def _about(line: dict[str, Any]) -> str:
+    return "≈ " if line["extrapolated"] else ""
+
+
+def _milliseconds(lines: Lines, model: str) -> str:
+    line = lines.line(CENTRE, model, "illume", 1)
+    return MISSING if line is None else f"{1e3 / line['own_rows_per_second']:.2f}"
+
+
+def _percent(line: dict[str, Any] | None, name: str) -> str:
+    return f"{100 * line[name]:.0f} %" if line and name in line else MISSING
+
+
+def _failed(lines: Lines) -> tuple[str, ...]:
+    """Say in a sentence what could not be measured, and why."""
+    reasons: dict[str, set[str]] = {}
+    for line in lines.failed():
+        reasons.setdefault(f"{line['method']}: {line['error']}", set()).add(f"{line['data']} {line['model']}")
+    parts = [f"{reason} ({', '.join(sorted(where))})" for reason, where in sorted(reasons.items())]
+    return (f"Not measured: {'; '.join(parts)}.",) if parts else ()
+
+
+def _shown(data: str) -> str:
+    return f"m = {data[1:]}" if data[1:].isdigit() else f"{data} (m = 105)"
+
+
+TABLES: tuple[Callable[[Lines], Table], ...] = (asked, rates, totals, fits, break_evens, limits)
