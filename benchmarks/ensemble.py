@@ -13,7 +13,8 @@ from torch import Tensor, nn
 from illume.encoders.batches import Model
 from illume.encoders.distances import Columns
 from illume.encoders.networks import MetaNetwork
-from illume.encoders.objective import Batch, Objective, loss_terms
+from illume.encoders.objective import Batch, loss_terms
+from illume.encoders.options import Objective
 
 
 def padded(tensor: Tensor, shape: Sequence[int]) -> Tensor:

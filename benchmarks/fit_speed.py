@@ -18,8 +18,8 @@ from benchmarks.plain_training import PlainTraining
 from benchmarks.records import record
 from illume.encoders.batches import Model, Rows
 from illume.encoders.networks import MetaNetwork
-from illume.encoders.objective import PRESETS
-from illume.encoders.training import PAPER, Trainer
+from illume.encoders.options import PAPER, PRESETS
+from illume.encoders.training import Trainer
 
 
 def problem(n_rows: int, n_inputs: int) -> Rows:

@@ -21,7 +21,8 @@ from benchmarks.records import record
 from benchmarks.stage_times import stage_times
 from illume import Checkpoints, Explainer
 from illume.encoders import steps
-from illume.encoders.training import QUICK, Trainer
+from illume.encoders.options import QUICK
+from illume.encoders.training import Trainer
 
 TABLE = "gpu_fit"
 N_INPUTS = 50

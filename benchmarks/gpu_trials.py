@@ -22,9 +22,9 @@ from benchmarks.ensemble import Ensemble
 from illume.encoders.batches import Model, Rows
 from illume.encoders.distances import Columns
 from illume.encoders.networks import MetaNetwork, head
-from illume.encoders.objective import PRESETS, Batch, loss_terms, total
+from illume.encoders.objective import Batch, loss_terms, total
+from illume.encoders.options import PRESETS, QUICK
 from illume.encoders.steps import Steps, Work, optimiser
-from illume.encoders.training import QUICK
 
 LATENTS = (4, 8, 16)
 OBJECTIVE = PRESETS["aligned"]

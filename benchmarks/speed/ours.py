@@ -70,7 +70,7 @@ def fitted(problem: Problem, model: Asked) -> dict[str, Any]:
 
 def shortened(steps: int) -> dict[str, Any]:
     """Return options of a fit with no more than so many training steps; 0 changes nothing."""
-    from illume.encoders.training import QUICK
+    from illume.encoders.options import QUICK
 
     return {"training": replace(QUICK, max_steps=steps), "queries": 500} if steps else {}
 

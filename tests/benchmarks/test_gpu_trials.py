@@ -8,7 +8,7 @@ from benchmarks.gpu_trials import OBJECTIVE, WAYS, models_of
 from benchmarks import gpu_trials
 from illume.encoders.batches import Rows
 from illume.encoders.distances import Columns
-from illume.encoders.objective import PRESETS
+from illume.encoders.options import PRESETS
 
 N_INPUTS = 5
 

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from illume.encoders.objective import Batch
+from illume.encoders.options import Training
 from illume.encoders.ranks import Ranks, ranks
-from illume.encoders.training import Training
 
 TOGETHER = """
 import json, sys
