@@ -38,7 +38,9 @@ class RowChunks:
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
 
-    def __init__(self, n_rows: int, size: int = CHUNK_ROWS, first: int = 0, last: int | None = None) -> None:
+    def __init__(
+        self, n_rows: int, size: int = CHUNK_ROWS, *, first: int = 0, last: int | None = None
+    ) -> None:
         self.n_rows, self.size = n_rows, size
         self.start = self.stop = first
         self.last = n_rows if last is None else last

@@ -127,7 +127,8 @@ class _Crew:
 
     def _loop(self) -> None:
         while (start := self._next()) is not None:
-            chunks = RowChunks(self.n_rows, self.chunk, start, min(start + self.size, self.n_rows))
+            last = min(start + self.size, self.n_rows)
+            chunks = RowChunks(self.n_rows, self.chunk, first=start, last=last)
             try:
                 _one_by_one(self.work, chunks)
             except BaseException as error:  # it belongs to whoever called

@@ -10,6 +10,7 @@ import numpy as np
 from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, asked
+from illume.data.blocks import block_of
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame
 from illume.results.labels import Labels
@@ -46,12 +47,14 @@ def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
 
 def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
-    features = encoding.schema.features
-    numeric = all(feature.numeric for feature in features)
+    names, numeric, numbers = encoding.schema.names, encoding.all_numeric, encoding.number_block
     if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
-        return frame.select(encoding.schema.names).array
-    data = np.empty((len(frame), len(features)), dtype=float if numeric else object, order="F")
-    for j, feature in enumerate(features):
-        name = feature.name
-        data[:, j] = frame.numbers(name) if feature.numeric else frame.labels(name)
+        return frame.select(names).array
+    data = np.empty((len(frame), len(names)), dtype=float if numeric else object, order="F")
+    block = block_of(frame, numbers.names)
+    if block is not None:
+        data[:, numbers.features] = block.astype(np.float64, copy=False)
+    for j in range(len(names)) if block is None else encoding.categories:
+        is_number = encoding.schema.features[j].numeric
+        data[:, j] = frame.numbers(names[j]) if is_number else frame.labels(names[j])
     return data

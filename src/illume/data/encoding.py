@@ -136,21 +136,20 @@ class Encoding:
 
     def fill(self, frame: Frame, out: Encoded) -> None:
         """Encode rows into room for as many; numbers all at once where the frame has them side by side."""
-        together = self._fill_numbers(frame, out)
-        for j, feature in enumerate(self.schema.features):
-            if not (together and feature.numeric):
-                self._fill_feature(frame, j, out)
+        one_by_one = self.categories if self._fill_numbers(frame, out) else range(len(self.schema))
+        for j in one_by_one:
+            self._fill_feature(frame, j, out)
 
     def _fill_numbers(self, frame: Frame, out: Encoded) -> bool:
         """Encode all numeric features; return whether that could be done, with no number that is infinite."""
-        block = block_of(frame, self._numbers.names)
+        block = block_of(frame, self.number_block.names)
         if block is None:
             return False
-        bad = []
+        bad: list[slice] = []
 
         def fill(rows: slice) -> None:
             raw: FloatArray = np.ascontiguousarray(block[rows], dtype=np.float64)
-            if not bad and not self._numbers.fill(raw, out.X[rows], out.imputed[rows], out.odd[rows]):
+            if not bad and not self.number_block.fill(raw, out.X[rows], out.imputed[rows], out.odd[rows]):
                 bad.append(rows)
 
         in_chunks(fill, len(out.X))
@@ -174,8 +173,19 @@ class Encoding:
         out.X[:, columns] = scaled
 
     @cached_property
-    def _numbers(self) -> NumberBlock:
+    def number_block(self) -> NumberBlock:
+        """How the numeric features are encoded side by side."""
         return NumberBlock.of(self.schema, self.owner, self.mean, self.scale)
+
+    @cached_property
+    def categories(self) -> tuple[int, ...]:
+        """Positions of the features that are no numbers."""
+        return tuple(j for j, feature in enumerate(self.schema.features) if not feature.numeric)
+
+    @property
+    def all_numeric(self) -> bool:
+        """Whether every feature is a number."""
+        return not self.categories
 
     @cached_property
     def _starts(self) -> dict[int, int]:

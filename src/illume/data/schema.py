@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ class Schema:
                     stacklevel=4,
                 )
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the features."""
         return tuple(feature.name for feature in self.features)
@@ -147,7 +148,9 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
 
     Rows of a NumPy array have no names: they are taken by position.
     """
-    if isinstance(frame, NumpyFrame) and tuple(names) != frame.names:
+    if frame.names == tuple(names):
+        return frame
+    if isinstance(frame, NumpyFrame):
         if len(frame.names) != len(names):
             raise SchemaError(
                 f"the array has {len(frame.names)} columns, expected {len(names)}: {', '.join(names[:5])}"

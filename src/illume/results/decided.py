@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from illume._typing import FloatArray, IntArray
 from illume.results.labels import Labels
+
+
+def decisions_of(P: FloatArray) -> IntArray:
+    """Return the class of largest probability (n,), the first of equals, from probabilities (n, c).
+
+    >>> decisions_of(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    array([0, 1])
+    """
+    if P.shape[1] == 2:  # far faster than to look for the largest of two
+        return (P[:, 1] > P[:, 0]).astype(np.intp)
+    return P.argmax(1)
 
 
 class Decided:
@@ -38,12 +51,12 @@ class Decided:
     @property
     def decisions(self) -> IntArray:
         """The black box's decision, as a position in `class_names`."""
-        return self.probabilities.argmax(1)
+        return decisions_of(self.probabilities)
 
     @property
     def surrogate_decisions(self) -> IntArray:
         """The surrogate's decision, as a position in `class_names`."""
-        return self.surrogate_probabilities.argmax(1)
+        return decisions_of(self.surrogate_probabilities)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""

@@ -66,6 +66,17 @@ def probabilities_of(logits: FloatArray) -> FloatArray:
     array([[0.5, 0.5]])
     """
     if logits.shape[1] == 1:
-        logits = np.hstack([np.zeros_like(logits), logits])
+        return _two_classes(logits[:, 0])
     weights = np.exp(logits - logits.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True)
+
+
+def _two_classes(logit: FloatArray) -> FloatArray:
+    """Return what softmax makes of 0 and the logit (n,), (n, 2)."""
+    less = np.exp(-np.abs(logit))
+    P = np.empty((len(logit), 2))
+    np.divide(1.0, 1.0 + less, out=P[:, 1])
+    np.divide(less, 1.0 + less, out=P[:, 0])
+    other = logit < 0
+    P[other] = P[other, ::-1]
+    return P

@@ -16,7 +16,7 @@ from illume.surrogates.base import probabilities_of, scores
 NEVER = -20.0  # log-odds of a class that no training row was given
 
 
-class _Weights:
+class Weighted:
     """What all linear surrogates share: their weights say all."""
 
     coef_: FloatArray
@@ -27,7 +27,7 @@ class _Weights:
         return probabilities_of(scores(self, Z))
 
 
-class LogisticSurrogate(_Weights, BaseEstimator):
+class LogisticSurrogate(Weighted, BaseEstimator):
     """Logistic regression on the black box's probabilities, not only on its decisions."""
 
     def __init__(self, C: float = 1.0) -> None:
@@ -44,7 +44,7 @@ class LogisticSurrogate(_Weights, BaseEstimator):
         return self
 
 
-class LinearAdapter(_Weights, BaseEstimator):
+class LinearAdapter(Weighted, BaseEstimator):
     """Any scikit-learn linear classifier (`coef_`, `intercept_`, `classes_`) as a surrogate."""
 
     def __init__(self, estimator: Any) -> None:
@@ -61,7 +61,7 @@ class LinearAdapter(_Weights, BaseEstimator):
         return self
 
 
-class HeadSurrogate(_Weights):
+class HeadSurrogate(Weighted):
     """The linear head that was trained along with the encoder; there is nothing left to fit."""
 
     def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
@@ -72,7 +72,7 @@ class HeadSurrogate(_Weights):
         return self
 
 
-class FittedWeights(_Weights):
+class FittedWeights(Weighted):
     """Weights that were fitted before, kept as they are."""
 
     def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
