@@ -4,8 +4,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.refinement import GRID, Line, Refiner
+from illume.explanations.refinement import Refiner
 from illume.explanations.regions import LinearRegions, TreeRegions
+from illume.explanations.stepping import GRID, Line, StepSearch
 from illume.surrogates.logistic import LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
@@ -78,7 +79,8 @@ def test_the_steps_are_the_smallest_of_the_whole_grid(refiner):
     W_near, Z_near = encode(refiner.neighbours.X[near])
     a = (W_near @ X[:, :, None])[:, :, 0] - Z
     line = Line(Z, a, Z_near - Z - a, Z_near)
-    steps, tried = refiner.steps(line, wanted), refiner._tried(line, wanted)
+    search = StepSearch(refiner.decide, refiner.regions)
+    steps, tried = search(line, wanted), search.tried(line, wanted)
     np.testing.assert_array_equal(steps.gamma_w + steps.gamma_x, tried.gamma_w + tried.gamma_x)
     np.testing.assert_array_equal(steps.gamma_x, tried.gamma_x)
     assert np.isin(steps.gamma_w, GRID).all()

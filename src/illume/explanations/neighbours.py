@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from illume._chunks import RowChunks
-from illume._typing import FloatArray, IntArray
+from illume._crew import in_chunks
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.errors import MissingExtraError
 
-AT_ONCE = 512
+AT_ONCE = 128  # rows, whose similarities then stay in the cache of a core
 TIE = 1e-12  # similarities that differ by less are equal, whatever the batch: the first row wins
+ROUNDING = 2.4e-7  # per latent: twice what single precision may be off by, and as much again
 SEARCHES = ("exact", "index")
 
 
@@ -28,6 +30,8 @@ class Search(Protocol):
 class ExactSearch:
     """Compares with every vector (N, k).
 
+    First in single precision; where several come near the best, those rows again in double precision.
+
     >>> ExactSearch(np.array([[1.0, 0.0], [0.0, 1.0]])).nearest(np.array([[3.0, 4.0]]))
     array([1])
     """
@@ -37,13 +41,29 @@ class ExactSearch:
     def nearest(self, Z: FloatArray) -> IntArray:
         """Return the position of the vector most similar to each row of Z; the first of equals."""
         found = np.empty(len(Z), dtype=np.intp)
-        chunks = RowChunks(len(Z), AT_ONCE)
-        for rows in chunks:
-            with chunks:
-                similarity = unit(Z[rows]) @ self.vectors.T
-                best = similarity.max(1, keepdims=True)
-                found[rows] = (similarity >= best - TIE).argmax(1)
+        margin = np.float32(ROUNDING * (Z.shape[1] + 2))
+
+        def search(rows: slice) -> None:
+            mine = unit(Z[rows])
+            close, near = _near(mine.astype(np.float32), self._small, margin)
+            found[rows] = near
+            if np.count_nonzero(close) > len(mine):
+                several = np.flatnonzero(np.count_nonzero(close, axis=1) > 1)
+                _, found[rows.start + several] = _near(mine[several], self.vectors.T, TIE)
+
+        in_chunks(search, len(Z), AT_ONCE)
         return found
+
+    @cached_property
+    def _small(self) -> FloatArray:
+        return np.ascontiguousarray(self.vectors.T, dtype=np.float32)
+
+
+def _near(Z: FloatArray, vectors: FloatArray, margin: Any) -> tuple[BoolArray, IntArray]:
+    """Return which vectors (k, N) are about as similar as the most similar one, and the first of them."""
+    similarity = Z @ vectors
+    close = similarity >= similarity.max(1, keepdims=True) - margin
+    return close, close.argmax(1)
 
 
 class IndexSearch:

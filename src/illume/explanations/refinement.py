@@ -4,45 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.regions import Pencil, Regions
-from illume.explanations.sample import by_class
+from illume.explanations.regions import Regions
+from illume.explanations.stepping import Line, Steps, StepSearch
 from illume.results.refinement import Refinement
-
-GRID = np.concatenate([[0.0], np.logspace(-3, 0, 100)])
-AT_ONCE = 1024
-FEW = 16
-
-
-class Steps(NamedTuple):
-    """How far each row goes towards its neighbour: its map, and its inputs, (n,) each."""
-
-    gamma_w: FloatArray
-    gamma_x: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Line:
-    """Latents z (n, k), the two directions towards the neighbour's, and the neighbour's own latents."""
-
-    z: FloatArray
-    a: FloatArray
-    b: FloatArray
-    end: FloatArray
-
-    def __getitem__(self, rows: IntArray) -> Line:
-        return Line(self.z[rows], self.a[rows], self.b[rows], self.end[rows])
-
-    def at(self, steps: Steps) -> FloatArray:
-        """Return the latents after some steps; at the end, the neighbour's own, against rounding."""
-        w, x = steps.gamma_w[:, None], steps.gamma_x[:, None]
-        return np.where((w == 1) & (x == 1), self.end, self.z + w * self.a + x * self.b)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,46 +94,7 @@ class Refiner:
 
     def steps(self, line: Line, wanted: IntArray) -> Steps:
         """Return the smallest steps of the grid that lead to the wanted decisions."""
-        result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
-        for c, mine in by_class(wanted):
-            chunks = RowChunks(len(mine), AT_ONCE)
-            for part in chunks:
-                with chunks:
-                    rows = mine[part]
-                    result.gamma_w[rows], result.gamma_x[rows] = self._smallest(line[rows], c)
-        # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
-        missed = np.flatnonzero(self.decide(line.at(result)) != wanted)
-        chunks = RowChunks(len(missed), FEW)
-        for part in chunks:
-            with chunks:
-                rows = missed[part]
-                result.gamma_w[rows], result.gamma_x[rows] = self._tried(line[rows], wanted[rows])
-        return result
-
-    def _smallest(self, line: Line, c: int) -> Steps:
-        best = np.full((len(line.z), len(GRID)), np.inf)  # the least gamma_x at each gamma_w
-        for lines in self.regions.parts(Pencil.of(line.z, line.a, line.b, GRID), c):
-            first = np.searchsorted(GRID, lines.low)
-            inside = GRID[np.minimum(first, len(GRID) - 1)] <= lines.high
-            row, step = lines.row[inside], lines.step[inside]
-            np.minimum.at(best, (row, step), GRID[first[inside]])
-        total = (GRID + best)[:, ::-1]  # of equal sums, the largest gamma_w has the smallest gamma_x
-        step = len(GRID) - 1 - total.argmin(1)
-        gamma_x = best[np.arange(len(best)), step]
-        found = np.isfinite(gamma_x)
-        return Steps(np.where(found, GRID[step], 1.0), np.where(found, gamma_x, 1.0))
-
-    def _tried(self, line: Line, wanted: IntArray) -> Steps:
-        """Try every pair of the grid, in order."""
-        w, x = (grid.ravel() for grid in np.meshgrid(GRID, GRID, indexing="ij"))
-        order = np.lexsort((x, w + x))
-        w, x = w[order], x[order]
-        n, k = line.z.shape
-        latents = line.z[:, None] + w[:, None] * line.a[:, None] + x[:, None] * line.b[:, None]
-        latents[:, -1] = line.end
-        hit = self.decide(latents.reshape(-1, k)).reshape(n, -1) == wanted[:, None]
-        first = np.where(hit.any(1), hit.argmax(1), len(w) - 1)
-        return Steps(w[first], x[first])
+        return StepSearch(self.decide, self.regions)(line, wanted)
 
 
 def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], FloatArray]:

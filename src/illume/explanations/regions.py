@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.grid import Grid
 from illume.surrogates.base import TreeSurrogate, Weights
 
 
@@ -74,12 +75,35 @@ class Pencil:
         return start, self.b[:, r][self.row]
 
 
-class Regions(Protocol):
-    """Tells where lines lie in a class."""
+class Plane(NamedTuple):
+    """Latents z (n, k) and two directions: :math:`z + s a + t b` for s and t from 0 to 1."""
 
-    def parts(self, pencil: Pencil, c: int) -> Iterator[Pencil]:
-        """Yield the parts of the lines that are decided for class c."""
+    z: FloatArray
+    a: FloatArray
+    b: FloatArray
+
+
+class Regions(Protocol):
+    """Tells where latents lie in a class."""
+
+    def least(self, plane: Plane, grid: Grid, c: int) -> FloatArray:
+        """Return the least t of the grid that class c is decided at, for every s of it, (n, g).
+
+        It is infinite where there is none. The steps s are in descending order.
+        """
         ...
+
+
+def least_of_parts(parts: Iterable[Pencil], n_rows: int, grid: Grid) -> FloatArray:
+    """Return the least t of the grid (n, g) that is inside any of the parts of lines."""
+    values = grid.values
+    best = np.full((n_rows, len(values)), np.inf)
+    for lines in parts:
+        first = np.searchsorted(values, lines.low)
+        inside = values[np.minimum(first, len(values) - 1)] <= lines.high
+        row, step = lines.row[inside], lines.step[inside]
+        np.minimum.at(best, (row, step), values[first[inside]])
+    return best
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,18 +112,27 @@ class LinearRegions:
 
     surrogate: Weights
 
-    def parts(self, pencil: Pencil, c: int) -> Iterator[Pencil]:
-        """Yield the one part in which class c beats every other."""
+    def least(self, plane: Plane, grid: Grid, c: int) -> FloatArray:
+        """Return the least t of the grid at which class c beats every other, for every s of it, (n, g)."""
+        if len(self.surrogate.coef_) > 1:
+            return least_of_parts([self._part(Pencil.of(*plane, grid.down), c)], len(plane.z), grid)
+        sign, coef = (1.0 if c else -1.0), self.surrogate.coef_[0]
+        start, along, across = (sign * (v @ coef) for v in plane)
+        value = (start + sign * self.surrogate.intercept_[0])[:, None] + grid.down * along[:, None]
+        rising = np.where(across > 0, across, 0.0)[:, None]  # where it does not, t = 0 does or none
+        with np.errstate(divide="ignore", invalid="ignore"):
+            crossing = np.fmax(np.divide(-value, rising, out=value), 0.0, out=value)
+        return grid.at_least(crossing)
+
+    def _part(self, pencil: Pencil, c: int) -> Pencil:
+        """Return the one part in which class c beats every other."""
         coef, intercept = self.surrogate.coef_, self.surrogate.intercept_
-        if len(coef) == 1:
-            coef = np.vstack([np.zeros_like(coef), coef])
-            intercept = np.append(0.0, intercept)
         for d in range(len(coef)):
             if d < c:
                 pencil = pencil.cut(coef[c] - coef[d], intercept[d] - intercept[c], positive=True)
             elif d > c:
                 pencil = pencil.cut(coef[d] - coef[c], intercept[c] - intercept[d], positive=False)
-        yield pencil
+        return pencil
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +142,11 @@ class TreeRegions:
     surrogate: TreeSurrogate
     decisions: IntArray
 
-    def parts(self, pencil: Pencil, c: int) -> Iterator[Pencil]:
+    def least(self, plane: Plane, grid: Grid, c: int) -> FloatArray:
+        """Return the least t of the grid that lies in a leaf of class c, for every s of it, (n, g)."""
+        return least_of_parts(self._parts(Pencil.of(*plane, grid.down), c), len(plane.z), grid)
+
+    def _parts(self, pencil: Pencil, c: int) -> Iterator[Pencil]:
         """Go down the tree with the lines, each node with those that pass it, and yield those at leaves."""
         leads = self._leads_to(c)
         tree, todo = self.surrogate, [(0, pencil)]
