@@ -67,14 +67,20 @@ def test_refined_rows_add_up_to_the_log_odds_of_the_refined_latents(fitted):
     attributions = explainer(rows)
     assert attributions.faithful.all()
     refinement = attributions.refinement[attributions.refinement.refined]
-    x = explainer.encoding_.transform(as_frame(rows)).X[attributions.refinement.refined]
+    x_all = explainer.encoding_.transform(as_frame(rows)).X
+    x = x_all[attributions.refinement.refined]
     near = np.searchsorted(explainer.split_.training, refinement.neighbour)
     x_near = explainer.material_.training.X[near]
     encoder, surrogate = explainer.pair_.encoder, explainer.pair_.surrogate
-    W_near = encoder.encode(x_near).W
+    which, each = np.unique(near, return_inverse=True)
+    W_near = encoder.encode(explainer.material_.training.X[which]).W[each]
     w, g = refinement.gamma_w[:, None], refinement.gamma_x[:, None]
     under = lambda rows: (W_near @ rows[:, :, None])[:, :, 0]  # noqa: E731
-    z = (1 - w) * encoder.transform(x) + w * under(x) + g * under(x_near - x)
+    z = (
+        (1 - w) * encoder.transform(x_all)[attributions.refinement.refined]
+        + w * under(x)
+        + g * under(x_near - x)
+    )
     logits = scores(surrogate, z)
     found = attributions.scores[attributions.refinement.refined]
     np.testing.assert_allclose(found, logits[:, 0] if found.ndim == 1 else logits, rtol=1e-5, atol=1e-9)
@@ -119,7 +125,7 @@ def test_streaming_gives_the_same_in_pieces(loan_explainer):
 def test_many_rows_go_through_in_chunks(loan_explainer, monkeypatch):
     rows = loans(50, seed=4)
     whole = loan_explainer(rows).values
-    monkeypatch.setattr("illume._chunks.RowChunks.__init__.__defaults__", (7,))
+    monkeypatch.setattr("illume._crew.in_chunks.__defaults__", (7, True))
     assert relative(loan_explainer(rows).values, whole, whole) < 1e-5
 
 

@@ -9,23 +9,38 @@ from typing import Any
 import numpy as np
 
 from illume._chunks import RowChunks
+from illume._crew import in_chunks
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import labels_of, values_of
+from illume.assembly.refining import Refining, ToRefine
 from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS, asked
-from illume.data.encoding import Encoding
+from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.explanations.attributions import contributions
+from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.familiar import Familiar
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.refinement import Refined, Refiner, carrier
-from illume.explanations.regions import LinearRegions
 from illume.explanations.trust import TrustMap
 from illume.fitting import Pair
 from illume.results.attributions import Attributions
+from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
+from illume.surrogates.logistic import Weighted
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """What the rows of a piece are worked on in: encoded rows, latents, and rows in single precision.
+
+    The latter are kept for the whole frame: trust is looked up by them when it is asked for.
+    """
+
+    X: FloatArray
+    Z: FloatArray
+    small: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +61,21 @@ class AttributionAssembly:
     def attributions(self, frame: Frame, black_box: Callable[[Frame], FloatArray]) -> Attributions:
         """Explain the rows of a frame.
 
-        Every piece is checked before the black box is asked about it. Beside the result itself, memory
-        is needed for one piece only.
+        Every piece is checked before the black box is asked about it, in the thread that calls. Beside the
+        result itself, memory is needed for one piece only.
         """
+        result, room = self._result(frame, stands_in(black_box)), self._room(len(frame))
+        pieces = RowChunks(len(frame), BATCH_ROWS)
+        for rows in pieces:
+            with pieces:
+                self._explain(result, room, rows, frame.slice(rows.start, rows.stop), black_box)
+        return replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
+
+    def _result(self, frame: Frame, stand_in: bool) -> Attributions:
+        """Return room for the attributions of a frame's rows."""
         n, labels = len(frame), labels_of(self.encoding, self.class_names)
         outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
-        result = Attributions(
+        return Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
             base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
             offset=np.zeros((n, *outputs)),
@@ -60,87 +84,76 @@ class AttributionAssembly:
             data=np.empty((n, 0)),  # when all rows are known to be good
             probabilities=np.empty((n, len(labels.classes))),
             surrogate_probabilities=np.empty((n, len(labels.classes))),
-            imputed=np.empty((n, len(labels.features)), dtype=bool),
-            trust=Trust.unknown(n),
+            imputed=np.zeros((n, len(labels.features)), dtype=bool),
+            trust=Trust.unknown(0),  # when they are asked for
             novelty=Novelty.empty(n, labels.features),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
             origin=frame.origin,
-            stand_in=stands_in(black_box),
+            stand_in=stand_in,
         )
-        pieces = RowChunks(n, BATCH_ROWS)
-        for rows in pieces:
-            with pieces:
-                self._explain(result, rows, frame.slice(rows.start, rows.stop), black_box)
-        return replace(result, data=values_of(self.encoding, frame))
+
+    def _room(self, n: int) -> Room:
+        at_once, m = min(n, BATCH_ROWS), self.encoding.n_inputs
+        Z = np.empty((at_once, self.pair.n_latents))
+        return Room(np.empty((at_once, m)), Z, np.empty((n, m), dtype=np.float32))
+
+    def _deferred(self, result: Attributions, room: Room) -> dict[str, Any]:
+        """Return what is looked up when it is asked for."""
+        if not self.trust_map.n_rows:
+            return {"trust": self.trust_map(room.small)}
+        trust = DeferredTrust(self.trust_map, room.small)
+        features, names = result.novelty.features, self.familiar.names
+        return {"trust": trust, "novelty": DeferredNovelty(features, trust, self.familiar.limit, names)}
 
     def _explain(
-        self, result: Attributions, rows: slice, piece: Frame, black_box: Callable[[Frame], FloatArray]
+        self,
+        result: Attributions,
+        room: Room,
+        rows: slice,
+        piece: Frame,
+        black_box: Callable[[Frame], FloatArray],
     ) -> None:
         """Fill in the explanations of a piece."""
-        encoded = self.encoding.transform(piece.select(self.encoding.schema.names))
+        n = rows.stop - rows.start
+        X, Z, odd, imputed = room.X[:n], room.Z[:n], result.novelty.features[rows], result.imputed[rows]
+        self.encoding.fill(piece.select(self.encoding.schema.names), Encoded(X, imputed, odd))
+        if imputed.any():
+            odd |= imputed & ~self.familiar.missing
         result.probabilities[rows] = asked(black_box, piece, rows.start)
-        result.imputed[rows] = encoded.imputed
-        Z = self._pull_back(encoded.X, result.slopes[rows], result.values[rows])
-        # Once a piece and not once a chunk: torch and NumPy's linear algebra have threads of their
-        # own, and going to and fro between them is slow.
-        result.surrogate_probabilities[rows] = self.pair.surrogate.probabilities(Z)
-        self._refine(result, rows, encoded.X, Z)
-        result.trust[rows] = self.trust_map(encoded.X)
-        result.novelty[rows] = self.familiar(encoded, result.trust.distance[rows])
 
-    def _pull_back(self, X: FloatArray, slopes_out: FloatArray, values_out: FloatArray) -> FloatArray:
-        """Fill in slopes and contributions of a piece, a chunk of maps at a time; return the latents."""
-        Z = np.empty((len(X), self.pair.n_latents))
-        flat = values_out.ndim == 2
-        chunks = RowChunks(len(X))
-        for rows in chunks:
-            with chunks:
-                pulled = self.pair.encoder.pull_back(X[rows], self.pair.surrogate.coef_)
-                value = self.encoding.gather(contributions(pulled.slopes, X[rows]))
-                slopes_out[rows] = pulled.slopes[:, 0] if flat else np.swapaxes(pulled.slopes, 1, 2)
-                values_out[rows] = value[:, 0] if flat else np.swapaxes(value, 1, 2)
-                Z[rows] = pulled.Z
-        return Z
+        def attribute(part: slice) -> None:
+            at = slice(rows.start + part.start, rows.start + part.stop)
+            room.small[at] = X[part]
+            Z[part] = self._attribute(result, at, X[part])
 
-    def _refine(self, result: Attributions, piece: slice, X: FloatArray, Z: FloatArray) -> None:
-        """Move explanations that decide otherwise than the black box towards a neighbour's."""
-        wanted = result.probabilities[piece].argmax(1)
-        agreed = result.surrogate_probabilities[piece].argmax(1) == wanted
-        result.refinement.agreed[piece] = agreed
-        refine = Refiner(
-            carrier(self.pair.encoder, self.pair.n_latents),
-            self._decide,
-            LinearRegions(self.pair.surrogate),
-            self.neighbours,
-        )
-        others = np.flatnonzero(~agreed)
-        if not len(others) or result.refinement.off:
-            return
-        # Once a piece, for the same reason as above; then maps are needed, a chunk of rows at a time.
-        refined = refine(X[others], Z[others], wanted[others])
-        at = piece.start + others
-        offset = refined.offset @ self.pair.surrogate.coef_.T
-        result.offset[at] = offset[:, 0] if result.values.ndim == 2 else offset
-        result.refinement[at] = refined.refinement.among(self.training)
-        chunks = RowChunks(len(others))
-        for part in chunks:
-            with chunks:
-                self._write(result, at[part], X[others[part]], refined[part])
+        in_chunks(attribute, n, parallel=self._parallel)
+        others = np.flatnonzero(~result.refinement.agreed[rows])
+        if len(others) and not result.refinement.off:
+            wanted = decisions_of(result.probabilities[rows][others])
+            to_refine = ToRefine(rows.start + others, X[others], Z[others], wanted)
+            refine = Refining(self.encoding, self.pair, self.neighbours, self.training, self._parallel)
+            refine(result, to_refine)
 
-    def _write(self, result: Attributions, at: IntArray, X: FloatArray, refined: Refined) -> None:
-        """Fill in the slopes and contributions of refined rows."""
-        coef, flat = self.pair.surrogate.coef_, result.values.ndim == 2
-        mine = self.pair.encoder.pull_back(X, coef).slopes
-        near = np.where(refined.neighbour >= 0, refined.neighbour, 0)  # of no consequence where there is none
-        theirs = self.pair.encoder.pull_back(self.neighbours.X[near], coef).slopes
-        slopes = refined.mixed(mine, theirs)
-        values = self.encoding.gather(contributions(slopes, X))
-        result.slopes[at] = slopes[:, 0] if flat else np.swapaxes(slopes, 1, 2)
-        result.values[at] = values[:, 0] if flat else np.swapaxes(values, 1, 2)
+    def _attribute(self, result: Attributions, at: slice, X: FloatArray) -> FloatArray:
+        """Fill in slopes, contributions and the surrogate's answers of a chunk; return its latents."""
+        pulled = self.pair.encoder.pull_back(X, self.pair.surrogate.coef_)
+        slopes = pulled.slopes
+        if result.values.ndim == 2 and self.encoding.one_to_one:
+            np.multiply(slopes[:, 0], X, out=result.values[at])
+        else:
+            values = self.encoding.gather(contributions(slopes, X))
+            result.values[at] = values[:, 0] if result.values.ndim == 2 else np.swapaxes(values, 1, 2)
+        result.slopes[at] = slopes[:, 0] if result.values.ndim == 2 else np.swapaxes(slopes, 1, 2)
+        Q = result.surrogate_probabilities[at] = self.pair.surrogate.probabilities(pulled.Z)
+        result.refinement.agreed[at] = decisions_of(Q) == decisions_of(result.probabilities[at])
+        return pulled.Z
 
-    def _decide(self, Z: FloatArray) -> IntArray:
-        return self.pair.surrogate.probabilities(Z).argmax(1)
+    @property
+    def _parallel(self) -> bool:
+        """Whether chunks of rows may be explained in several threads: not by parts that a user wrote."""
+        thread_safe = getattr(self.pair.encoder, "thread_safe", False)
+        return bool(thread_safe) and isinstance(self.pair.surrogate, Weighted)
 
     def _intercept(self) -> Any:
         intercept = self.pair.surrogate.intercept_

@@ -19,6 +19,8 @@ class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     array([[3., 4.]])
     """
 
+    thread_safe = True  # several threads may pull back, each its own rows
+
     def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
         """Remember how many inputs there are."""
         validate_data(self, X, dtype=np.float64)

@@ -93,6 +93,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _constant(self) -> bool:
         """Whether all rows share one map."""
 
+    thread_safe = True  # several threads may pull back, each its own rows
+
     def fit(
         self,
         X: FloatArray,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._chunks import CHUNK_ROWS, RowChunks
-from illume._typing import FloatArray, IntArray
+from illume._crew import in_chunks
+from illume._typing import FloatArray
 from illume.results.trust import Trust
 
 NEIGHBOURS = 25
 ANCHORS = 256
+AT_ONCE = 1024  # rows, whose distances then stay in the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,26 +62,29 @@ class TrustMap:
         result = Trust.unknown(len(X), self.n_rows)
         if not self.n_rows:
             return result
-        anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
-        half_square = 0.5 * np.square(anchors).sum(0)
-        distance = np.empty((CHUNK_ROWS, len(half_square)), dtype=np.float32)
-        chunks = RowChunks(len(X))
-        for rows in chunks:
-            with chunks:
-                part = distance[: rows.stop - rows.start]
-                mine = X[rows].astype(np.float32)
-                np.matmul(mine, anchors, out=part)
-                np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
-                nearest = self._nearest(part)
-                least = np.take_along_axis(part, nearest, axis=1).min(1)
-                square = np.einsum("ij,ij->i", mine, mine) + 2 * least
-                result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
-                result.agreement[rows] = self.agreement[nearest].mean(1)
-                result.error[rows] = self.error[nearest].mean(1)
+        in_chunks(lambda rows: self._look_up(X[rows], result, rows), len(X), AT_ONCE)
         return result
 
-    def _nearest(self, distance: FloatArray) -> IntArray:
-        """Return the positions of the nearest anchors, (n, n_nearest)."""
+    @cached_property
+    def _anchors(self) -> tuple[FloatArray, FloatArray]:
+        """The anchors as columns, and half the squares of their lengths."""
+        anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
+        return anchors, 0.5 * np.square(anchors).sum(0)
+
+    def _look_up(self, X: FloatArray, result: Trust, rows: slice) -> None:
+        """Fill in the figures of some rows."""
+        anchors, half_square = self._anchors
+        mine = X.astype(np.float32, copy=False)
+        part = mine @ anchors
+        np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
+        square = np.einsum("ij,ij->i", mine, mine) + 2 * part.min(1)
+        result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
+        result.agreement[rows], result.error[rows] = self._figures(part)
+
+    def _figures(self, distance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return agreement and error, (n,) each, at the nearest anchors by the distances to all (n, a)."""
         if self.n_nearest == 1:
-            return distance.argmin(1)[:, None]
-        return np.argpartition(distance, self.n_nearest - 1, axis=1)[:, : self.n_nearest]
+            nearest = distance.argmin(1)
+            return self.agreement[nearest], self.error[nearest]
+        nearest = np.argpartition(distance, self.n_nearest - 1, axis=1)[:, : self.n_nearest]
+        return self.agreement[nearest].mean(1), self.error[nearest].mean(1)
