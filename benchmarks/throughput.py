@@ -1,20 +1,28 @@
 """Rows a second of attributions from a NumPy array, the black box apart, with and without rows to refine.
 
 The black box is a callable that costs next to nothing. Beside it stands what a bare sequence of the same
-matrix products reaches in the same run.
+matrix products reaches in the same run, in PyTorch or in NumPy over the same threads, whichever is faster.
+Measurements take turns, so that a busy machine slows all of them alike. `eager` asks at once for all that is
+otherwise looked up when it is read: trust figures, and which rows are far from all fitted ones.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 
 from benchmarks.records import record
 from illume import Explainer, Training
+from illume._crew import in_chunks
+from illume.encoders.stored import weights_of
+
+Call = Callable[[], object]
 
 
 def cheap_black_box(rows: np.ndarray) -> np.ndarray:
@@ -22,64 +30,134 @@ def cheap_black_box(rows: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-4 * rows[:, 0] * rows[:, 1]))
 
 
-def bare_products(explainer: Explainer, X: np.ndarray, chunk: int = 4096) -> float:
-    """Return the seconds that the network's matrix products alone take."""
-    weights = [p.detach() for p in explainer.pair_.encoder.maps_.parameters()]
-    start = time.perf_counter()
+def layers_of(explainer: Explainer) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the weights (in, out) and biases of the network's layers."""
+    weights = weights_of(explainer.pair_.encoder)
+    names = sorted((name for name in weights if name.endswith(".weight")), key=lambda name: int(name[7]))
+    return [(np.ascontiguousarray(weights[n].T), weights[n.replace("weight", "bias")]) for n in names]
+
+
+def torch_products(explainer: Explainer, X: np.ndarray, chunk: int = 4096) -> None:
+    """Do the network's matrix products alone, in PyTorch."""
+    layers = [(torch.from_numpy(W), torch.from_numpy(b)) for W, b in layers_of(explainer)]
     with torch.inference_mode():
         for i in range(0, len(X), chunk):
             h = torch.from_numpy(X[i : i + chunk].astype(np.float32))
-            for W, b in zip(weights[::2], weights[1::2], strict=True):
-                h = torch.addmm(b, h, W.T)
-    return time.perf_counter() - start
+            for W, b in layers:
+                h = torch.addmm(b, h, W)
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def numpy_products(explainer: Explainer, X: np.ndarray, chunk: int = 1024) -> None:
+    """Do the same in NumPy, a chunk in each thread."""
+    layers = layers_of(explainer)
+
+    def products(rows: slice) -> None:
+        h = X[rows].astype(np.float32)
+        for W, b in layers:
+            h = h @ W
+            h += b
+
+    in_chunks(products, len(X), chunk)
+
+
+def seconds(call: Call) -> tuple[float, float]:
+    """Return how long a call takes, and how long processors work for it."""
+    start, worked = time.perf_counter(), time.process_time()
+    kept = call()
+    taken = time.perf_counter() - start, time.process_time() - worked
+    del kept  # when the clock has stopped
+    return taken
+
+
+def in_turns(calls: dict[str, Call], rounds: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the median seconds of every call, taken in turns: by the clock, and of the processors."""
+    times: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            times[name].append(seconds(call))
+    median = {name: np.median(taken, axis=0) for name, taken in times.items()}
+    clock, work = ({name: float(taken[i]) for name, taken in median.items()} for i in (0, 1))
+    return clock, work
+
+
+@contextmanager
+def limited(n_threads: int) -> Iterator[None]:
+    """Bound the threads of all libraries."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        with threadpool_limits(n_threads):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def eager(explainer: Explainer, X: np.ndarray) -> object:
+    """Explain, and look everything up."""
+    result = explainer(X)
+    return result, result.trust.agreement, result.outside
+
+
+def streamed(explainer: Explainer, X: np.ndarray) -> int:
+    """Explain piece by piece."""
+    return sum(len(piece.values) for piece in explainer.stream(X))
+
+
+def measure(explainer: Explainer, X: np.ndarray, rounds: int) -> dict[str, float]:
+    """Return rows a second of everything, with the threads that are allowed now."""
+    explainer(X[:20_000])
+    agreed = explainer(X).agreed
+    plain = np.resize(X[agreed], X.shape)  # as many rows, none of which needs refinement
+    clock, work = in_turns(
+        {
+            "asked": lambda: cheap_black_box(X),
+            "torch": lambda: torch_products(explainer, X),
+            "numpy": lambda: numpy_products(explainer, X),
+            "unrefined": lambda: explainer(plain),
+            "refined": lambda: explainer(X),
+            "eager": lambda: eager(explainer, plain),
+            "refined_eager": lambda: eager(explainer, X),
+            "streamed": lambda: streamed(explainer, X),
+        },
+        rounds,
+    )
+    for taken in (clock, work):
+        asked, bare = taken.pop("asked"), min(taken.pop("torch"), taken.pop("numpy"))
+        taken |= {name: each - asked for name, each in taken.items()} | {"bare_products": bare}
+    figures = {f"{name}_rows_per_second": len(X) / each for name, each in clock.items()}
+    figures |= {f"{name}_processor_us": 1e6 * each / len(X) for name, each in work.items()}
+    for name in ("unrefined", "refined", "eager"):
+        figures[f"{name}_share_of_bare"] = clock["bare_products"] / clock[name]
+        figures[f"{name}_processor_share_of_bare"] = work["bare_products"] / work[name]
+    figures["refined_share"] = float(1 - agreed.mean())
+    one, _ = in_turns({"one": lambda: explainer(plain[:1])}, 1000)
+    return figures | {"single_row_ms": 1e3 * one["one"]}
 
 
 def main() -> None:
-    """Measure one size, the issue's by default."""
+    """Measure one size, the issue's by default, with one thread and with all."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=30)
     parser.add_argument("--latents", type=int, default=8)
+    parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     X = np.random.default_rng(0).normal(size=(options.rows, options.features))
     short = Training(batch_size=256, learning_rate=3e-3, max_epochs=3, decay=True)
     explainer = Explainer(
         cheap_black_box, n_latents=options.latents, queries=2000, training=short, verbose=False
     ).fit(X[:3000])
-    encoder = explainer.quality_.encoder
-    explainer(X[:10_000])
-    asked = _seconds(lambda: cheap_black_box(X))
-    times = [_seconds(lambda: explainer(X)) - asked for _ in range(4)]
-    agreed = explainer(X).agreed
-    plain = np.resize(X[agreed], X.shape)  # as many rows, none of which needs refinement
-    unrefined = float(np.median([_seconds(lambda: explainer(plain)) - asked for _ in range(3)]))
-    start_stream = time.perf_counter()
-    for piece in explainer.stream(X):
-        assert len(piece.values)
-    streamed = time.perf_counter() - start_stream - asked
-    bare = float(np.median([bare_products(explainer, X) for _ in range(3)]))
-    seconds = float(np.median(times[1:]))  # the first call waits for the system to hand out memory
-    record(
-        "throughput",
-        rows=options.rows,
-        features=options.features,
-        latents=options.latents,
-        encoder=encoder,
-        rows_per_second=options.rows / seconds,
-        refined_share=float(1 - agreed.mean()),
-        unrefined_rows_per_second=options.rows / unrefined,
-        first_call_rows_per_second=options.rows / times[0],
-        streamed_rows_per_second=options.rows / streamed,
-        bare_products_rows_per_second=options.rows / bare,
-        share_of_bare=bare / seconds,
-        threads=torch.get_num_threads(),
-    )
+    for threads in sorted({1, torch.get_num_threads()}):
+        with limited(threads):
+            record(
+                "throughput",
+                rows=options.rows,
+                features=options.features,
+                latents=options.latents,
+                encoder=explainer.quality_.encoder,
+                threads=threads,
+                **measure(explainer, X, options.rounds),
+            )
 
 
 if __name__ == "__main__":

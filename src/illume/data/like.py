@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -50,7 +50,10 @@ class Like:
             dtypes = view.to_native().dtypes.tolist() if self.backend == "pandas" else view.schema.values()
             types = dict(zip(self.names, dtypes, strict=True))
         if self.backend == "pandas":
-            return lambda columns: _pandas(columns, types)
+            import pandas as pd
+
+            names = pd.Index(self.names)
+            return lambda columns: _pandas(columns, types, names)
         return lambda columns: _other(columns, types, str(self.backend))
 
 
@@ -70,10 +73,16 @@ def _plain_type(columns: Sequence[Values]) -> type:
     return np.float64 if numbers else np.object_
 
 
-def _pandas(columns: Mapping[str, Values], types: Mapping[str, Any]) -> Any:
+def _pandas(columns: Mapping[str, Values], types: Mapping[str, Any], names: Any) -> Any:
+    """Return a frame with these names, an index of pandas, which takes as long to make as all else."""
     import pandas as pd
 
-    return pd.DataFrame({name: _pandas_column(v, types.get(name)) for name, v in columns.items()}, copy=False)
+    if all(types.get(name) == np.float64 for name in columns):
+        return pd.DataFrame(np.array(list(columns.values()), dtype=np.float64).T, columns=names, copy=False)
+    made = [_pandas_column(values, types.get(name)) for name, values in columns.items()]
+    frame = pd.DataFrame(dict(enumerate(made)), copy=False)
+    frame.columns = names
+    return frame
 
 
 def _pandas_column(values: Values, dtype: Any) -> Any:
@@ -88,9 +97,17 @@ def _pandas_column(values: Values, dtype: Any) -> Any:
     if dtype is None or isinstance(dtype, np.dtype):
         return pd.Series(values, dtype=object if dtype is not None else None)
     try:
-        return pd.array(values, dtype=dtype)
+        return _of_one_value(values[0], dtype).copy() if len(values) == 1 else pd.array(values, dtype=dtype)
     except (TypeError, ValueError):  # a value that such a column cannot hold is for the model to judge
         return pd.Series(values)
+
+
+@lru_cache(maxsize=4096, typed=True)
+def _of_one_value(value: Hashable, dtype: Any) -> Any:
+    """Return a pandas array of one value, which single rows ask for again and again; copy it before use."""
+    import pandas as pd
+
+    return pd.array([value], dtype=dtype)
 
 
 def _other(columns: Mapping[str, Values], types: Mapping[str, Any], backend: str) -> Any:

@@ -11,6 +11,8 @@ from illume.explanations.trust import TrustMap
 from illume.results.novelty import Novelty
 from illume.results.trust import Trust
 
+FEW = 2048  # rows that are looked up all at once when some of them are taken
+
 
 class DeferredTrust(Trust):
     """Trust figures of encoded rows (n, m), which are kept in single precision until they are looked up."""
@@ -51,7 +53,7 @@ class DeferredTrust(Trust):
 
     def __getitem__(self, rows: Any) -> Trust:
         source = self._source
-        if source is None or isinstance(rows, (int, np.integer)):
+        if source is None or len(source[1]) <= FEW or isinstance(rows, (int, np.integer)):
             return self.figures[rows]
         return DeferredTrust(source[0], source[1][rows])
 

@@ -127,6 +127,7 @@ class Attributions(Decided, SavesResult):
         return len(self.values)
 
     def __iter__(self) -> Iterator[Attribution]:
+        _ = self.trust.distance  # if it is still to be looked up, then of all rows at once
         return (self[i] for i in range(len(self)))
 
     @overload
