@@ -49,7 +49,7 @@ class NumberBlock:
         mine = [schema.features[j] for j in features]
         inputs = np.flatnonzero(np.isin(owner, features))
         live = np.array([not each.constant for each in mine], dtype=bool)
-        whole = bool(live.all()) and len(inputs) == len(owner)
+        whole = bool(live.all()) and len(mine) == len(schema.features)
         unseen = [each.constant and each.low != each.high for each in mine]
         low = np.where(unseen, np.inf, np.array([each.low for each in mine], dtype=np.float64))
         high = np.where(unseen, -np.inf, np.array([each.high for each in mine], dtype=np.float64))

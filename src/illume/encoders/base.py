@@ -37,7 +37,10 @@ class Head(NamedTuple):
 
 
 class Encoder(Protocol):
-    """Gives every row of X (n, m) its own linear map and its latents."""
+    """Gives every row of X (n, m) its own linear map and its latents.
+
+    One that says `thread_safe = True` is asked to pull back rows from several threads at a time.
+    """
 
     def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
         """Learn from rows and the black box's probabilities (n, c) or labels (n,)."""
