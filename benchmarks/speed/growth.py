@@ -26,7 +26,7 @@ FACTORS = {
 QUICK_VALUES = {"n": (1_000, 10_000), "m": (8, 30), "k": (2, 8), "c": (2, 5)}
 DEFAULT_TRAINING = (1_000, 10_000, 100_000)  # rows that a fit with default training is measured with, too
 STEPS = 200
-LIMIT_S = 180.0
+LIMIT_S = 300.0
 ASKED = 1.05  # the largest exponent of n
 
 

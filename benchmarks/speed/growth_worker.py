@@ -91,7 +91,7 @@ def explained(explainer: illume.Explainer, X: FloatArray) -> dict[str, float | N
 
 
 def _median(call: Callable[[], object], n: int) -> float:
-    return statistics.median(_seconds(call) for _ in range(5 if n <= 1_000 else 3 if n <= 100_000 else 2))
+    return statistics.median(_seconds(call) for _ in range(5 if n <= 1_000 else 2))
 
 
 def _seconds(call: Callable[[], object]) -> float:
