@@ -136,7 +136,7 @@ def main() -> None:
         X = torch.randn(QUICK.batch_size, m, generator=generator)
         p = torch.sigmoid(4 * X[:, 0] * X[:, 1])
         rows = Rows(X.to(device), torch.stack([1 - p, p], 1).to(device))
-        batch = rows.batch(torch.arange(len(rows)), generator, QUICK.stability_rows)
+        batch = next(rows.batches(torch.arange(len(rows)), len(rows), generator, QUICK.stability_rows))
         columns = Columns.of(torch.zeros(m, dtype=torch.bool, device=device))
         share = LIMIT / len(options.inputs) / len(WAYS)
         found = {}

@@ -21,7 +21,7 @@ from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
 
 STAGES: tuple[tuple[Any, str, str], ...] = (
-    (illume.preparation, "_frame_and_schema", "schema"),
+    (illume.explainer, "gather", "rows and schema"),
     (BlackBox, "__call__", "black box"),
     (illume.preparation, "split_rows", "split"),
     (illume.preparation, "query_rows", "queries made"),

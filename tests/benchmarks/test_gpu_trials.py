@@ -18,7 +18,8 @@ def batches(n):
     X = torch.randn(40, N_INPUTS, generator=generator)
     p = torch.sigmoid(3 * X[:, 0])
     rows = Rows(X, torch.stack([1 - p, p], 1))
-    return [rows.batch(torch.randperm(40, generator=generator), generator, 8) for _ in range(n)]
+    orders = [torch.randperm(40, generator=generator) for _ in range(n)]
+    return [next(rows.batches(order, 40, generator, 8)) for order in orders]
 
 
 def columns():

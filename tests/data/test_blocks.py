@@ -96,3 +96,13 @@ def test_text_is_no_number_even_if_it_could_be_read_as_one():
     assert block_of(frame, ["a", "b"]) is None
     with pytest.raises(SchemaError, match=r"column 'a' holds text such as '0\.5'"):
         encoding().transform(frame)
+
+
+def test_numbers_beside_a_constant_that_is_no_number_are_encoded():
+    frame = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 6.0], "c": [True, True]})
+    with pytest.warns(UserWarning, match="holds only one value"):
+        schema = Schema.infer(frame)
+    encoding = Encoding.fit(schema, as_frame(frame))
+    encoded = encoding.transform(as_frame(frame.assign(b=[2.0, 7.0])))
+    assert encoded.X.tolist() == [[-1.0, -1.0], [1.0, 1.5]]
+    assert encoded.odd.tolist() == [[False, False, False], [False, True, False]]

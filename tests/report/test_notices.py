@@ -10,6 +10,7 @@ from illume.report.explained import Options, explain
 from illume.report.notices import NOTE, WARNING, notices
 from illume.report.summary import summary
 from illume.report.thresholds import low_trust
+from illume.results.novelty import Novelty
 from illume.results.quality import ClassQuality
 from illume.results.trust import Trust
 
@@ -121,6 +122,6 @@ def test_rows_outside_of_the_fit_are_told(explained, quality):
     attributions = explained.attributions
     features = np.zeros((20, len(attributions.feature_names)), dtype=bool)
     features[:2, 0] = True
-    novelty = replace(attributions.novelty, features=features, far=np.zeros(20, dtype=bool))
+    novelty = Novelty(features, np.zeros(20, dtype=bool), attributions.feature_names)
     flagged = replace(explained, attributions=replace(attributions, novelty=novelty))
     assert any("2 rows of 20" in notice.found for notice in notices(flagged, quality, None))

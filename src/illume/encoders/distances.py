@@ -35,10 +35,15 @@ def gram(A: Tensor) -> Tensor:
 
 
 class _Gram(Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, A: Tensor) -> Tensor:
-        ctx.save_for_backward(A)
+    def forward(A: Tensor) -> Tensor:
         return A @ A.mT
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
