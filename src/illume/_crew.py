@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
 from typing import Any
@@ -33,6 +33,15 @@ def in_chunks(work: Work, n_rows: int, size: int = CHUNK_ROWS, parallel: bool = 
         _Crew(work, n_rows, size).run(n_threads)
     else:
         _one_by_one(work, RowChunks(n_rows, size))
+
+
+def undisturbed(n_rows: int) -> AbstractContextManager[None]:
+    """Let linear algebra stay in the threads that call it, for work on many rows within the block.
+
+    Its own threads, once they had something to do, look out for more for a while, and would keep ours from
+    the processors.
+    """
+    return _limiting() if n_rows > CHUNK_ROWS and threads() > 1 else nullcontext()
 
 
 def threads() -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._chunks import RowChunks
-from illume._crew import in_chunks
+from illume._crew import in_chunks, undisturbed
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import labels_of, values_of
 from illume.assembly.refining import Refining, ToRefine
@@ -29,6 +29,8 @@ from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
 from illume.surrogates.logistic import Weighted
+
+AT_ONCE = 8_192  # rows that a thread takes: fewer, and threads wait for each other more often
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +129,14 @@ class AttributionAssembly:
             room.small[at] = X[part]
             Z[part] = self._attribute(result, at, X[part])
 
-        in_chunks(attribute, n, parallel=self._parallel)
-        others = np.flatnonzero(~result.refinement.agreed[rows])
-        if len(others) and not result.refinement.off:
-            wanted = decisions_of(result.probabilities[rows][others])
-            to_refine = ToRefine(rows.start + others, X[others], Z[others], wanted)
-            refine = Refining(self.encoding, self.pair, self.neighbours, self.training, self._parallel)
-            refine(result, to_refine)
+        with undisturbed(n):
+            in_chunks(attribute, n, AT_ONCE, self._parallel)
+            others = np.flatnonzero(~result.refinement.agreed[rows])
+            if len(others) and not result.refinement.off:
+                wanted = decisions_of(result.probabilities[rows][others])
+                to_refine = ToRefine(rows.start + others, X[others], Z[others], wanted)
+                refine = Refining(self.encoding, self.pair, self.neighbours, self.training, self._parallel)
+                refine(result, to_refine)
 
     def _attribute(self, result: Attributions, at: slice, X: FloatArray) -> FloatArray:
         """Fill in slopes, contributions and the surrogate's answers of a chunk; return its latents."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,11 +78,17 @@ class NumberBlock:
         """Encode numbers that all features are made of; False where some are missing, infinite or huge."""
         np.subtract(raw, self.mean, out=X)
         np.divide(X, self.scale, out=X)
-        if X.size and not (X.max() <= LARGEST and X.min() >= -LARGEST):
-            return False
-        np.less(raw, self.low, out=odd)
-        odd |= raw > self.high
-        return True
+        np.greater_equal(raw, self.low, out=odd)
+        odd &= raw <= self.high
+        np.logical_not(odd, out=odd)  # what is missing is not in the range, either
+        return (self._narrow and not odd.any()) or bool(X.max() <= LARGEST and X.min() >= -LARGEST)
+
+    @cached_property
+    def _narrow(self) -> bool:
+        """Whether no number within the fitted ranges is huge once it is scaled; where all numbers are live."""
+        with np.errstate(over="ignore"):
+            farthest = np.maximum(self.high - self.mean, self.mean - self.low) / self.scale
+        return bool((farthest <= LARGEST).all())
 
 
 def block_of(frame: Any, names: Sequence[str]) -> np.ndarray[Any, Any] | None:

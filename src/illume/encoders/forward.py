@@ -14,7 +14,7 @@ from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
 
 LARGEST = 1e6  # standard deviations that a network is shown at most, so that float32 never overflows
-BUFFER = 2**17  # entries of raw maps at once: so many stay in the cache of a core
+BUFFER = 2**18  # entries of raw maps at once: so many stay in the cache of a core
 FEWEST, MOST = 256, 1024  # rows at once
 SMALL = 2**17  # weights; a small network works on a row alone beside a row of zeros, for products of one
 # row are rounded otherwise than those of many. With many weights that would take three times as long.
@@ -160,7 +160,8 @@ class DenseForward(_InPieces):
         n = max(len(X), self.least_rows)
         h = buffers[0][:n]
         h[len(X) :, :-1] = 0.0
-        _into_float32(X, h[: len(X), :-1])
+        np.copyto(h[: len(X), :-1], X, casting="same_kind")
+        np.clip(h, -LARGEST, LARGEST, out=h)
         *room, zeros = buffers[1:]
         for layer, buffer in zip(self.layers, room, strict=True):
             out = buffer[:n]
@@ -237,12 +238,6 @@ def lengths(V: FloatArray) -> FloatArray:
 def scaled(V: FloatArray) -> FloatArray:
     """Return maps of unit length (n, k, m), float64."""
     return np.divide(V, lengths(V)[:, :, None], dtype=np.float64)
-
-
-def _into_float32(X: FloatArray, out: FloatArray) -> None:
-    """Write rows to float32, no number larger than the network is shown."""
-    np.copyto(out, X, casting="same_kind")
-    np.clip(out, -LARGEST, LARGEST, out=out)
 
 
 def _folded(weight: FloatArray, bias: FloatArray, *, last: bool) -> FloatArray:
