@@ -85,7 +85,7 @@ class NumberBlock:
 
     @cached_property
     def _narrow(self) -> bool:
-        """Whether no number within the fitted ranges is huge once it is scaled; where all numbers are live."""
+        """Whether no number within the fitted ranges is huge once it is scaled."""
         with np.errstate(over="ignore"):
             farthest = np.maximum(self.high - self.mean, self.mean - self.low) / self.scale
         return bool((farthest <= LARGEST).all())
