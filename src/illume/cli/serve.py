@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +30,12 @@ class Request:
 
 
 def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
-    """Serve an explainer until told to stop."""
+    """Serve an explainer until told to stop.
+
+    Several requests are worked on at once, each in a thread; libraries that would have more threads for every
+    one of them are kept to one, unless the environment says otherwise. They read this when they are loaded.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     _require_packages()
     from illume.serve.hosts import LOOPBACK, hosts_for
     from illume.serve.running import serve as run
