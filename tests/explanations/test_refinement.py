@@ -5,7 +5,7 @@ from sklearn.tree import DecisionTreeClassifier
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
 from illume.explanations.refinement import Refiner
-from illume.explanations.regions import LinearRegions, TreeRegions
+from illume.explanations.regions import LinearRegions, Pencil, TreeRegions
 from illume.explanations.stepping import GRID, Line, StepSearch
 from illume.surrogates.logistic import LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
@@ -136,3 +136,10 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     with pytest.raises(MissingExtraError, match=r"illume\[index\]"):
         IndexSearch(np.eye(3))
+
+
+def test_a_line_that_hardly_moves_never_gets_there():
+    still = Pencil.of(np.zeros((1, 1)), np.zeros((1, 1)), np.full((1, 1), 5e-324), np.zeros(1))
+    value, slope = np.array([-1e3]), np.array([5e-324])  # the crossing lies beyond all numbers
+    assert len(still.cut_at(value, slope, positive=True)) == 0
+    assert still.cut_at(value, slope, positive=False).high.tolist() == [1.0]

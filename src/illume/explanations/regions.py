@@ -62,7 +62,7 @@ class Pencil:
         """Keep the parts where `value + t * slope` is positive, or where it is not; drop empty lines."""
         if not positive:
             value, slope = -value, -slope
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             crossing = -value / slope
         low = np.where(slope > 0, np.maximum(self.low, crossing), self.low)
         high = np.where(slope < 0, np.minimum(self.high, crossing), self.high)
@@ -120,7 +120,7 @@ class LinearRegions:
         start, along, across = (sign * (v @ coef) for v in plane)
         value = (start + sign * self.surrogate.intercept_[0])[:, None] + grid.down * along[:, None]
         rising = np.where(across > 0, across, 0.0)[:, None]  # where it does not, t = 0 does or none
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             crossing = np.fmax(np.divide(-value, rising, out=value), 0.0, out=value)
         return grid.at_least(crossing)
 
