@@ -40,6 +40,8 @@ class Pace:
     (17.0, 201, 150)
     >>> Pace(False).after(Timed(10, 2.0)).seconds(100), Pace(False).after(Timed(1, 30.0)).affordable(9, 4.0)
     (20.0, 1)
+    >>> Pace(True).after(Timed(1, 1.0)).after(Timed(100, 10.9)).after(Timed(101, 10.8)).seconds(1101)
+    108.8
     """
 
     batch: bool
@@ -47,8 +49,9 @@ class Pace:
     before: Timed | None = None
 
     def after(self, timed: Timed) -> Pace:
-        """Return the pace that one more timing gives."""
-        return Pace(self.batch, timed, self.last)
+        """Return the pace that one more timing gives; two timings of about as many rows make no line."""
+        apart = self.last is None or timed.rows >= 2 * self.last.rows
+        return Pace(self.batch, timed, self.last if apart else self.before)
 
     def seconds(self, rows: int) -> float:
         """Return the seconds that so many rows would take."""
