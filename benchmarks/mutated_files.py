@@ -26,6 +26,7 @@ import illume
 from illume.fitting import Setting, Trial
 from illume.io import saving
 from illume.metrics.fidelity import Fidelity
+from illume.results.quality import Sampling
 from illume.storage import archive
 from illume.storage.values import dump
 
@@ -233,7 +234,9 @@ def run(n: int, seed: int = 0, forgeries: int = 0) -> tuple[dict[str, Outcome], 
     sys.addaudithook(watch)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        dump(Trial, Trial(Setting(2), Fidelity(1.0, 1.0, 1)))  # reads the types' own annotations, once
+        # What follows reads the types' own annotations, once.
+        dump(Trial, Trial(Setting(2), Fidelity(1.0, 1.0, 1)))
+        dump(Sampling, Sampling(2, 1, 0))
         for content in files:  # what is imported on first use is imported now
             tried(content, content, folder, Watch(), Outcome())
             tried(b"PK\x03\x04", None, folder, Watch(), Outcome())
