@@ -215,6 +215,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.n_features_in_ = len(self.schema_)
         for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
             self.__dict__.pop(name, None)
+        self._interrupted = choice.interrupted
         finish(self, interrupted=choice.interrupted)
         return self
 

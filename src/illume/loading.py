@@ -11,7 +11,7 @@ import numpy as np
 from illume.assembly.stand_in import StandIn
 from illume.data.black_box import BlackBox
 from illume.data.splits import Split
-from illume.errors import ModelChangedWarning
+from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
 from illume.explanations.sample import spread
 from illume.fitting import Answered, Material
@@ -76,8 +76,15 @@ def _check_model(black_box: BlackBox, stored: Stored) -> None:
     if stored.pool_frame is None:
         return
     some = spread(stored.pool_answers.argmax(1), CHECKED_ROWS)
-    was, now = stored.pool_answers[some], black_box(stored.pool_frame.take(some))
-    black_box.n_asked = 0
+    try:
+        was, now = stored.pool_answers[some], black_box(stored.pool_frame.take(some))
+    except BlackBoxError as error:  # its rows are those of the file, not the user's
+        raise BlackBoxError(
+            f"asked about {len(some)} rows of the file, which the model that was explained has answered, "
+            f"{error.message}"
+        ) from error.__cause__
+    finally:
+        black_box.n_asked = 0
     off = np.abs(now - was).max(1)
     if (off > TOLERANCE).any():
         decided = int((now.argmax(1) != was.argmax(1)).sum())

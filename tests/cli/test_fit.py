@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from illume.encoders.training import Trainer
 from tests.checkpoints.common import Killed, kill_at
 
 FEW = ("--n-latents", 2, "--queries", 0)
@@ -179,3 +180,22 @@ def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_m
     one, two = (json.loads(each.stdout) for each in (whole, answer))
     for name in ("quality", "rule_quality"):
         assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
+    run, folder, own_model, tmp_path, monkeypatch
+):
+    epoch = Trainer._epoch
+
+    def interrupted(self, progress):
+        if self.epochs:
+            raise KeyboardInterrupt
+        return epoch(self, progress)
+
+    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    out = tmp_path / "loans.illume"
+    words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 130
+    assert not out.exists()

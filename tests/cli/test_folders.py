@@ -63,3 +63,10 @@ def test_what_cannot_work_is_refused(words, code, message, explain):
 def test_an_explainer_that_is_not_there_is_named(run, source, tmp_path):
     answer = run("explain", tmp_path / "no.illume", source, "-o", tmp_path / "out")
     assert "`illume fit` makes one" in answer.stderr
+
+
+def test_a_file_that_is_no_parquet_file_is_named(explain, source, tmp_path):
+    (source / "c.parquet").write_bytes(b"not at all")
+    answer = explain("-o", tmp_path / "out")
+    assert answer.exit_code == 1
+    assert "c.parquet cannot be read as a Parquet file" in answer.stderr

@@ -171,3 +171,14 @@ def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_ro
     with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set_params\(tree=…\)"):
         loaded.fit(numpy_rows)
     loaded.set_params(tree=tree).fit(numpy_rows)
+
+
+def test_a_model_that_fails_on_stored_rows_is_told_that_they_are_the_files(small_file):
+    def failing(rows):
+        raise ValueError("no such rows")
+
+    with pytest.raises(
+        illume.BlackBoxError, match=r"asked about \d+ rows of the file.*no such rows"
+    ) as found:
+        illume.load(small_file, model=failing)
+    assert found.value.rows == ()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
+from illume.errors import SchemaError
 
 PLAN, SUCCESS = "_illume.json", "_SUCCESS"
 LEAST_PARTS = 4  # per worker, so that none waits long for the last one
@@ -76,11 +77,15 @@ def files_of(source: str | os.PathLike[str]) -> list[Path]:
 
 def split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
     """Put row groups together until a part has enough rows; a part never reaches into another file."""
+    from pyarrow import ArrowInvalid
     from pyarrow import parquet as pq
 
     groups = {}
     for path in files:
-        about = pq.read_metadata(path)
+        try:
+            about = pq.read_metadata(path)
+        except (ArrowInvalid, OSError) as error:
+            raise SchemaError(f"{path} cannot be read as a Parquet file: {error}") from error
         groups[path] = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
     n_rows = sum(map(sum, groups.values()))
     most = max(1, min(part_rows, -(-n_rows // (LEAST_PARTS * max(workers, 1)))))
