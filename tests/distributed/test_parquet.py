@@ -70,7 +70,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(source, given, tmp_path, mo
     with pytest.raises(KeyboardInterrupt):
         explain_parquet(source, out, workers=0, batch_rows=10, **given)
     assert not (out / "_SUCCESS").exists()
-    (out / ".part-00009.parquet.1.tmp").write_bytes(b"half")
+    (out / ".part-00009.0a.tmp.parquet").write_bytes(b"half")
     written = explain_parquet(source, out, workers=0, batch_rows=10, **given)
     assert (written.n_skipped, written.n_parts, written.n_lines) == (3, 6, 60)
     assert sum(explained) == 60 + 10

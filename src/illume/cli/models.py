@@ -9,8 +9,8 @@ from typing import Any
 
 from illume.cli.errors import CommandError
 from illume.cli.voice import Voice
-from illume.cli.writing import replaced
 from illume.errors import MissingExtraError, SchemaError
+from illume.storage.replacing import replaced
 
 
 def load_model(path: Path, voice: Voice, trusted: bool = False) -> Any:

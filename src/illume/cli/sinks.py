@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-from illume.cli.writing import as_json, replaced
+from illume.cli.writing import as_json
 from illume.errors import MissingExtraError
+from illume.storage.replacing import replaced
 
 SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
 

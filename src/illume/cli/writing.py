@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
-import secrets
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from illume.cli.errors import CommandError, UsageError
-
-
-@contextlib.contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it takes the place of `path` once all went well."""
-    target = path.resolve()
-    temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}.tmp{target.suffix}")
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def require_output(path: Path, suffixes: tuple[str, ...], *inputs: Path | None) -> None:

@@ -24,10 +24,10 @@ from illume.distributed.plan import (
     fingerprint,
     finished,
     forget_halves,
-    replaced,
     split,
 )
 from illume.distributed.processes import Processes
+from illume.storage.replacing import replaced
 
 
 def explain_parquet(

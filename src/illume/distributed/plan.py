@@ -6,13 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
 from illume.errors import SchemaError
+from illume.storage.replacing import replaced
 
 PLAN, SUCCESS = "_illume.json", "_SUCCESS"
 LEAST_PARTS = 4  # per worker, so that none waits long for the last one
@@ -143,7 +143,7 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
 
 def forget_halves(folder: Path) -> None:
     """Remove what processes that died had begun to write."""
-    for half in folder.glob(".part-*.tmp"):
+    for half in folder.glob(".part-*.tmp*"):
         half.unlink()
 
 
@@ -154,16 +154,3 @@ def finished(folder: Path, parts: list[Part]) -> dict[int, int]:
 
     there = [part for part in parts if (folder / part.name).is_file()]
     return {part.number: pq.read_metadata(folder / part.name).num_rows for part in there}
-
-
-@contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Yield a path beside `path` to write to; it takes the place of `path` once all went well."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
