@@ -69,9 +69,13 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-@lru_cache(maxsize=1)
 def _libraries() -> tuple[Any, ...]:
     """Return what sets the threads of the linear algebra libraries that are loaded."""
+    return _found("scipy.linalg" in sys.modules)  # which brings one of its own
+
+
+@lru_cache(maxsize=2)
+def _found(with_scipy: bool) -> tuple[Any, ...]:
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
@@ -82,6 +86,7 @@ class _Limiting:
 
     def __init__(self) -> None:
         self.lock, self.count, self.n_threads = threading.Lock(), 0, 1
+        self.libraries: tuple[Any, ...] = ()
         self.before: tuple[int, ...] = ()
 
     @contextmanager
@@ -89,7 +94,8 @@ class _Limiting:
         """Let linear algebra have one thread while the block runs; the last to leave gives back the rest."""
         with self.lock:
             if not self.count:
-                self.before = tuple(library.get_num_threads() for library in _libraries())
+                self.libraries = _libraries()
+                self.before = tuple(library.get_num_threads() for library in self.libraries)
                 self.n_threads = min(self.before, default=_processors())
                 self._set((1,) * len(self.before))
             self.count += 1
@@ -101,9 +107,8 @@ class _Limiting:
                 if not self.count:
                     self._set(self.before)
 
-    @staticmethod
-    def _set(n_threads: tuple[int, ...]) -> None:
-        for library, n in zip(_libraries(), n_threads, strict=True):
+    def _set(self, n_threads: tuple[int, ...]) -> None:
+        for library, n in zip(self.libraries, n_threads, strict=True):
             library.set_num_threads(n)
 
 

@@ -17,6 +17,7 @@ from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
+from illume.encoders.base import pieces_of
 from illume.explanations.attributions import contributions
 from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.familiar import Familiar
@@ -28,9 +29,10 @@ from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
+from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import Weighted
 
-AT_ONCE = 8_192  # rows that a thread takes: fewer, and threads wait for each other more often
+AT_ONCE = 4_096  # rows that a thread takes: with many more, one waits long for the other's last
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,12 +124,12 @@ class AttributionAssembly:
         self.encoding.fill(piece.select(self.encoding.schema.names), Encoded(X, imputed, odd))
         if imputed.any():
             odd |= imputed & ~self.familiar.missing
-        result.probabilities[rows] = asked(black_box, piece, rows.start)
+        if not result.stand_in:
+            result.probabilities[rows] = asked(black_box, piece, rows.start)
 
         def attribute(part: slice) -> None:
             at = slice(rows.start + part.start, rows.start + part.stop)
-            room.small[at] = X[part]
-            Z[part] = self._attribute(result, at, X[part])
+            self._attribute(result, room, at, part)
 
         with undisturbed(n):
             in_chunks(attribute, n, AT_ONCE, self._parallel)
@@ -138,19 +140,40 @@ class AttributionAssembly:
                 refine = Refining(self.encoding, self.pair, self.neighbours, self.training, self._parallel)
                 refine(result, to_refine)
 
-    def _attribute(self, result: Attributions, at: slice, X: FloatArray) -> FloatArray:
-        """Fill in slopes, contributions and the surrogate's answers of a chunk; return its latents."""
-        pulled = self.pair.encoder.pull_back(X, self.pair.surrogate.coef_)
-        slopes = pulled.slopes
+    def _attribute(self, result: Attributions, room: Room, at: slice, part: slice) -> None:
+        """Fill in slopes, contributions, the surrogate's answers, and the latents of rows to refine."""
+        X, Z, surrogate = room.X[part], room.Z[part], self.pair.surrogate
+        for piece in pieces_of(self.pair.encoder, X, surrogate.coef_):
+            here = slice(at.start + piece.rows.start, at.start + piece.rows.stop)
+            rows = X[piece.rows]
+            room.small[here] = rows
+            logits = self._contribute(result, here, piece.slopes, rows)
+            if isinstance(surrogate, Weighted):
+                Q = probabilities_of(logits)
+            else:
+                Q = surrogate.probabilities(piece.latents(rows))
+            result.surrogate_probabilities[here] = Q
+            if result.stand_in:
+                result.probabilities[here] = Q
+            agreed = decisions_of(Q) == decisions_of(result.probabilities[here])
+            result.refinement.agreed[here] = agreed
+            others = np.flatnonzero(~agreed)
+            if len(others) and not result.refinement.off:
+                Z[piece.rows][others] = piece.latents(rows, others)
+
+    def _contribute(self, result: Attributions, here: slice, slopes: FloatArray, X: FloatArray) -> FloatArray:
+        """Fill in slopes and contributions of some rows; return the log-odds (n, c) that they add up to."""
+        intercept = self.pair.surrogate.intercept_
         if result.values.ndim == 2 and self.encoding.one_to_one:
-            np.multiply(slopes[:, 0], X, out=result.values[at])
-        else:
-            values = self.encoding.gather(contributions(slopes, X))
-            result.values[at] = values[:, 0] if result.values.ndim == 2 else np.swapaxes(values, 1, 2)
-        result.slopes[at] = slopes[:, 0] if result.values.ndim == 2 else np.swapaxes(slopes, 1, 2)
-        Q = result.surrogate_probabilities[at] = self.pair.surrogate.probabilities(pulled.Z)
-        result.refinement.agreed[at] = decisions_of(Q) == decisions_of(result.probabilities[at])
-        return pulled.Z
+            result.slopes[here] = slopes[:, 0]
+            values = np.multiply(slopes[:, 0], X, out=result.values[here])
+            return (values @ np.ones(X.shape[1]))[:, None] + intercept
+        each = contributions(slopes, X)
+        values = self.encoding.gather(each)
+        flat = result.values.ndim == 2
+        result.slopes[here] = slopes[:, 0] if flat else np.swapaxes(slopes, 1, 2)
+        result.values[here] = values[:, 0] if flat else np.swapaxes(values, 1, 2)
+        return each @ np.ones(X.shape[1]) + intercept
 
     @property
     def _parallel(self) -> bool:

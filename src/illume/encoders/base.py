@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -27,6 +28,41 @@ class PulledBack:
 
     slopes: FloatArray
     Z: FloatArray
+
+
+class Piece(Protocol):
+    """Some rows of a batch, their slopes (n, c, m), and latents for those who ask.
+
+    Good until the next piece is made: they may share their memory.
+    """
+
+    @property
+    def rows(self) -> slice:
+        """Which rows of the batch."""
+        ...
+
+    @property
+    def slopes(self) -> FloatArray:
+        """See `PulledBack`."""
+        ...
+
+    def latents(self, at: FloatArray, some: Any = slice(None)) -> FloatArray:
+        """Return the latents of `some` of the rows, which are `at` (n, m)."""
+        ...
+
+
+class Whole(PulledBack):
+    """All rows as one piece."""
+
+    @property
+    def rows(self) -> slice:
+        """All of them."""
+        return slice(0, len(self.Z))
+
+    def latents(self, at: FloatArray, some: Any = slice(None)) -> FloatArray:
+        """Return the latents of `some` of the rows, which are `at` (n, m)."""
+        Z: FloatArray = self.Z[some]
+        return Z
 
 
 class Head(NamedTuple):
@@ -61,6 +97,16 @@ class Encoder(Protocol):
         (n, m), Z are the latents of these under the maps of X.
         """
         ...
+
+
+def pieces_of(encoder: Any, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
+    """Yield what an encoder pulls back, in pieces where it can, else all rows at once."""
+    pieces = getattr(encoder, "pieces", None)
+    if pieces is not None:
+        yield from pieces(X, coef)
+    else:
+        pulled = encoder.pull_back(X, coef)
+        yield Whole(pulled.slopes, pulled.Z)
 
 
 def as_probabilities(y: Any) -> FloatArray:

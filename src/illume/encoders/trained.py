@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._chunks import RowChunks
 from illume._typing import FloatArray
-from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
-from illume.encoders.forward import Forward, Weights
+from illume.encoders.base import Head, Latent, Piece, PulledBack, Whole, as_probabilities
+from illume.encoders.forward import Forward, InPieces, Weights
 from illume.encoders.options import Objective, Training
 from illume.errors import MissingExtraError
 from illume.results.history import History
@@ -174,11 +174,22 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
         Nothing of the encoder is changed, so that several threads may call this, each with its own rows.
         """
+        return PulledBack(*self._fitted.pull_back(X, coef, at, self.alpha_))
+
+    def pieces(self, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
+        """Yield what `pull_back` returns, a few rows at a time, without room for all of it."""
+        forward = self._fitted
+        if isinstance(forward, InPieces):
+            yield from forward.pieces(X, coef, self.alpha_)
+        else:
+            yield Whole(*forward.pull_back(X, coef, None, self.alpha_))
+
+    @property
+    def _fitted(self) -> Forward:
         try:
-            forward = self.forward_
+            return self.forward_
         except AttributeError:
             raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first") from None
-        return PulledBack(*forward.pull_back(X, coef, at, self.alpha_))
 
     def _maps(self, X: FloatArray) -> FloatArray:
         return self.forward_.unit_maps(X, self.alpha_)

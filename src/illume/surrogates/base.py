@@ -74,9 +74,8 @@ def probabilities_of(logits: FloatArray) -> FloatArray:
 def _two_classes(logit: FloatArray) -> FloatArray:
     """Return what softmax makes of 0 and the logit (n,), (n, 2)."""
     less = np.exp(-np.abs(logit))
-    P = np.empty((len(logit), 2))
-    np.divide(1.0, 1.0 + less, out=P[:, 1])
-    np.divide(less, 1.0 + less, out=P[:, 0])
-    other = logit < 0
-    P[other] = P[other, ::-1]
+    more = 1.0 / (1.0 + less)
+    less *= more
+    P, second = np.empty((len(logit), 2)), logit >= 0
+    P[:, 0], P[:, 1] = np.where(second, less, more), np.where(second, more, less)
     return P
