@@ -28,8 +28,10 @@ if TYPE_CHECKING:
         MissingExtraError,
         ModelChangedWarning,
         OutOfMemoryError,
+        RowError,
         SaveError,
         SchemaError,
+        UnknownCategoryError,
     )
     from illume.explainer import Explainer
     from illume.export.devices import torch_module
@@ -74,6 +76,7 @@ _HOMES = {
     "ModelChangedWarning": "illume.errors",
     "Objective": "illume.encoders.options",
     "OutOfMemoryError": "illume.errors",
+    "RowError": "illume.errors",
     "Rule": "illume.results.rule",
     "RuleSet": "illume.results.rule_set",
     "Rules": "illume.results.rules",
@@ -81,6 +84,7 @@ _HOMES = {
     "Schema": "illume.data.schema",
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.options",
+    "UnknownCategoryError": "illume.errors",
     "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
     "load_result": "illume.results.files",
@@ -119,6 +123,7 @@ __all__ = [
     "ModelChangedWarning",
     "Objective",
     "OutOfMemoryError",
+    "RowError",
     "Rule",
     "RuleSet",
     "Rules",
@@ -126,6 +131,7 @@ __all__ = [
     "Schema",
     "SchemaError",
     "Training",
+    "UnknownCategoryError",
     "displays",
     "distributed",
     "export_onnx",

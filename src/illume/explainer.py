@@ -15,9 +15,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
 from illume.checkpointing import finish, finish_rules, opened, require_seed
-from illume.data.encoding import Unknown
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
+from illume.data.unknown import Unknown
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
@@ -76,7 +76,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         What to call the classes; by default the model's own `classes_`.
     unknown
         What to do with a category not seen while fitting: `error`, or `ignore` (it is then none of
-        the known ones).
+        the known ones). It can be changed after the fit, too: `explainer.unknown = "ignore"`.
     validation_size, report_size
         Shares of the rows that choose, and that are reported on.
     rule_objective

@@ -10,12 +10,13 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
-from illume.data.encoding import Encoding, Unknown
+from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.gathering import Gathered
 from illume.data.queries import query_rows
 from illume.data.schema import Schema
 from illume.data.splits import Split, split_rows
+from illume.data.unknown import Unknown
 from illume.errors import BlackBoxError, SchemaError
 from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material

@@ -12,11 +12,22 @@ from illume.cli.errors import UsageError
 from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
-from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, listed, voice_of
-from illume.cli.reading import require
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    UnknownCategories,
+    listed,
+    voice_of,
+)
+from illume.cli.reading import STDIN, require
 from illume.cli.sinks import SUFFIXES, opened
 from illume.cli.voice import Voice
 from illume.cli.writing import require_output
+from illume.errors import rows_after
 
 PIECE = {Kind.ATTRIBUTIONS: 8_192, Kind.RULES: 2_048, Kind.COUNTERFACTUALS: 256}
 OWNERS = {
@@ -44,6 +55,7 @@ class Request:
     long: bool = False
     keep: tuple[str, ...] = ()
     workers: int | None = None
+    unknown: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -77,7 +89,7 @@ def explain(request: Request, voice: Voice) -> None:
     if request.in_folders:
         explain_folder(request, voice)
         return
-    explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+    explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
@@ -93,6 +105,7 @@ def explain(request: Request, voice: Voice) -> None:
     with (
         voice.progress(f"Explaining ({request.kind})", len(rows)) as done,
         opened(request.out, request.json) as sink,
+        rows_after(0, "stdin" if request.rows == STDIN else str(request.rows)),
     ):
         for piece in pieces:
             sink.add(lines(piece, layout) if sink.nested else laid_out(piece, layout))
@@ -168,6 +181,7 @@ def command(
         int | None,
         typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
     ] = None,
+    unknown: UnknownCategories = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -203,6 +217,7 @@ def command(
         long=long,
         keep=tuple(keep or ()),
         workers=workers,
+        unknown=unknown,
         options={name: value for name, value in options.items() if value is not None},
     )
     explain(request, voice)

@@ -13,7 +13,7 @@ from illume.cli.errors import UsageError
 from illume.cli.learning import Learning, rows_to_learn
 from illume.cli.loading import model_beside
 from illume.cli.models import load_model, require_features, save_model
-from illume.cli.options import Debug, Json, Quiet, TrustModel, listed, voice_of
+from illume.cli.options import Debug, Json, Quiet, TrustModel, Unknown, listed, voice_of
 from illume.cli.reading import require_names
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json, require_output
@@ -23,13 +23,6 @@ class Trainer(StrEnum):
     """A model that illume can train by itself."""
 
     GBM = "gbm"
-
-
-class Unknown(StrEnum):
-    """What to do with a category that was not seen while fitting."""
-
-    ERROR = "error"
-    IGNORE = "ignore"
 
 
 class ObjectiveName(StrEnum):
@@ -231,7 +224,9 @@ def command(
     ] = "20000",
     unknown: Annotated[
         Unknown,
-        typer.Option(help="Rows with a category not seen here: refuse them, or take none of the known."),
+        typer.Option(
+            help="Rows with a category not seen here: refuse them, or take it as none of the known."
+        ),
     ] = Unknown.ERROR,
     checkpoint_dir: Annotated[
         Path | None,

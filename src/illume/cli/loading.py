@@ -11,14 +11,22 @@ from illume.cli.reading import read_rows
 from illume.cli.voice import Voice
 
 
-def load_explainer(path: Path, model: Path | None, voice: Voice, trusted: bool = False) -> Any:
-    """Return the explainer in a file; the black box, which is not stored, comes from the model's file."""
+def load_explainer(
+    path: Path, model: Path | None, voice: Voice, trusted: bool = False, unknown: str | None = None
+) -> Any:
+    """Return the explainer in a file; the black box, which is not stored, comes from the model's file.
+
+    `unknown` says what to do with categories that were not seen; None is as the explainer was fitted.
+    """
     import illume
 
     if not path.is_file():
         raise CommandError(f"the explainer {path} does not exist; `illume fit` makes one")
     black_box = None if model is None else load_model(model, voice, trusted)
-    return illume.load(path, model=black_box)
+    explainer = illume.load(path, model=black_box)
+    if unknown is not None:
+        explainer.set_params(unknown=str(unknown))
+    return explainer
 
 
 def model_beside(path: Path) -> Path:

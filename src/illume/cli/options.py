@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from illume.cli.voice import Voice
+
+
+class Unknown(StrEnum):
+    """What to do with a category that was not seen while fitting."""
+
+    ERROR = "error"
+    IGNORE = "ignore"
+
 
 ROWS = "CSV or Parquet file of rows (- reads CSV from stdin)."
 
@@ -22,6 +31,14 @@ Model = Annotated[
 ]
 TrustModel = Annotated[
     bool, typer.Option("--trust-model", help="Do not warn that loading the model runs code in it.")
+]
+UnknownCategories = Annotated[
+    Unknown | None,
+    typer.Option(
+        "--unknown",
+        help="Rows with a category that the fit has not seen: refuse them, or take it as none of the known; "
+        "by default as `illume fit --unknown` said.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
