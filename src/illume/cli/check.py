@@ -10,7 +10,17 @@ import typer
 
 from illume.cli.errors import Code
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
-from illume.cli.options import Debug, ExplainerFile, Json, Model, Quiet, Rows, TrustModel, voice_of
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    Json,
+    MissingWords,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    voice_of,
+)
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json
 
@@ -27,6 +37,7 @@ class Request:
     model: Path | None = None
     trusted: bool = False
     sample: int = 1_000
+    missing: list[str] | None = None
 
 
 def check(request: Request, voice: Voice) -> Check:
@@ -35,7 +46,7 @@ def check(request: Request, voice: Voice) -> Check:
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its agreement with the surrogate is not known; give it with {how}")
-    found: Check = explainer.check(rows_for(explainer, request.rows), sample=request.sample)
+    found: Check = explainer.check(rows_for(explainer, request.rows, request.missing), sample=request.sample)
     return found
 
 
@@ -47,6 +58,7 @@ def command(
     model: Model = None,
     sample: Annotated[int, typer.Option(min=0, help="Rows that are put to the model, at most.")] = 1_000,
     json: Json = False,
+    missing: MissingWords = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -60,7 +72,7 @@ def command(
 
     [b]illume check loans.illume new.csv --model loans.model.joblib[/]
     """
-    request = Request(explainer, rows, model, trust_model, sample)
+    request = Request(explainer, rows, model, trust_model, sample, missing)
     found = check(request, voice_of(context, quiet, debug))
     answer(as_json(found.to_dict(), indent=2) if json else repr(found))
     if not found.ok:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from illume.cli.csv_files import STDIN
 from illume.cli.errors import UsageError
 from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
@@ -15,6 +16,7 @@ from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
     ExplainerFile,
+    MissingWords,
     Model,
     Quiet,
     Rows,
@@ -23,7 +25,7 @@ from illume.cli.options import (
     listed,
     voice_of,
 )
-from illume.cli.reading import STDIN, require
+from illume.cli.reading import require
 from illume.cli.sinks import SUFFIXES, opened
 from illume.cli.voice import Voice
 from illume.cli.writing import require_output
@@ -56,6 +58,7 @@ class Request:
     keep: tuple[str, ...] = ()
     workers: int | None = None
     unknown: str | None = None
+    missing: list[str] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -93,7 +96,7 @@ def explain(request: Request, voice: Voice) -> None:
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
-    rows = rows_for(explainer, request.rows)
+    rows = rows_for(explainer, request.rows, request.missing)
     keep = listed(request.keep, list(rows.columns))
     require(rows, keep, "--keep")
     layout = Layout(request.kind, request.long, rows[list(keep)], explainer.schema_)
@@ -182,6 +185,7 @@ def command(
         typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
     ] = None,
     unknown: UnknownCategories = None,
+    missing: MissingWords = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -218,6 +222,7 @@ def command(
         keep=tuple(keep or ()),
         workers=workers,
         unknown=unknown,
+        missing=missing,
         options={name: value for name, value in options.items() if value is not None},
     )
     explain(request, voice)

@@ -5,18 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from illume.cli.errors import UsageError
 from illume.cli.learning import Learning, rows_to_learn
-from illume.cli.loading import model_beside
 from illume.cli.models import load_model, require_features, save_model
-from illume.cli.options import Debug, Json, Quiet, TrustModel, Unknown, listed, voice_of
+from illume.cli.options import (
+    Debug,
+    Json,
+    MissingWords,
+    Quiet,
+    TrustModel,
+    Unknown,
+    listed,
+    voice_of,
+    words_of,
+)
+from illume.cli.planning import Plan
 from illume.cli.reading import require_names
 from illume.cli.voice import Voice
-from illume.cli.writing import answer, as_json, require_output
+from illume.cli.writing import answer, as_json
 
 
 class Trainer(StrEnum):
@@ -32,45 +42,6 @@ class ObjectiveName(StrEnum):
     JOINT = "joint"
     CO = "co"
     SO = "so"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to fit, on what, and where to."""
-
-    train: Path
-    out: Path
-    target: str | None = None
-    model: Path | None = None
-    trainer: str | None = None
-    trusted: bool = False
-    categorical: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    n_latents: int | str = "auto"
-    queries: int = 30_000
-    objective: str = "aligned"
-    seed: int = 0
-    held: int | str = 20_000
-    unknown: Literal["error", "ignore"] = "error"
-    row_budget: int | None = None
-    checkpoints: Path | None = None
-
-    @property
-    def model_out(self) -> Path:
-        """Where a model that is trained here goes: beside the explainer."""
-        return model_beside(self.out)
-
-    def check(self) -> None:
-        """Refuse, before any work is done, what cannot work."""
-        if self.model is None and self.trainer is None:
-            raise UsageError(
-                "which model? give yours with --model model.joblib, or let illume train one with --train gbm"
-            )
-        if self.model is not None and self.trainer is not None:
-            raise UsageError("--model brings a model and --train makes one; give one of the two")
-        if self.trainer is not None and self.target is None:
-            raise UsageError("--train needs --target, the column that holds the classes")
-        require_output(self.out, (".illume",), self.train, self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +76,7 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
     """Read the rows, load or train the model, fit the explainer and write it."""
     plan.check()
     wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
-    learning = rows_to_learn(*wish, whole=plan.trainer is not None, voice=voice)
+    learning = rows_to_learn(*wish, reading=plan.reading, whole=plan.trainer is not None, voice=voice)
     categorical = listed(plan.categorical, list(learning.columns))
     require_names(learning.columns, categorical, "--categorical")
     if plan.model is not None:
@@ -115,6 +86,8 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
         model, score = _trained(learning, categorical, plan, voice)
         model_file = plan.model_out
     explainer = _explainer(model, learning, categorical, plan, voice)
+    if plan.missing is not None:
+        explainer.missing_words_ = plan.missing  # so that rows to explain are read alike
     explainer.save(plan.out, rows=plan.held)
     if explainer.stages_ is not None:
         explainer.stages_.remove()
@@ -204,6 +177,14 @@ def command(
         list[str] | None,
         typer.Option(metavar="A,B", help="Columns to leave out, such as names and numbers of rows."),
     ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Columns of CSV to read as text, not as numbers.")
+    ] = None,
+    number: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns of CSV to read as numbers though zeros lead, as in 007."),
+    ] = None,
+    missing: MissingWords = None,
     n_latents: Annotated[
         str, typer.Option(metavar="N|auto", help="Latents of the explainer; auto tries 4, 8 and 16.")
     ] = "auto",
@@ -255,6 +236,9 @@ def command(
         trusted=trust_model,
         categorical=tuple(categorical or ()),
         drop=tuple(drop or ()),
+        text=words_of(text) or (),
+        number=words_of(number) or (),
+        missing=words_of(missing),
         n_latents=number_or(n_latents, ("auto",), "--n-latents"),
         queries=queries,
         objective=objective.value,

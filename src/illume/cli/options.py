@@ -40,6 +40,15 @@ UnknownCategories = Annotated[
         "by default as `illume fit --unknown` said.",
     ),
 ]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="A,B",
+        help="Words in CSV that stand for a missing value, beside empty cells; '' for none. By default as "
+        "with `illume fit`.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -62,3 +71,14 @@ def listed(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
     for value in values:
         names += [value] if value in columns else [part.strip() for part in value.split(",") if part.strip()]
     return tuple(dict.fromkeys(names))
+
+
+def words_of(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Read words that were given one by one or with commas between; None where none were given.
+
+    >>> words_of(["NA,?"]), words_of([""]), words_of(None)
+    (('NA', '?'), (), None)
+    """
+    if values is None:
+        return None
+    return tuple(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))

@@ -13,6 +13,7 @@ from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
     ExplainerFile,
+    MissingWords,
     Model,
     Quiet,
     Rows,
@@ -36,6 +37,7 @@ class Request:
     trusted: bool = False
     title: str | None = None
     unknown: str | None = None
+    missing: list[str] | None = None
 
 
 def report(request: Request, voice: Voice) -> None:
@@ -46,7 +48,7 @@ def report(request: Request, voice: Voice) -> None:
         )
     require_output(request.out, (".html", ".htm"), request.explainer, request.rows, request.model)
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
-    rows = rows_for(explainer, request.rows)
+    rows = rows_for(explainer, request.rows, request.missing)
     voice.say(f"Explaining {len(rows):,} rows for the report …")
     with rows_after(0, str(request.rows)):
         explainer.report(rows, request.out, title=request.title)
@@ -65,6 +67,7 @@ def command(
     title: Annotated[str | None, typer.Option(help="What to call the report.")] = None,
     model: Model = None,
     unknown: UnknownCategories = None,
+    missing: MissingWords = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -73,4 +76,5 @@ def command(
 
     [b]illume report loans.illume new.csv --model loans.model.joblib -o report.html[/]
     """
-    report(Request(explainer, rows, out, model, trust_model, title, unknown), voice_of(context, quiet, debug))
+    request = Request(explainer, rows, out, model, trust_model, title, unknown, missing)
+    report(request, voice_of(context, quiet, debug))
