@@ -15,7 +15,8 @@ from illume.assembly.constraints import Wanted
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.assembly.stand_in import StandIn
-from illume.data.frames import Frame, Origin, as_frame, chunks
+from illume.data.frames import Frame, NumpyFrame, Origin, as_frame, chunks
+from illume.data.like import Like
 from illume.data.schema import check_names, require_columns
 from illume.data.sources import is_source, iter_batches, open_source
 from illume.data.unknown import require_unknown
@@ -163,7 +164,11 @@ class Explaining(ABC):
     def _checked(self, X: Any) -> Frame:
         check_is_fitted(self, "pair_")
         self._heed_unknown()
-        return require_columns(as_frame(X), self.columns_)
+        frame = require_columns(as_frame(X), self.columns_)
+        if self.backend_ is not None and isinstance(frame, NumpyFrame):
+            # The model was asked with frames: it knows its columns by their names.
+            return Like(self.columns_, self.backend_, self.pool_frame_).of_array(frame)
+        return frame
 
     def _heed_unknown(self) -> None:
         """Read rows as `unknown` says now: it may be set after the fit, which does not depend on it."""
