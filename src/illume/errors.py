@@ -114,6 +114,10 @@ class ModelChangedWarning(UserWarning):
     """The model given to `load` does not answer as the explained one did."""
 
 
+class FewRowsWarning(UserWarning):
+    """So few rows chose and are reported on that figures of quality and trust mean little."""
+
+
 class MissingExtraError(IllumeError, ImportError):
     """An optional package is needed for this call."""
 

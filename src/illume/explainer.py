@@ -29,7 +29,7 @@ from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare
-from illume.quality import measure, measure_rules, sampling_of
+from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
@@ -217,6 +217,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             self.__dict__.pop(name, None)
         self._interrupted = choice.interrupted
         finish(self, interrupted=choice.interrupted)
+        warn_of_few(self.quality_, sizes)
         return self
 
     def fit_rules(self) -> Self:
