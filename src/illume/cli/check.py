@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from illume.cli.errors import Code
+from illume.cli.learning import in_parquet
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
@@ -46,7 +47,11 @@ def check(request: Request, voice: Voice) -> Check:
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its agreement with the surrogate is not known; give it with {how}")
-    found: Check = explainer.check(rows_for(explainer, request.rows, request.missing), sample=request.sample)
+    in_place = in_parquet(request.rows)
+    rows = request.rows if in_place else rows_for(explainer, request.rows, request.missing)
+    if voice.quiet:
+        explainer.set_params(verbose=False)
+    found: Check = explainer.check(rows, sample=request.sample)
     return found
 
 
@@ -63,7 +68,7 @@ def command(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Say whether explanations still apply to the rows of a file.
+    """Say whether explanations still apply to the rows of a file, or of a folder of Parquet files.
 
     The rows are compared with those that the explainer was fitted on: categories, ranges, missing values,
     distributions, distances and, with --model, how often surrogate and model decide alike.
