@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
-from illume.checkpointing import finish, finish_rules, opened, require_seed
+from illume.checkpointing import finish, finish_rules, going_on, opened, require_seed
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.data.unknown import Unknown
@@ -33,7 +33,7 @@ from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
-from illume.storage.checkpoints import Checkpoints, slot_of
+from illume.storage.checkpoints import Checkpoints
 
 
 class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
@@ -191,10 +191,10 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         data = DataSettings(self.class_names, self.unknown, *sizes, queries)
         drawing = Drawing(self.row_budget, seed, self.backend, self.verbose)
         rows = gather(X, self.model, self.schema, self.categorical, drawing)
-        self.stages_ = opened(self, rows)
-        prepared = prepare(rows, self.model, data, rng, self.stages_)
-        material = prepared.material
-        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+        with opened(self, rows) as self.stages_:
+            prepared = prepare(rows, self.model, data, rng, self.stages_)
+            material = prepared.material
+            choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
         self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
         self.schema_, self.class_names_, self.black_box_ = prepared.known
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
@@ -229,8 +229,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
-        slot = slot_of(getattr(self, "stages_", None), "rules")
-        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
+        with going_on(self, encoder is not None) as slot:
+            pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
         self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
