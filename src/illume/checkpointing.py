@@ -58,10 +58,12 @@ def finish(explainer: Any, *, interrupted: bool) -> None:
         finish_rules(explainer)
 
 
-def finish_rules(explainer: Any) -> None:
-    """Remove the checkpoints, for rules were the last that needed them."""
+def finish_rules(explainer: Any, *, interrupted: bool = False) -> None:
+    """Remove the checkpoints, for rules were the last that needed them, unless they were interrupted."""
     stages = getattr(explainer, "stages_", None)
-    if stages is not None:
+    if interrupted:
+        explainer.stages_ = None
+    elif stages is not None:
         stages.finish()
 
 

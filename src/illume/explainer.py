@@ -234,7 +234,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
         self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
-        finish_rules(self)
+        self._interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
+        finish_rules(self, interrupted=self._interrupted)
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import joblib
 import numpy as np
@@ -6,6 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import illume
+from illume import Explainer
 from illume.encoders.training import Trainer
 from tests.checkpoints.common import Killed, kill_at
 
@@ -199,3 +202,27 @@ def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 130
     assert not out.exists()
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
+    run, folder, own_model, tmp_path, monkeypatch
+):
+    epoch, started = Trainer._epoch, []
+
+    def interrupted(self, progress):
+        if not self.epochs:
+            started.append(self)
+        elif len(started) > 1:  # the second training is that of the rules' encoder
+            raise KeyboardInterrupt
+        return epoch(self, progress)
+
+    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    monkeypatch.setattr(illume, "Explainer", partial(Explainer, rule_objective="joint"))
+    out = tmp_path / "loans.illume"
+    words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
+    answer = run("fit", folder / "loans.csv", *words, "--objective", "joint")
+    assert len(started) == 2
+    assert answer.exit_code == 130
+    assert "training of the rules' encoder ended early: interrupted" in answer.stderr
+    assert not list(tmp_path.iterdir())

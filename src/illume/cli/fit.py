@@ -127,10 +127,11 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
         verbose=False if voice.quiet else None,
     )
     voice.say(f"Fitting the explainer on {learning.described} and {len(used)} features …")
-    explainer.fit(learning.rows)
-    if explainer._interrupted:  # in a notebook the best so far is of use; a script must not go on with it
-        raise KeyboardInterrupt
-    return explainer.fit_rules()
+    for train in (lambda: explainer.fit(learning.rows), explainer.fit_rules):
+        train()
+        if explainer._interrupted:  # in a notebook the best so far is of use; a script must not go on with it
+            raise KeyboardInterrupt
+    return explainer
 
 
 def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
