@@ -80,6 +80,11 @@ def test_quiet_and_trusted_says_nothing(run, folder, own_model, fast, tmp_path):
         (("--train", "gbm", "--target", "customer"), 1, "holds 200 different values"),
         (("--model", "absent.joblib"), 1, "the model absent.joblib does not exist"),
         (("--train", "gbm", "--target", "decision", "--n-latents", "many"), 2, "--n-latents must be auto"),
+        (
+            ("--train", "gbm", "--target", "decision", "--rank", "0"),
+            2,
+            "--rank must be auto or none or a whole",
+        ),
         (("--train", "gbm", "--target", "decision", "--queries", "-1"), 2, "--queries"),
     ],
 )
@@ -183,6 +188,21 @@ def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_m
     one, two = (json.loads(each.stdout) for each in (whole, answer))
     for name in ("quality", "rule_quality"):
         assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
+
+
+@pytest.mark.parametrize(("words", "rank"), [((), "auto"), (("--rank", 5), 5), (("--rank", "none"), None)])
+def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, monkeypatch):
+    folder = own_model.parent
+    given = []
+
+    def explainer(model, **settings):
+        given.append(settings["rank"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(illume, "Explainer", explainer)
+    usual = ("--model", own_model, "--trust-model", "--target", "decision", "-o", folder / "a.illume")
+    assert run("fit", folder / "loans.csv", *usual, *words).exit_code == 130
+    assert given == [rank]
 
 
 @pytest.mark.usefixtures("fast")

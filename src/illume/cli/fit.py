@@ -117,6 +117,7 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
         model,
         categorical=[name for name in categorical if name in used],
         n_latents=plan.n_latents,
+        rank=plan.rank,
         queries=plan.queries,
         row_budget=plan.row_budget,
         objective=plan.objective,
@@ -189,6 +190,13 @@ def command(
     n_latents: Annotated[
         str, typer.Option(metavar="N|auto", help="Latents of the explainer; auto tries 4, 8 and 16.")
     ] = "auto",
+    rank: Annotated[
+        str,
+        typer.Option(
+            metavar="N|auto|none",
+            help="For wide data: rank of the part of maps that differs from row to row; none keeps them whole.",
+        ),
+    ] = "auto",
     queries: Annotated[
         int, typer.Option(min=0, help="Most made-up rows that the model is asked about.")
     ] = 30_000,
@@ -241,6 +249,7 @@ def command(
         number=words_of(number) or (),
         missing=words_of(missing),
         n_latents=number_or(n_latents, ("auto",), "--n-latents"),
+        rank=None if rank == "none" else number_or(rank, ("auto", "none"), "--rank"),
         queries=queries,
         objective=objective.value,
         seed=seed,

@@ -29,6 +29,7 @@ class Plan:
     number: tuple[str, ...] = ()
     missing: tuple[str, ...] | None = None
     n_latents: int | str = "auto"
+    rank: int | str | None = "auto"
     queries: int = 30_000
     objective: str = "aligned"
     seed: int = 0
