@@ -194,7 +194,7 @@ def command(
         str,
         typer.Option(
             metavar="N|auto|none",
-            help="For wide data: rank of the part of maps that differs from row to row; none keeps them whole.",
+            help="For wide data: rank of what differs in the maps of rows; none keeps them whole.",
         ),
     ] = "auto",
     queries: Annotated[
