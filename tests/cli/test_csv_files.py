@@ -157,8 +157,15 @@ def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
     )
 
 
-def test_parquet_takes_no_such_words(run, folder, tmp_path):
-    words = ("--target", "decision", "--train", "gbm", "-o", tmp_path / "a.illume")
-    answer = run("fit", folder / "loans.parquet", *words, "--missing", "?")
+@pytest.mark.parametrize("command", ["fit", "explain", "report", "check"])
+def test_parquet_takes_no_such_words(run, folder, command, tmp_path):
+    rows, out = folder / "loans.parquet", ("-o", tmp_path / "a.illume")
+    words = {
+        "fit": (rows, "--target", "decision", "--train", "gbm", *out),
+        "explain": (folder / "loans.illume", rows),
+        "report": (folder / "loans.illume", rows, "--model", "a.joblib"),
+        "check": (folder / "loans.illume", rows),
+    }
+    answer = run(command, *words[command], "--missing", "?")
     assert answer.exit_code == 2
-    assert "are for CSV" in answer.stderr
+    assert "--missing are for CSV" in answer.stderr

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from illume.cli.errors import Code
-from illume.cli.learning import in_parquet
+from illume.cli.learning import in_parquet, require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
@@ -43,6 +43,7 @@ class Request:
 
 def check(request: Request, voice: Voice) -> Check:
     """Compare the rows of a file with those that an explainer was fitted on."""
+    require_csv(request.rows, request.missing)
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
     if request.model is None:
         how = how_to_give_model(request.explainer)

@@ -12,6 +12,7 @@ from illume.cli.csv_files import STDIN
 from illume.cli.errors import UsageError
 from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
+from illume.cli.learning import require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
@@ -68,6 +69,7 @@ class Request:
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot work."""
+        require_csv(self.rows, self.missing)
         for name in self.options:
             if OWNERS[name] is not self.kind:
                 flag = FLAGS.get(name, f"--{name.replace('_', '-')}")

@@ -65,6 +65,12 @@ def in_parquet(path: Path) -> bool:
     return path.is_dir() or path.name.lower().endswith(PARQUET)
 
 
+def require_csv(path: Path, *options: Any) -> None:
+    """Refuse options that say how cells of CSV are read, where any is given, for rows in Parquet."""
+    if in_parquet(path) and any(option is not None for option in options):
+        raise UsageError("--text, --number and --missing are for CSV; Parquet says what its columns hold")
+
+
 def _of_source(path: Path, target: str | None, drop: tuple[str, ...], row_budget: int | None) -> Learning:
     from illume.data.gathering import STREAM_ROWS
     from illume.data.sources import open_source

@@ -8,7 +8,7 @@ from typing import Literal
 
 from illume.cli.csv_files import MISSING, Reading
 from illume.cli.errors import UsageError
-from illume.cli.learning import in_parquet
+from illume.cli.learning import require_csv
 from illume.cli.loading import model_beside
 from illume.cli.writing import require_output
 
@@ -53,8 +53,7 @@ class Plan:
             raise UsageError("--model brings a model and --train makes one; give one of the two")
         if self.trainer is not None and self.target is None:
             raise UsageError("--train needs --target, the column that holds the classes")
-        if in_parquet(self.train) and (self.text or self.number or self.missing is not None):
-            raise UsageError("--text, --number and --missing are for CSV; Parquet says what its columns hold")
+        require_csv(self.train, self.text or None, self.number or None, self.missing)
         require_output(self.out, (".illume",), self.train, self.model)
 
     @property

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from illume.cli.errors import UsageError
+from illume.cli.learning import require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
 from illume.cli.options import (
     Debug,
@@ -46,6 +47,7 @@ def report(request: Request, voice: Voice) -> None:
         raise UsageError(
             f"a report tells what the model decides; give it with {how_to_give_model(request.explainer)}"
         )
+    require_csv(request.rows, request.missing)
     require_output(request.out, (".html", ".htm"), request.explainer, request.rows, request.model)
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
     rows = rows_for(explainer, request.rows, request.missing)
