@@ -20,7 +20,7 @@ def test_ten_rows_are_warned_of_with_what_was_found_and_what_to_do():
     (warning,) = caught
     assert str(warning.message) == (
         "only 2 report and 2 validation rows, so the figures mean little: were all 2 alike, the agreement "
-        "might still be 0.34; fit with 134 rows or more, or with larger validation_size and report_size"
+        "might still be 0.34; fit with 134 rows or more (or, in Python, larger validation_size, report_size)"
     )
     assert warning.filename == __file__
     assert "only 2 report and 2 validation rows" in repr(explainer.quality_)

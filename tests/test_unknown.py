@@ -120,3 +120,12 @@ def test_a_frame_with_an_index_is_counted_by_position(explainer):
     rows = strange(6, 2).set_index(pd.Index(list("abcdef")))
     with pytest.raises(UnknownCategoryError, match="in row 2,"):
         explainer(rows)
+
+
+def test_a_category_that_a_schema_made_by_hand_lacks_is_named_by_its_row_in_the_fit(loan_model, loan_frame):
+    rows = loan_frame.assign(education="low")
+    schema = illume.Schema.infer(loan_frame)
+    rows.loc[[150, 151, 152, 153, 199], "education"] = "doctorate"
+    with pytest.raises(UnknownCategoryError) as caught:
+        Explainer(loan_model, encoder="identity", queries=0, schema=schema).fit(rows)
+    assert rows["education"][caught.value.row] == "doctorate"

@@ -57,7 +57,8 @@ def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:
     if quality.few:
         needed = math.ceil(FEW / min(sizes))
         warnings.warn(
-            f"{quality.few}; fit with {needed} rows or more, or with larger validation_size and report_size",
+            f"{quality.few}; fit with {needed} rows or more "
+            f"(or, in Python, larger validation_size, report_size)",
             FewRowsWarning,
             stacklevel=3,
         )

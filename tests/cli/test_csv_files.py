@@ -60,8 +60,8 @@ def test_words_that_count_as_missing_are_counted_and_said(read):
     assert frame["region"].isna().tolist() == [True, False, True]
     assert frame["income"].isna().tolist() == [False, True, True]
     assert said == [
-        "3 cells count as missing by the word they hold: 'NA' 2 times, 'n/a' 1 times; "
-        "--missing A,B names the words that do, and --missing '' none"
+        "3 cells count as missing by the word they hold: 'NA' in 'region' 2 times, "
+        "'n/a' in 'income' 1 times; --missing A,B names the words that do, and --missing '' none"
     ]
 
 
@@ -71,7 +71,7 @@ def test_other_words_can_be_named_and_empty_cells_are_always_missing(read):
     assert frame["region"].tolist()[:2] == ["NA", "EU"]
     assert frame["region"].isna().tolist() == [False, False, True]
     assert frame["income"].tolist()[::2] == [3.0, 5.0]
-    assert "'?' 1 times" in said[0]
+    assert "'?' in 'income' 1 times" in said[0]
     frame, said = read(text, missing=())
     assert frame["income"].tolist() == ["3", "?", "5"]
     assert not said
@@ -121,7 +121,7 @@ def zips(run, folder, fast, tmp_path_factory):
 def test_fit_says_how_cells_were_read(zips):
     _, answer = zips
     assert answer.exit_code == 0, answer.stderr
-    assert "12 cells count as missing by the word they hold: '?' 12 times" in answer.stderr
+    assert "12 cells count as missing by the word they hold: '?' in 'income' 12 times" in answer.stderr
 
 
 def test_rows_to_explain_are_read_as_those_of_the_fit(zips, run):

@@ -69,14 +69,15 @@ def read_csv(path: Path, reading: Reading, say: Say | None = None) -> Any:
     return frame
 
 
-def _tell(say: Say, codes: Mapping[str, str], words: Counter[str]) -> None:
+def _tell(say: Say, codes: Mapping[str, str], words: Counter[tuple[str, str]]) -> None:
     for name, example in codes.items():
         say(
             f"column {name!r} holds digits with leading zeros, such as {example!r}, and is read as text; "
             f"--number {name} reads numbers"
         )
     if words:
-        counts = ", ".join(f"{word!r} {n:,} times" for word, n in words.most_common(5))
+        shown = [f"{word!r} in {name!r} {n:,} times" for (name, word), n in words.most_common(5)]
+        counts = ", ".join([*shown, *(["…"] if len(words) > 5 else [])])
         say(
             f"{words.total():,} cells count as missing by the word they hold: {counts}; "
             f"--missing A,B names the words that do, and --missing '' none"
@@ -128,7 +129,7 @@ class _File:
 
 def _looked_at(
     file: _File, frame: Any, settled: set[str], counts: bool
-) -> tuple[dict[str, str], Counter[str]]:
+) -> tuple[dict[str, str], Counter[tuple[str, str]]]:
     """Return columns of numbers that are codes, with an example, and how often words count as missing.
 
     Of columns that are settled, only missing values are counted, and these only if they are wanted.
@@ -137,20 +138,19 @@ def _looked_at(
     numbers = [name for name in columns if name not in settled and frame[name].dtype.kind in "iuf"]
     gaps = [name for name in columns if counts and frame[name].isna().any()]
     codes: dict[str, str] = {}
-    words: Counter[str] = Counter()
+    words: Counter[tuple[str, str]] = Counter()
     if not numbers and not gaps:
         return codes, words
     start = 0
     for piece in file.texts([name for name in columns if name in {*numbers, *gaps}]):
         for name in gaps:
             missing = frame[name].iloc[start : start + len(piece)].isna().to_numpy()
-            words.update(piece[name][missing].tolist())
+            words.update((name, word) for word in piece[name][missing] if word)
         for name in numbers:
             found = piece[name][piece[name].str.fullmatch(CODE)]
             if len(found) and name not in codes:
                 codes[name] = str(found.iloc[0]).strip()
         start += len(piece)
-    del words[""]
     return codes, words
 
 
