@@ -65,7 +65,7 @@ def test_constant_and_empty_columns_are_warned_of_and_attributed_nothing():
 
     with pytest.warns(UserWarning, match="its attribution will be 0") as caught:
         explainer = explainer_of(model).fit(X)
-    assert len(caught) == 3
+    assert len([each for each in caught if "its attribution will be 0" in str(each.message)]) == 3
     later = X.assign(one=4.0, none=1.0, word="v")
     assert (explainer(later).values[:, 3:] == 0).all()
 

@@ -10,6 +10,7 @@ import pytest
 
 import illume
 from illume import Explainer, SchemaError
+from illume.drift import comparing
 from tests.common import linear_black_box, loans
 
 
@@ -190,3 +191,25 @@ def test_a_sample_is_asked_and_no_more(explainer):
     explainer.black_box_.n_asked = 0
     assert explainer.check(loans(300, seed=2), sample=50).agreement.n_rows == 50
     assert explainer.black_box_.n_asked == 50
+
+
+def test_a_folder_of_parquet_files_is_checked_like_its_rows(explainer, tmp_path):
+    rows = new_rows(age=90)
+    rows[:100].to_parquet(tmp_path / "a.parquet")
+    rows[100:].to_parquet(tmp_path / "b.parquet")
+    assert explainer.check(tmp_path) == explainer.check(rows)
+
+
+def test_of_very_many_rows_some_are_drawn_and_that_is_said(explainer, tmp_path, monkeypatch):
+    monkeypatch.setattr(comparing, "MOST_ROWS", 120)
+    new_rows().to_parquet(tmp_path / "a.parquet")
+    found = explainer.check(tmp_path / "a.parquet")
+    assert (found.n_rows, found.n_source) == (120, 300)
+    assert repr(found).startswith("Check of 120 of 300 rows, drawn at random: explanations apply")
+    assert found == explainer.check(tmp_path / "a.parquet")
+
+
+def test_a_folder_without_a_column_is_refused_by_name(explainer, tmp_path):
+    new_rows().drop(columns="income").to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(SchemaError, match="column 'income' is missing"):
+        explainer.check(tmp_path)

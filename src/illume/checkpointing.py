@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from numbers import Integral
 from typing import Any
@@ -17,23 +19,34 @@ from illume.data.values import Storage
 from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
 from illume.io.settings import dump_setting
-from illume.storage.checkpoints import Checkpoints, Stages
+from illume.storage.checkpoints import Checkpoints, Slot, Stages, slot_of
 
 OF_NO_CONSEQUENCE = ("model", "verbose", "checkpoint_dir")
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
-def opened(explainer: Any, rows: Gathered) -> Stages | None:
-    """Return the stages of a fit, ready to be read and written, if checkpoints are wanted."""
+@contextmanager
+def opened(explainer: Any, rows: Gathered) -> Iterator[Stages | None]:
+    """Yield the stages of a fit, ready to be read and written by it alone, if checkpoints are wanted."""
     if explainer.checkpoint_dir is None:
-        return None
+        yield None
+        return
     mark = mark_of(explainer, rows.frame)
     if rows.partial:  # what was not drawn counts by its number, ranges and categories
         rest = hashlib.sha256(repr((rows.n_rows, rows.schema.features, sorted(rows.missing))).encode())
         mark["the data"] += rest.hexdigest()
     stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark)
-    stages.begin()
-    return stages
+    with stages.held():
+        stages.begin()
+        yield stages
+
+
+@contextmanager
+def going_on(explainer: Any, trains: bool) -> Iterator[Slot | None]:
+    """Yield the place of the rules' training among the stages of a fit, for it alone, if it has one."""
+    stages = getattr(explainer, "stages_", None) if trains else None
+    with nullcontext() if stages is None else stages.held():
+        yield slot_of(stages, "rules")
 
 
 def finish(explainer: Any, *, interrupted: bool) -> None:
@@ -45,10 +58,12 @@ def finish(explainer: Any, *, interrupted: bool) -> None:
         finish_rules(explainer)
 
 
-def finish_rules(explainer: Any) -> None:
-    """Remove the checkpoints, for rules were the last that needed them."""
+def finish_rules(explainer: Any, *, interrupted: bool = False) -> None:
+    """Remove the checkpoints, for rules were the last that needed them, unless they were interrupted."""
     stages = getattr(explainer, "stages_", None)
-    if stages is not None:
+    if interrupted:
+        explainer.stages_ = None
+    elif stages is not None:
         stages.finish()
 
 

@@ -14,10 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
-from illume.checkpointing import finish, finish_rules, opened, require_seed
-from illume.data.encoding import Unknown
+from illume.checkpointing import finish, finish_rules, going_on, opened, require_seed
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
+from illume.data.unknown import Unknown
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
@@ -29,11 +29,11 @@ from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare
-from illume.quality import measure, measure_rules, sampling_of
+from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
-from illume.storage.checkpoints import Checkpoints, slot_of
+from illume.storage.checkpoints import Checkpoints
 
 
 class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
@@ -76,7 +76,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         What to call the classes; by default the model's own `classes_`.
     unknown
         What to do with a category not seen while fitting: `error`, or `ignore` (it is then none of
-        the known ones).
+        the known ones). It can be changed after the fit, too: `explainer.unknown = "ignore"`.
     validation_size, report_size
         Shares of the rows that choose, and that are reported on.
     rule_objective
@@ -191,10 +191,10 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         data = DataSettings(self.class_names, self.unknown, *sizes, queries)
         drawing = Drawing(self.row_budget, seed, self.backend, self.verbose)
         rows = gather(X, self.model, self.schema, self.categorical, drawing)
-        self.stages_ = opened(self, rows)
-        prepared = prepare(rows, self.model, data, rng, self.stages_)
-        material = prepared.material
-        choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+        with opened(self, rows) as self.stages_:
+            prepared = prepare(rows, self.model, data, rng, self.stages_)
+            material = prepared.material
+            choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
         self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
         self.schema_, self.class_names_, self.black_box_ = prepared.known
         self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
@@ -217,6 +217,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             self.__dict__.pop(name, None)
         self._interrupted = choice.interrupted
         finish(self, interrupted=choice.interrupted)
+        warn_of_few(self.quality_, sizes)
         return self
 
     def fit_rules(self) -> Self:
@@ -228,12 +229,13 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         start = time.perf_counter()
         make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
-        slot = slot_of(getattr(self, "stages_", None), "rules")
-        pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
+        with going_on(self, encoder is not None) as slot:
+            pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
         self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
         seconds = time.perf_counter() - start
         self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
-        finish_rules(self)
+        self._interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
+        finish_rules(self, interrupted=self._interrupted)
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -12,9 +14,13 @@ from illume.assembly import parts
 from illume.assembly.constraints import Wanted
 from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
-from illume.data.frames import Frame, Origin, as_frame, chunks
+from illume.assembly.stand_in import StandIn
+from illume.data.frames import Frame, NumpyFrame, Origin, as_frame, chunks
+from illume.data.like import Like
 from illume.data.schema import check_names, require_columns
 from illume.data.sources import is_source, iter_batches, open_source
+from illume.data.unknown import require_unknown
+from illume.errors import RowError, rows_after
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
@@ -29,9 +35,11 @@ class Explaining(ABC):
     black_box_: Any
     class_names_: Any
     columns_: Any
+    encoding_: Any
     material_: Any
     pool_frame_: Any
     schema_: Any
+    unknown: Any
 
     @abstractmethod
     def fit_rules(self) -> Self:
@@ -40,7 +48,8 @@ class Explaining(ABC):
     def __call__(self, X: Any) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order."""
         frame = self._checked(X)
-        return parts.attribution_assembly(self).attributions(frame, self.black_box_)
+        with self._naming_rows(frame):
+            return parts.attribution_assembly(self).attributions(frame, self.black_box_)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
@@ -48,7 +57,8 @@ class Explaining(ABC):
         They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
         """
         frame = self._checked(X)
-        return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
+        with self._naming_rows(frame):
+            return parts.latent_assembly(self).latents(frame, self.black_box_, maps)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
@@ -66,8 +76,12 @@ class Explaining(ABC):
         }
         if kind not in kinds:
             raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
+        first = 0
         for piece in self._pieces(X, chunk_rows):
-            yield kinds[kind](piece, **options)
+            with rows_after(first):
+                found = kinds[kind](piece, **options)
+            yield found
+            first += len(piece)
 
     def _pieces(self, X: Any, rows: int) -> Iterator[Any]:
         """Yield rows piece by piece, of the library that the explainer was fitted with."""
@@ -102,7 +116,8 @@ class Explaining(ABC):
         """
         options = RuleOptions(polish, precision, max_conditions)
         frame = self._checked(X)
-        return parts.rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
+        with self._naming_rows(frame):
+            return parts.rule_assembly(self.fit_rules()).rules(frame, self.black_box_, options)
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -136,7 +151,9 @@ class Explaining(ABC):
         parts.require_examples(self)
         wanted.desired(self.class_names_)
         wanted.permitted(self.schema_, self.pool_frame_)
-        return parts.counterfactual_assembly(self.fit_rules()).counterfactuals(frame, self.black_box_, wanted)
+        with self._naming_rows(frame):
+            assembly = parts.counterfactual_assembly(self.fit_rules())
+            return assembly.counterfactuals(frame, self.black_box_, wanted)
 
     def rule_set(self) -> RuleSet:
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
@@ -146,4 +163,27 @@ class Explaining(ABC):
 
     def _checked(self, X: Any) -> Frame:
         check_is_fitted(self, "pair_")
-        return require_columns(as_frame(X), self.columns_)
+        self._heed_unknown()
+        frame = require_columns(as_frame(X), self.columns_)
+        if self.backend_ is not None and isinstance(frame, NumpyFrame):
+            # The model was asked with frames: it knows its columns by their names.
+            return Like(self.columns_, self.backend_, self.pool_frame_).of_array(frame)
+        return frame
+
+    def _heed_unknown(self) -> None:
+        """Read rows as `unknown` says now: it may be set after the fit, which does not depend on it."""
+        if self.unknown == self.encoding_.unknown:
+            return
+        require_unknown(self.unknown)
+        self.encoding_ = replace(self.encoding_, unknown=self.unknown)
+        if isinstance(self.black_box_, StandIn):
+            self.black_box_ = replace(self.black_box_, encoding=self.encoding_)
+
+    @contextmanager
+    def _naming_rows(self, frame: Frame) -> Iterator[None]:
+        """Let errors about a row name it by its place in the whole frame, of which a piece was at work."""
+        try:
+            yield
+        except RowError:
+            self.encoding_.require_usable(frame.select(self.schema_.names))
+            raise

@@ -67,6 +67,8 @@ def _set(explainer: Any, stored: Stored) -> None:
     explainer.pool_frame_, explainer.pool_answers_ = stored.pool_frame, stored.pool_answers
     explainer.quality_, explainer.reference_ = stored.quality, stored.reference
     explainer.n_features_in_ = len(stored.schema)
+    if stored.missing_words is not None:
+        explainer.missing_words_ = stored.missing_words
     if stored.rule_model is not None:
         explainer.rule_model_, explainer.rule_quality_ = stored.rule_model, stored.rule_quality
 

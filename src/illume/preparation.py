@@ -10,13 +10,14 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
-from illume.data.encoding import Encoding, Unknown
+from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.gathering import Gathered
 from illume.data.queries import query_rows
 from illume.data.schema import Schema
 from illume.data.splits import Split, split_rows
-from illume.errors import BlackBoxError, SchemaError
+from illume.data.unknown import Unknown
+from illume.errors import BlackBoxError, RowError, SchemaError
 from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material
 from illume.remembering import asked_once
@@ -66,7 +67,7 @@ def prepare(
     P = _answers(black_box, frame, stages)
     class_names = black_box.names(P.shape[1])
     split = split_rows(P.argmax(1), settings.validation_size, settings.report_size, rng)
-    encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
+    encoding = _encoding(schema, features, split, settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
     made_up = _query_rows(frame.take(split.training), encoding, settings.queries, rng)
@@ -84,6 +85,14 @@ def prepare(
         missing=np.asarray(encoded.imputed.any(0) | elsewhere),
         reference=Reference.fit(schema, features),
     )
+
+
+def _encoding(schema: Schema, features: Frame, split: Split, unknown: Unknown) -> Encoding:
+    """Learn from the training rows how to encode; what is wrong is named by its place among all rows."""
+    try:
+        return Encoding.fit(schema, features.take(split.training), unknown)
+    except RowError as error:
+        raise error.moved(int(split.training[error.row]) - error.row) from error.__cause__
 
 
 def _answers(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from numbers import Integral
 from typing import Any
 
@@ -12,10 +13,11 @@ from illume._typing import FloatArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
 from illume.data.gathering import Gathered
+from illume.errors import FewRowsWarning
 from illume.explanations.sample import spread
 from illume.fitting import Answered, Choice, Material
 from illume.metrics.fidelity import agreement, fidelity, r_squared
-from illume.results.quality import ClassQuality, Quality, Sampling
+from illume.results.quality import FEW, ClassQuality, Quality, Sampling
 from illume.results.rule_quality import RuleQuality
 from illume.surrogates.base import TreeSurrogate
 
@@ -48,6 +50,18 @@ def measure(
         n_asked=n_asked,
         seconds=seconds,
     )
+
+
+def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:
+    """Warn where trust is measured on next to nothing; `sizes` are shares of rows that choose, report."""
+    if quality.few:
+        needed = math.ceil(FEW / min(sizes))
+        warnings.warn(
+            f"{quality.few}; fit with {needed} rows or more "
+            f"(or, in Python, larger validation_size, report_size)",
+            FewRowsWarning,
+            stacklevel=3,
+        )
 
 
 def sampling_of(rows: Gathered, random_state: Any) -> Sampling | None:

@@ -116,7 +116,10 @@ def rule_pairs(
         own = fit_pair(encoder, tree, material, slot)
         ending = ending_of(own.history)
         if ending:
-            warnings.warn(f"training of the rules' encoder ended early: {ending}", UserWarning, stacklevel=3)
+            kept = "; rules come from that, fit again for a whole training" * own.history.interrupted
+            warnings.warn(
+                f"training of the rules' encoder ended early: {ending}{kept}", UserWarning, stacklevel=3
+            )
         if getattr(own.history, "learned", True):
             pairs["local"] = own
     elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):
@@ -144,6 +147,8 @@ def fit_rule_model(pairs: Mapping[str, Pair], material: Material, layout: Layout
             f"on {min(len(material.validation), JUDGED_ROWS)} validation rows, at equal coverage, "
             f"rules of the {first} tree have precision {mine:.3f}, of the {second} tree {other:.3f}"
         )
+    ending = "".join(ending_of(pair.history) for pair in pairs.values())
+    reason += f"; training ended early: {ending}" if ending else ""
     report = _sample(material.report, layout, REPORT_ROWS)
     return RuleModel(makers[source], bins, report, curves[source], source, reason)
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from illume.data.encoding import Encoding
 from illume.data.gathering import MIN_ROWS
+from illume.data.unknown import require_unknown
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
@@ -158,8 +159,7 @@ def _check_numbers(explainer: Any) -> None:
     if explainer.backend not in (None, *BACKENDS):
         raise ValueError(f"backend must be None or one of {BACKENDS}, found {explainer.backend!r}")
     resolved_rank(explainer.rank, 1)
-    if explainer.unknown not in ("error", "ignore"):
-        raise ValueError(f"unknown must be 'error' or 'ignore', found {explainer.unknown!r}")
+    require_unknown(explainer.unknown)
     sizes = (explainer.validation_size, explainer.report_size)
     if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
         raise ValueError(

@@ -2,7 +2,7 @@ import pytest
 
 from illume import Objective
 from illume.encoders.training import Trainer
-from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
+from tests.checkpoints.common import ROWS, SMALL, Killed, Model, explainer, kill_at, same
 
 SEVERAL = {"objective": "joint", "n_latents": "auto"}
 FITS = {
@@ -85,6 +85,31 @@ def test_an_interrupted_fit_keeps_its_checkpoint_and_can_be_finished(tmp_path, m
         part = explainer(tmp_path).fit(ROWS)
     assert part.history_.interrupted
     assert same(explainer(tmp_path).fit(ROWS), whole)
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(tmp_path, monkeypatch):
+    def fresh(folder=None):
+        return explainer(folder, rule_objective=SMALL).fit(ROWS)
+
+    whole, part = fresh().fit_rules(), fresh(tmp_path)
+    with monkeypatch.context() as patch:
+        original, seen = Trainer._train, []
+
+        def interrupted(self):
+            seen.append(1)
+            if len(seen) == 3:
+                raise KeyboardInterrupt
+            return original(self)
+
+        patch.setattr(Trainer, "_train", interrupted)
+        with pytest.warns(
+            UserWarning, match=r"rules' encoder ended early: interrupted, the best so far .* fit"
+        ):
+            part.fit_rules()
+    assert "training ended early: interrupted" in part.rule_quality_.reason
+    assert list(tmp_path.iterdir())
+    assert same(fresh(tmp_path).fit_rules(), whole)
     assert not list(tmp_path.iterdir())
 
 

@@ -27,6 +27,17 @@ def test_rows_that_drifted_exit_with_3_and_say_why(run, explainer, drifted, load
     assert found["agreement"] is None
 
 
+def test_a_folder_of_parquet_files_is_checked_too(run, explainer, rows, tmp_path, model):
+    rows[:5].to_parquet(tmp_path / "a.parquet")
+    rows[5:].to_parquet(tmp_path / "b.parquet")
+    answer = run("check", explainer, tmp_path, "--model", model, "--trust-model", "-q")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("Check of 12 rows: explanations apply")
+    (tmp_path / "a.parquet").unlink()
+    rows.assign(age=900).to_parquet(tmp_path / "b.parquet")
+    assert run("check", explainer, tmp_path, "-q").exit_code == 3
+
+
 def test_the_help_names_the_exit_code(run):
     assert "3  `illume check`" in run("--help").stdout
     assert "exit code is 0" in run("check", "--help").stdout

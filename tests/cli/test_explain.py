@@ -42,6 +42,28 @@ def test_the_terms_of_a_line_add_up_to_the_score(explain, rows, loaded):
     np.testing.assert_allclose(total, loaded(rows).scores, atol=1e-9)
 
 
+@pytest.fixture
+def strange(rows, tmp_path):
+    """A file in which one row holds a category that the fit has not seen."""
+    path = tmp_path / "strange.csv"
+    rows.assign(education=["low"] * 9 + ["doctorate"] + ["high"] * 2).to_csv(path, index=False)
+    return path
+
+
+def test_an_unknown_category_is_named_with_file_row_and_the_option_that_helps(run, explainer, strange):
+    answer = run("explain", explainer, strange)
+    assert answer.exit_code == 1
+    assert f"column 'education' holds 'doctorate' in row 9 of {strange} (rows count from 0)" in answer.stderr
+    assert "with --unknown ignore" in answer.stderr
+    assert "explainer.unknown" not in answer.stderr
+
+
+def test_an_unknown_category_can_be_ignored_without_fitting_again(explain, strange):
+    table = pd.read_csv(io.StringIO(explain("--unknown", "ignore", rows=strange).stdout))
+    assert len(table) == 12
+    assert table["outside"][9]
+
+
 def test_rules_are_those_of_the_library(explain, rows, loaded):
     table = pd.read_csv(io.StringIO(explain("--kind", "rules", "--max-conditions", 2).stdout))
     expected = loaded.rules(rows, max_conditions=2).to_frame()

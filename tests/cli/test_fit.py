@@ -1,4 +1,5 @@
 import json
+from functools import partial
 
 import joblib
 import numpy as np
@@ -6,6 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+import illume
+from illume import Explainer
 from illume.encoders.training import Trainer
 from tests.checkpoints.common import Killed, kill_at
 
@@ -77,6 +80,11 @@ def test_quiet_and_trusted_says_nothing(run, folder, own_model, fast, tmp_path):
         (("--train", "gbm", "--target", "customer"), 1, "holds 200 different values"),
         (("--model", "absent.joblib"), 1, "the model absent.joblib does not exist"),
         (("--train", "gbm", "--target", "decision", "--n-latents", "many"), 2, "--n-latents must be auto"),
+        (
+            ("--train", "gbm", "--target", "decision", "--rank", "0"),
+            2,
+            "--rank must be auto or none or a whole",
+        ),
         (("--train", "gbm", "--target", "decision", "--queries", "-1"), 2, "--queries"),
     ],
 )
@@ -182,6 +190,21 @@ def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_m
         assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
 
 
+@pytest.mark.parametrize(("words", "rank"), [((), "auto"), (("--rank", 5), 5), (("--rank", "none"), None)])
+def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, monkeypatch):
+    folder = own_model.parent
+    given = []
+
+    def explainer(model, **settings):
+        given.append(settings["rank"])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(illume, "Explainer", explainer)
+    usual = ("--model", own_model, "--trust-model", "--target", "decision", "-o", folder / "a.illume")
+    assert run("fit", folder / "loans.csv", *usual, *words).exit_code == 130
+    assert given == [rank]
+
+
 @pytest.mark.usefixtures("fast")
 def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
     run, folder, own_model, tmp_path, monkeypatch
@@ -199,3 +222,27 @@ def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 130
     assert not out.exists()
+
+
+@pytest.mark.usefixtures("fast")
+def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
+    run, folder, own_model, tmp_path, monkeypatch
+):
+    epoch, started = Trainer._epoch, []
+
+    def interrupted(self, progress):
+        if not self.epochs:
+            started.append(self)
+        elif len(started) > 1:  # the second training is that of the rules' encoder
+            raise KeyboardInterrupt
+        return epoch(self, progress)
+
+    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    monkeypatch.setattr(illume, "Explainer", partial(Explainer, rule_objective="joint"))
+    out = tmp_path / "loans.illume"
+    words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
+    answer = run("fit", folder / "loans.csv", *words, "--objective", "joint")
+    assert len(started) == 2
+    assert answer.exit_code == 130
+    assert "training of the rules' encoder ended early: interrupted" in answer.stderr
+    assert not list(tmp_path.iterdir())

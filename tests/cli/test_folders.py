@@ -38,6 +38,16 @@ def test_options_of_rules_and_counterfactuals_reach_the_parts(explain, model, tm
     assert pd.read_parquet(tmp_path / "examples")["education"].isna().all()
 
 
+def test_an_unknown_category_is_named_by_its_file_and_can_be_ignored(explain, rows, source, tmp_path):
+    rows[7:].assign(education="doctorate").to_parquet(source / "b.parquet")
+    answer = explain("-o", tmp_path / "out")
+    assert answer.exit_code == 1
+    assert f"holds 'doctorate' in row 0 of {source / 'b.parquet'} (rows count from 0)" in answer.stderr
+    assert "--unknown ignore" in answer.stderr
+    assert explain("-o", tmp_path / "out", "--unknown", "ignore").exit_code == 0
+    assert len(pd.read_parquet(tmp_path / "out")) == 12
+
+
 def test_without_the_model_that_is_said(explain, tmp_path):
     answer = explain("-o", tmp_path / "out")
     assert "guessed by the surrogate" in answer.stderr

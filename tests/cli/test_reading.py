@@ -34,11 +34,6 @@ def test_parquet_gives_the_same_rows_and_a_named_index_as_a_column(tmp_path):
     assert read_rows(path).index.tolist() == [0, 1]
 
 
-def test_columns_can_be_read_as_text(tmp_path):
-    (tmp_path / "a.csv").write_text("zip\n0123\n4567\n")
-    assert read_rows(tmp_path / "a.csv", ["zip"])["zip"].tolist() == ["0123", "4567"]
-
-
 def test_csv_can_come_from_stdin(monkeypatch):
     from pathlib import Path
 

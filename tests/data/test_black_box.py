@@ -2,12 +2,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.pipeline import Pipeline
 
-from illume import BlackBoxError
+from illume import BlackBoxError, Explainer
 from illume.data import black_box as module
 from illume.data.black_box import BlackBox
 from illume.data.frames import as_frame
+from tests.common import loans
 
 FRAME = as_frame(np.arange(12.0).reshape(6, 2))
 
@@ -71,6 +73,15 @@ def test_the_models_own_words_are_kept():
 def test_a_regressor_is_refused_by_name():
     with pytest.raises(BlackBoxError, match="a Ridge is a regressor; illume explains classifiers"):
         BlackBox(Ridge())
+
+
+@pytest.mark.parametrize("kind", [Pipeline, LogisticRegression, dict])
+def test_a_class_in_the_place_of_a_model_is_refused_as_such(kind):
+    words = rf"the model {kind.__name__} is a class; pass an instance that has been fitted"
+    with pytest.raises(BlackBoxError, match=words):
+        BlackBox(kind)
+    with pytest.raises(BlackBoxError, match=words):
+        Explainer(kind).fit(loans(20))
 
 
 def test_what_cannot_be_asked_is_refused_at_once():

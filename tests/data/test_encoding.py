@@ -76,10 +76,12 @@ def test_constant_features_have_no_input_and_gather_to_zero():
     assert encoding.gather(np.array([[4.0]])).tolist() == [[4.0, 0.0]]
 
 
-def test_an_unseen_category_is_an_error_that_names_column_and_value():
+def test_an_unseen_category_is_an_error_that_names_column_value_and_row():
     encoding = encoding_of(loans(50))
     rows = loans(2).assign(education=["low", "none"])
-    with pytest.raises(SchemaError, match=r"column 'education' holds 'none', not seen .* high, low, middle"):
+    with pytest.raises(
+        SchemaError, match=r"'education' holds 'none' in row 1, not seen .* high, low, middle"
+    ):
         encoding.transform(as_frame(rows))
     with pytest.raises(SchemaError, match="column 'education' holds a missing value"):
         encoding.transform(as_frame(rows.assign(education=["low", None])))

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from illume import SchemaError
+from illume import SchemaError, UnknownCategoryError
 from illume.distributed import WorkerError, explain_parquet
 from illume.distributed import parquet as work
 from illume.distributed.plan import files_of, grouped, split
@@ -34,6 +34,22 @@ def test_a_folder_holds_what_one_frame_would_get_in_the_same_order(kind, source,
     pd.testing.assert_frame_equal(found, expected(kind).reset_index(drop=True))
     assert (written.n_rows, written.n_lines, written.n_parts) == (60, len(found), 6)
     assert json.loads((tmp_path / "out" / "_SUCCESS").read_text())["lines"] == len(found)
+
+
+def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(rows, given, tmp_path):
+    folder, out = tmp_path / "rows", tmp_path / "out"
+    folder.mkdir()
+    strange = rows.copy()
+    strange.loc[47, "education"] = "doctorate"
+    for name, part in (("a", strange[:30]), ("b", strange[30:])):
+        pq.write_table(pa.Table.from_pandas(part), folder / f"{name}.parquet", row_group_size=10)
+    with pytest.raises(UnknownCategoryError, match=r"'doctorate' in row 17 of .*b\.parquet \(rows count"):
+        explain_parquet(folder, out, workers=0, batch_rows=4, **given)
+    done = len(list(out.glob("part-*")))
+    written = explain_parquet(folder, out, workers=0, batch_rows=4, unknown="ignore", **given)
+    assert written.n_skipped == done > 0
+    assert pd.read_parquet(out)["key"].tolist() == rows["key"].tolist()
+    assert pd.read_parquet(out)["outside"][47]
 
 
 def test_a_dead_process_is_replaced_and_its_part_done_again(files, loan_model, tmp_path, capsys):

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -134,6 +135,24 @@ def test_what_top_leaves_out_is_still_counted_everywhere(binary):
     frame = top.to_frame()
     total = frame[["base_value", "offset", "rest", *top.feature_names]].sum(axis=1)
     np.testing.assert_allclose(total, binary.scores)
+
+
+def test_the_columns_of_a_frame_do_not_depend_on_the_rows(binary, several):
+    for batch in (binary, several):
+        columns = list(batch.to_frame().columns)
+        assert columns[-5:] == ["offset", *batch.feature_names]
+        zero = np.zeros_like(batch.offset)
+        for rows in (replace(batch, offset=zero), replace(batch, offset=zero + 0.5), batch[[]]):
+            assert list(rows.to_frame().columns) == columns
+        refined = replace(batch, offset=zero + 0.5).to_frame()
+        np.testing.assert_array_equal(refined["offset"], 0.5)
+
+
+def test_a_frame_has_a_rest_where_features_were_left_out_even_if_it_is_zero(binary):
+    top = binary.top(2)
+    for batch in (top, replace(top, rest=np.zeros_like(top.rest)), top[[]]):
+        assert list(batch.to_frame().columns)[-4:] == ["offset", "rest", *top.feature_names]
+    assert "rest" not in binary.top(len(FEATURES)).to_frame()
 
 
 def test_no_rows_can_be_taken(binary):

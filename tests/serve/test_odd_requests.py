@@ -36,6 +36,32 @@ def test_a_wrong_value_is_named_by_row_and_field(client, row, change, field, sai
     assert any(said in each["msg"] for each in found)
 
 
+FORM = '{"rows": [{"age": 48, "income": '
+
+
+@pytest.mark.parametrize("path", ["/explain", "/rules", "/counterfactuals"])
+def test_a_bare_row_gets_one_error_that_shows_the_expected_form(client, row, path):
+    (found,) = problems(client.post(path, json=row))
+    assert found["msg"].startswith(f'the request has no field "rows"; send {FORM}')
+    assert found["msg"].endswith("a list of rows with a field per column")
+    assert (found["row"], found["field"]) == (None, "rows")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (lambda row: [row], "the request must be a JSON object"),
+        (lambda row: {"rows": row}, '"rows" must be a list of rows'),
+        (lambda row: {}, 'the request has no field "rows"'),
+    ],
+    ids=["a list", "one row as rows", "nothing"],
+)
+def test_whatever_has_another_form_is_shown_the_form(client, row, body, said):
+    (found,) = problems(client.post("/explain", json=body(row)))
+    assert found["msg"].startswith(said)
+    assert f"send {FORM}" in found["msg"]
+
+
 def test_a_missing_field_is_named_by_row(client, row):
     short = {name: value for name, value in row.items() if name != "income"}
     (found,) = problems(client.post("/explain", json={"rows": [row, short]}))

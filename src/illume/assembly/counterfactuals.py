@@ -23,6 +23,7 @@ from illume.explanations.neighbours import unit
 from illume.explanations.pool import Pool, by_feature
 from illume.fitting import Pair
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.decided import decisions_of
 
 AT_ONCE = 4096
 EXAMPLES_AT_ONCE = 1024
@@ -58,7 +59,7 @@ class CounterfactualAssembly:
         desired = wanted.desired(class_names)
         permitted = wanted.permitted(encoding.schema, self.pool_frame) & self.pool.present
         encoded, P = answered(encoding, frame, black_box)
-        X, decisions = encoded.X, P.argmax(1)
+        X, decisions = encoded.X, decisions_of(P)
         features = by_feature(self.pool.layout, X, len(encoding.schema))
         most = wanted.max_changes or len(encoding.schema)
         desires = np.full(len(X), desired)
@@ -71,7 +72,7 @@ class CounterfactualAssembly:
         nearest = np.full(len(X), -1, dtype=np.intp)
         nearest[missing] = self._examples(task, missing)[:, 0]
         free = isinstance(wanted.features_to_vary, str) and not (wanted.permitted_range or wanted.max_changes)
-        anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
+        anchors = self._anchors(found, composed, decisions_of(answers), nearest if free else nearest[:0])
         rules, has_rule, new, refinement = counterfactual_rules(self.rules, task, *anchors)
         rows, first = np.unique(found.row, return_index=True)
         rules.probabilities[rows] = answers[first]  # the rule is about the first example

@@ -9,8 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from illume.cli.errors import Code
+from illume.cli.learning import in_parquet, require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
-from illume.cli.options import Debug, ExplainerFile, Json, Model, Quiet, Rows, TrustModel, voice_of
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    Json,
+    MissingWords,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    voice_of,
+)
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json
 
@@ -27,15 +38,21 @@ class Request:
     model: Path | None = None
     trusted: bool = False
     sample: int = 1_000
+    missing: list[str] | None = None
 
 
 def check(request: Request, voice: Voice) -> Check:
     """Compare the rows of a file with those that an explainer was fitted on."""
+    require_csv(request.rows, request.missing)
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its agreement with the surrogate is not known; give it with {how}")
-    found: Check = explainer.check(rows_for(explainer, request.rows), sample=request.sample)
+    in_place = in_parquet(request.rows)
+    rows = request.rows if in_place else rows_for(explainer, request.rows, request.missing)
+    if voice.quiet:
+        explainer.set_params(verbose=False)
+    found: Check = explainer.check(rows, sample=request.sample)
     return found
 
 
@@ -47,11 +64,12 @@ def command(
     model: Model = None,
     sample: Annotated[int, typer.Option(min=0, help="Rows that are put to the model, at most.")] = 1_000,
     json: Json = False,
+    missing: MissingWords = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Say whether explanations still apply to the rows of a file.
+    """Say whether explanations still apply to the rows of a file, or of a folder of Parquet files.
 
     The rows are compared with those that the explainer was fitted on: categories, ranges, missing values,
     distributions, distances and, with --model, how often surrogate and model decide alike.
@@ -60,7 +78,7 @@ def command(
 
     [b]illume check loans.illume new.csv --model loans.model.joblib[/]
     """
-    request = Request(explainer, rows, model, trust_model, sample)
+    request = Request(explainer, rows, model, trust_model, sample, missing)
     found = check(request, voice_of(context, quiet, debug))
     answer(as_json(found.to_dict(), indent=2) if json else repr(found))
     if not found.ok:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from illume.errors import IllumeError
+from illume.errors import IllumeError, UnknownCategoryError
 
 LONGEST = 600
+UNKNOWN = "map it to one of these, or take such values as none of them with --unknown ignore"
 
 
 class Code(IntEnum):
@@ -55,7 +56,7 @@ def _words(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory; give fewer rows at a time"
     if isinstance(error, (IllumeError, UsageError)):
-        return str(error)
+        return str(error.advised(UNKNOWN) if isinstance(error, UnknownCategoryError) else error)
     if isinstance(error, OSError) and error.filename is not None:
         return _of_file(error)
     if isinstance(error, (OSError, ValueError)) and str(error):

@@ -8,15 +8,29 @@ from typing import Annotated, Any
 
 import typer
 
+from illume.cli.csv_files import STDIN
 from illume.cli.errors import UsageError
 from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
+from illume.cli.learning import require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
-from illume.cli.options import Debug, ExplainerFile, Model, Quiet, Rows, TrustModel, listed, voice_of
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    MissingWords,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    UnknownCategories,
+    listed,
+    voice_of,
+)
 from illume.cli.reading import require
 from illume.cli.sinks import SUFFIXES, opened
 from illume.cli.voice import Voice
 from illume.cli.writing import require_output
+from illume.errors import rows_after
 
 PIECE = {Kind.ATTRIBUTIONS: 8_192, Kind.RULES: 2_048, Kind.COUNTERFACTUALS: 256}
 OWNERS = {
@@ -44,6 +58,8 @@ class Request:
     long: bool = False
     keep: tuple[str, ...] = ()
     workers: int | None = None
+    unknown: str | None = None
+    missing: list[str] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -53,6 +69,7 @@ class Request:
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot work."""
+        require_csv(self.rows, self.missing)
         for name in self.options:
             if OWNERS[name] is not self.kind:
                 flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
@@ -77,11 +94,11 @@ def explain(request: Request, voice: Voice) -> None:
     if request.in_folders:
         explain_folder(request, voice)
         return
-    explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+    explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
     if request.model is None:
         how = how_to_give_model(request.explainer)
         voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
-    rows = rows_for(explainer, request.rows)
+    rows = rows_for(explainer, request.rows, request.missing)
     keep = listed(request.keep, list(rows.columns))
     require(rows, keep, "--keep")
     layout = Layout(request.kind, request.long, rows[list(keep)], explainer.schema_)
@@ -93,6 +110,7 @@ def explain(request: Request, voice: Voice) -> None:
     with (
         voice.progress(f"Explaining ({request.kind})", len(rows)) as done,
         opened(request.out, request.json) as sink,
+        rows_after(0, "stdin" if request.rows == STDIN else str(request.rows)),
     ):
         for piece in pieces:
             sink.add(lines(piece, layout) if sink.nested else laid_out(piece, layout))
@@ -168,6 +186,8 @@ def command(
         int | None,
         typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
     ] = None,
+    unknown: UnknownCategories = None,
+    missing: MissingWords = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -203,6 +223,8 @@ def command(
         long=long,
         keep=tuple(keep or ()),
         workers=workers,
+        unknown=unknown,
+        missing=missing,
         options={name: value for name, value in options.items() if value is not None},
     )
     explain(request, voice)

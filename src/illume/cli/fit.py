@@ -5,31 +5,34 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from illume.cli.errors import UsageError
 from illume.cli.learning import Learning, rows_to_learn
-from illume.cli.loading import model_beside
 from illume.cli.models import load_model, require_features, save_model
-from illume.cli.options import Debug, Json, Quiet, TrustModel, listed, voice_of
+from illume.cli.options import (
+    Debug,
+    Json,
+    MissingWords,
+    Quiet,
+    TrustModel,
+    Unknown,
+    listed,
+    voice_of,
+    words_of,
+)
+from illume.cli.planning import Plan
 from illume.cli.reading import require_names
 from illume.cli.voice import Voice
-from illume.cli.writing import answer, as_json, require_output
+from illume.cli.writing import answer, as_json
 
 
 class Trainer(StrEnum):
     """A model that illume can train by itself."""
 
     GBM = "gbm"
-
-
-class Unknown(StrEnum):
-    """What to do with a category that was not seen while fitting."""
-
-    ERROR = "error"
-    IGNORE = "ignore"
 
 
 class ObjectiveName(StrEnum):
@@ -39,45 +42,6 @@ class ObjectiveName(StrEnum):
     JOINT = "joint"
     CO = "co"
     SO = "so"
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What to fit, on what, and where to."""
-
-    train: Path
-    out: Path
-    target: str | None = None
-    model: Path | None = None
-    trainer: str | None = None
-    trusted: bool = False
-    categorical: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    n_latents: int | str = "auto"
-    queries: int = 30_000
-    objective: str = "aligned"
-    seed: int = 0
-    held: int | str = 20_000
-    unknown: Literal["error", "ignore"] = "error"
-    row_budget: int | None = None
-    checkpoints: Path | None = None
-
-    @property
-    def model_out(self) -> Path:
-        """Where a model that is trained here goes: beside the explainer."""
-        return model_beside(self.out)
-
-    def check(self) -> None:
-        """Refuse, before any work is done, what cannot work."""
-        if self.model is None and self.trainer is None:
-            raise UsageError(
-                "which model? give yours with --model model.joblib, or let illume train one with --train gbm"
-            )
-        if self.model is not None and self.trainer is not None:
-            raise UsageError("--model brings a model and --train makes one; give one of the two")
-        if self.trainer is not None and self.target is None:
-            raise UsageError("--train needs --target, the column that holds the classes")
-        require_output(self.out, (".illume",), self.train, self.model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +76,7 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
     """Read the rows, load or train the model, fit the explainer and write it."""
     plan.check()
     wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
-    learning = rows_to_learn(*wish, whole=plan.trainer is not None, voice=voice)
+    learning = rows_to_learn(*wish, reading=plan.reading, whole=plan.trainer is not None, voice=voice)
     categorical = listed(plan.categorical, list(learning.columns))
     require_names(learning.columns, categorical, "--categorical")
     if plan.model is not None:
@@ -122,6 +86,8 @@ def fit(plan: Plan, voice: Voice) -> Fitted:
         model, score = _trained(learning, categorical, plan, voice)
         model_file = plan.model_out
     explainer = _explainer(model, learning, categorical, plan, voice)
+    if plan.missing is not None:
+        explainer.missing_words_ = plan.missing  # so that rows to explain are read alike
     explainer.save(plan.out, rows=plan.held)
     if explainer.stages_ is not None:
         explainer.stages_.remove()
@@ -151,6 +117,7 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
         model,
         categorical=[name for name in categorical if name in used],
         n_latents=plan.n_latents,
+        rank=plan.rank,
         queries=plan.queries,
         row_budget=plan.row_budget,
         objective=plan.objective,
@@ -161,10 +128,11 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
         verbose=False if voice.quiet else None,
     )
     voice.say(f"Fitting the explainer on {learning.described} and {len(used)} features …")
-    explainer.fit(learning.rows)
-    if explainer._interrupted:  # in a notebook the best so far is of use; a script must not go on with it
-        raise KeyboardInterrupt
-    return explainer.fit_rules()
+    for train in (lambda: explainer.fit(learning.rows), explainer.fit_rules):
+        train()
+        if explainer._interrupted:  # in a notebook the best so far is of use; a script must not go on with it
+            raise KeyboardInterrupt
+    return explainer
 
 
 def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
@@ -211,8 +179,23 @@ def command(
         list[str] | None,
         typer.Option(metavar="A,B", help="Columns to leave out, such as names and numbers of rows."),
     ] = None,
+    text: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Columns of CSV to read as text, not as numbers.")
+    ] = None,
+    number: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Columns of CSV to read as numbers though zeros lead, as in 007."),
+    ] = None,
+    missing: MissingWords = None,
     n_latents: Annotated[
         str, typer.Option(metavar="N|auto", help="Latents of the explainer; auto tries 4, 8 and 16.")
+    ] = "auto",
+    rank: Annotated[
+        str,
+        typer.Option(
+            metavar="N|auto|none",
+            help="For wide data: rank of what differs in the maps of rows; none keeps them whole.",
+        ),
     ] = "auto",
     queries: Annotated[
         int, typer.Option(min=0, help="Most made-up rows that the model is asked about.")
@@ -231,7 +214,9 @@ def command(
     ] = "20000",
     unknown: Annotated[
         Unknown,
-        typer.Option(help="Rows with a category not seen here: refuse them, or take none of the known."),
+        typer.Option(
+            help="Rows with a category not seen here: refuse them, or take it as none of the known."
+        ),
     ] = Unknown.ERROR,
     checkpoint_dir: Annotated[
         Path | None,
@@ -260,7 +245,11 @@ def command(
         trusted=trust_model,
         categorical=tuple(categorical or ()),
         drop=tuple(drop or ()),
+        text=words_of(text) or (),
+        number=words_of(number) or (),
+        missing=words_of(missing),
         n_latents=number_or(n_latents, ("auto",), "--n-latents"),
+        rank=None if rank == "none" else number_or(rank, ("auto", "none"), "--rank"),
         queries=queries,
         objective=objective.value,
         seed=seed,

@@ -25,6 +25,8 @@ def explain_folder(request: Request, voice: Voice) -> None:
     _tell_of_model(request, voice)
     columns = pq.read_schema(files_of(request.rows)[0]).names
     options: dict[str, Any] = dict(request.options)
+    if request.unknown is not None:
+        options["unknown"] = str(request.unknown)
     if "features_to_vary" in options:
         options["features_to_vary"] = list(listed(options["features_to_vary"], columns))
     written = explain_parquet(

@@ -61,12 +61,10 @@ def lines(piece: Any, layout: Layout) -> list[dict[str, Any]]:
 
 
 def _attributions(table: Any, piece: Any, schema: Schema) -> Any:
-    """Say of which class the log-odds are, and the offset even where there is none."""
+    """Say of which class the log-odds are."""
     outputs = piece.output_names
     named = outputs * len(piece) if len(outputs) == 1 else [outputs[c] for c in piece.decisions]
     base = table.columns.get_loc(_free("base_value", schema.names))
-    if "offset" not in table.columns:
-        table.insert(base + 1, "offset", 0.0)
     table.insert(base, _free("output", table.columns), list(named))
     return _numbered(table, piece)
 

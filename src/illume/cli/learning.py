@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from illume.cli.csv_files import Reading
 from illume.cli.errors import UsageError
 from illume.cli.options import listed
 from illume.cli.reading import PARQUET, read_rows, require_names
@@ -40,6 +41,7 @@ def rows_to_learn(
     row_budget: int | None,
     seed: int,
     *,
+    reading: Reading,
     whole: bool,
     voice: Voice,
 ) -> Learning:
@@ -48,11 +50,25 @@ def rows_to_learn(
     Parquet files are left where they are, unless rows are needed as a whole frame, to train a model on:
     then as many as the budget allows are drawn.
     """
-    if not (path.is_dir() or path.name.lower().endswith(PARQUET)):
-        return replace(_of_frame(read_rows(path), target, drop, whole, voice), row_budget=row_budget)
+    if not in_parquet(path):
+        rows = read_rows(path, reading, voice.note)
+        for option, names in (("--text", reading.texts), ("--number", reading.plain)):
+            require_names(rows.columns, names, option)
+        return replace(_of_frame(rows, target, drop, whole, voice), row_budget=row_budget)
     if whole:
         return _of_frame(_drawn(path, row_budget, seed, voice), target, drop, whole, voice)
     return _of_source(path, target, drop, row_budget)
+
+
+def in_parquet(path: Path) -> bool:
+    """Whether rows are in a Parquet file, or a folder of them: there, columns have types."""
+    return path.is_dir() or path.name.lower().endswith(PARQUET)
+
+
+def require_csv(path: Path, *options: Any) -> None:
+    """Refuse options that say how cells of CSV are read, where any is given, for rows in Parquet."""
+    if in_parquet(path) and any(option is not None for option in options):
+        raise UsageError("--text, --number and --missing are for CSV; Parquet says what its columns hold")
 
 
 def _of_source(path: Path, target: str | None, drop: tuple[str, ...], row_budget: int | None) -> Learning:

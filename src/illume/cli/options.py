@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from illume.cli.voice import Voice
+
+
+class Unknown(StrEnum):
+    """What to do with a category that was not seen while fitting."""
+
+    ERROR = "error"
+    IGNORE = "ignore"
+
 
 ROWS = "CSV or Parquet file of rows (- reads CSV from stdin)."
 
@@ -22,6 +31,23 @@ Model = Annotated[
 ]
 TrustModel = Annotated[
     bool, typer.Option("--trust-model", help="Do not warn that loading the model runs code in it.")
+]
+UnknownCategories = Annotated[
+    Unknown | None,
+    typer.Option(
+        "--unknown",
+        help="Rows with a category that the fit has not seen: refuse them, or take it as none of the known; "
+        "by default as `illume fit --unknown` said.",
+    ),
+]
+MissingWords = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="A,B",
+        help="Words in CSV that stand for a missing value, beside empty cells; '' for none. By default as "
+        "with `illume fit`.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
@@ -45,3 +71,14 @@ def listed(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
     for value in values:
         names += [value] if value in columns else [part.strip() for part in value.split(",") if part.strip()]
     return tuple(dict.fromkeys(names))
+
+
+def words_of(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Read words that were given one by one or with commas between; None where none were given.
+
+    >>> words_of(["NA,?"]), words_of([""]), words_of(None)
+    (('NA', '?'), (), None)
+    """
+    if values is None:
+        return None
+    return tuple(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))

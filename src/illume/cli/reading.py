@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from illume.cli.csv_files import CSV, STDIN, Reading, Say, read_csv
 from illume.cli.errors import CommandError
 from illume.errors import MissingExtraError, SchemaError
 
-SEPARATORS = (",", ";", "\t", "|")
-STDIN = Path("-")
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 
 
-def read_rows(path: Path, texts: Iterable[str] = ()) -> Any:
+def read_rows(path: Path, reading: Reading | None = None, say: Say | None = None) -> Any:
     """Return the rows of a file, numbered from 0.
 
     Parameters
     ----------
     path
         Ends in .csv, .tsv (both also with .gz), .parquet or .pq; `-` is CSV from stdin.
-    texts
-        Columns to read as text, even where all their values look like numbers.
+    reading
+        How the cells of CSV are read.
+    say
+        Is told what cells of CSV were taken for by their looks.
     """
     try:
         import pandas as pd
@@ -37,25 +35,13 @@ def read_rows(path: Path, texts: Iterable[str] = ()) -> Any:
         )
     name = path.name.lower()
     if path == STDIN or name.endswith(CSV):
-        frame = _csv(pd, path, texts)
+        frame = read_csv(path, reading or Reading(), say)
     elif name.endswith(PARQUET):
         frame = _parquet(pd, path)
     else:
         raise CommandError(f"{path} is of no known kind; expected .csv, .csv.gz, .tsv or .parquet")
     frame.columns = [str(column) for column in frame.columns]
     return frame
-
-
-def separator(header: str) -> str:
-    r"""Return what stands most often between the names of a header; a comma where others do not more often.
-
-    >>> separator("age;income;job"), separator("age"), separator("a,b;c"), separator("a\tb")
-    (';', ',', ',', '\t')
-    >>> separator('a,"b; c; d"')
-    ','
-    """
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(SEPARATORS, key=bare.count)
 
 
 def require(frame: Any, names: Iterable[str], option: str) -> None:
@@ -71,33 +57,6 @@ def require_names(columns: Iterable[str], names: Iterable[str], option: str) -> 
     for name in names:
         if name not in columns:
             raise SchemaError(f"{option} names {unknown_name(name, columns)}")
-
-
-def _csv(pd: Any, path: Path, texts: Iterable[str]) -> Any:
-    source = sys.stdin.buffer if path == STDIN else path
-    named = "stdin" if path == STDIN else str(path)
-    dtype = dict.fromkeys(texts, "str")
-    try:
-        sep = "," if path == STDIN else separator(_header(path))
-        return pd.read_csv(source, sep=sep, dtype=dtype, low_memory=False, encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise CommandError(
-            f"{named} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"
-        ) from error
-    except pd.errors.EmptyDataError as error:
-        raise CommandError(f"{named} is empty; expected a line of column names and rows below it") from error
-    except (pd.errors.ParserError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        raise CommandError(f"{named} cannot be read as CSV: {error}") from error
-
-
-def _header(path: Path) -> str:
-    import gzip
-
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig") as file:
-        return str(file.readline())
 
 
 def _parquet(pd: Any, path: Path) -> Any:

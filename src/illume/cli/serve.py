@@ -11,7 +11,7 @@ import typer
 
 from illume.cli.errors import CommandError, UsageError
 from illume.cli.loading import how_to_give_model, load_explainer
-from illume.cli.options import Debug, ExplainerFile, Model, Quiet, TrustModel, voice_of
+from illume.cli.options import Debug, ExplainerFile, Model, Quiet, TrustModel, UnknownCategories, voice_of
 from illume.cli.voice import Voice
 from illume.errors import MissingExtraError
 
@@ -27,6 +27,7 @@ class Request:
     trusted: bool
     host: str
     port: int
+    unknown: str | None = None
 
 
 def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
@@ -49,7 +50,7 @@ def serve(request: Request, settings: dict[str, Any], voice: Voice) -> None:
     port = listener.getsockname()[1]
     host = f"[{request.host}]" if ":" in request.host else request.host
     with listener:
-        explainer = load_explainer(request.explainer, request.model, voice, request.trusted)
+        explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
         if request.model is None:
             how = how_to_give_model(request.explainer)
             voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
@@ -116,6 +117,7 @@ def command(
     workers: Annotated[
         int, typer.Option(min=1, help="Requests worked on at a time; 1 if the model bears no threads.")
     ] = 2,
+    unknown: UnknownCategories = None,
     trust_model: TrustModel = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -126,7 +128,7 @@ def command(
 
     [b]illume serve loans.illume --model loans.model.joblib[/]
     """
-    request = Request(explainer, model, trust_model, host, port)
+    request = Request(explainer, model, trust_model, host, port, unknown)
     settings = {
         "api_key": api_key,
         "cors": tuple(cors or ()),

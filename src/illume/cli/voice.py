@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from illume.cli.errors import Code, code_of, one_line
-from illume.errors import ModelChangedWarning
+from illume.errors import FewRowsWarning, ModelChangedWarning
 
 STYLES = {"note": "cyan", "warning": "bold yellow", "error": "bold red"}
 
@@ -66,7 +66,8 @@ class Voice:
 
     def python_warning(self, message: Warning | str, *where: Any, **more: Any) -> None:
         """Say a warning of Python in one line; stands in for `warnings.showwarning`."""
-        say = self.warning if isinstance(message, ModelChangedWarning) else self.note
+        serious = isinstance(message, (ModelChangedWarning, FewRowsWarning))
+        say = self.warning if serious else self.note
         say(str(message))
 
     @contextmanager

@@ -32,6 +32,7 @@ class BlackBox:
 
     def __init__(self, model: Any, class_names: Sequence[Any] | None = None) -> None:
         self.model = model
+        require_instance(model)
         if _is_regressor(model):
             raise BlackBoxError(f"a {type(model).__name__} is a regressor; illume explains classifiers")
         self._ask, self._only_predicts = _question(model)
@@ -96,11 +97,21 @@ def asked(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) ->
         raise error.moved(start) from error.__cause__
 
 
+def require_instance(model: Any) -> None:
+    """Refuse the class of a model in the place of a model."""
+    if isinstance(model, type):
+        raise BlackBoxError(
+            f"the model {model.__name__} is a class; pass an instance that has been fitted, for instance "
+            f"{model.__name__}(…).fit(X, y)"
+        )
+
+
 def names_of_model(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     """Return the columns that the model says it uses (scikit-learn's `feature_names_in_`).
 
     None where it does not say, or names others than there are.
     """
+    require_instance(model)
     names = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
     return names if names and set(names) <= set(columns) else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -13,11 +12,12 @@ from illume._crew import in_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.blocks import NumberBlock, block_of, mean_of, scale_of, standardised
 from illume.data.frames import Frame
-from illume.data.schema import MISSING, Feature, Other, Schema
+from illume.data.schema import Feature, Other, Schema
+from illume.data.unknown import Unknown, labels, unseen_error
 from illume.data.values import Storage
-from illume.errors import SchemaError
+from illume.errors import RowError, SchemaError
 
-Unknown = Literal["error", "ignore"]
+FINITE = "replace infinite values by a finite number or by a missing value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,12 +233,17 @@ class Encoding:
         numbers = frame.numbers(feature.name)
         infinite = np.isinf(numbers)
         if infinite.any():
-            row = int(np.flatnonzero(infinite)[0])
-            raise SchemaError(
-                f"column {feature.name!r} holds {numbers[row]} in row {row}; replace infinite "
-                f"values by a finite number or by a missing value"
-            )
+            row = int(infinite.argmax())
+            raise RowError(feature.name, str(numbers[row]), row, "", FINITE)
         return numbers
+
+    def require_usable(self, frame: Frame) -> None:
+        """Raise what is wrong with the rows, if anything is, with the place of the first such row."""
+        for feature in self.schema.features:
+            if feature.numeric:
+                self.numbers(frame, feature)
+            elif not feature.constant:
+                self._codes(frame, feature)
 
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
         """Return each row's position among the categories; -1 is none of them."""
@@ -248,20 +253,8 @@ class Encoding:
         if self.unknown == "error" and not feature.open:
             unseen = set(values) - position.keys()
             if unseen:
-                raise SchemaError(unseen_message(feature, unseen))
+                raise unseen_error(feature, values, unseen)
         return np.fromiter(map(position.__getitem__, values), dtype=np.intp, count=len(values))
-
-
-def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
-    """Return the values of a categorical feature; what can be no category is refused."""
-    values = frame.labels(feature.name)
-    try:
-        hash(tuple(values))
-    except TypeError as error:
-        raise SchemaError(
-            f"column {feature.name!r} holds values that are no categories ({error}); convert them to text"
-        ) from error
-    return values
 
 
 class _Position(dict[Hashable | None, int]):
@@ -275,18 +268,6 @@ class _Position(dict[Hashable | None, int]):
 
 def _described(value: object) -> str:
     return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
-
-
-def unseen_message(feature: Feature, unseen: set[Hashable | None]) -> str:
-    """Say which category was not seen while fitting, and what to do."""
-    value = min(unseen, key=str)
-    found = "a missing value" if value is None else repr(value)
-    known = ", ".join(label for label in feature.labels[:8] if label != MISSING)
-    more = ", …" if len(feature.labels) > 8 else ""
-    return (
-        f"column {feature.name!r} holds {found}, not seen when the explainer was fitted (known: "
-        f'{known}{more}); map it to one of these, or fit again with these rows or with unknown="ignore"'
-    )
 
 
 def _beyond(numbers: FloatArray, feature: Feature) -> BoolArray:

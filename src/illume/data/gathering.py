@@ -114,11 +114,14 @@ def _from_source(
     return Gathered(frame, known, frozenset(gaps & numeric), draw.n_rows)
 
 
-def draw_frame(source: Source, drawing: Drawing) -> tuple[Any, int]:
-    """Read all rows once and return some, as a frame, and how many there were; nothing is looked at."""
+def draw_frame(source: Source, drawing: Drawing, like: Any = None) -> tuple[Any, int]:
+    """Read all rows once and return some, as a frame, and how many there were; nothing is looked at.
+
+    `like` is a pandas frame whose types they take where that changes no value.
+    """
     draw = _drawn(source.only(source.names), drawing, lambda batch, start: None)
     table = draw.table(source.only(source.names).schema)
-    return native(table, drawing.backend or source.backend), draw.n_rows
+    return native(table, drawing.backend or source.backend, like), draw.n_rows
 
 
 def _drawn(source: Source, drawing: Drawing, look: Callable[[Any, int], None]) -> Draw:

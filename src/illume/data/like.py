@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from illume.data.frames import Frame, NarwhalsFrame, NumpyFrame
+from illume.data.frames import Frame, NarwhalsFrame, NumpyFrame, as_frame
 from illume.data.plain import PlainFrame, Values
 
 Build = Callable[[Mapping[str, Values]], Any]
@@ -41,6 +42,25 @@ class Like:
             dtype = self.example.array.dtype if isinstance(self.example, NumpyFrame) else None
             return NumpyFrame(_array(list(ordered.values()), dtype), self.names)
         return PlainFrame(ordered, self._build, self.backend)
+
+    def of_array(self, rows: NumpyFrame) -> Frame:
+        """Return the rows of an array, whose columns are these in their order, as such a frame."""
+        numbers = rows.array.dtype.kind in "fiu" and (self.example is None or self._only_numbers)
+        if self.backend is None or find_spec(self.backend) is None:
+            return rows
+        if numbers and self.backend == "pandas":
+            import pandas as pd
+
+            return as_frame(pd.DataFrame(rows.array, columns=pd.Index(self.names), copy=False))
+        if numbers:
+            columns = {name: rows.array[:, j] for j, name in enumerate(self.names)}
+            return as_frame(nw.from_dict(columns, backend=self.backend).to_native())  # type: ignore[arg-type]
+        return as_frame(self.frame({name: rows.labels(name) for name in self.names}).native)
+
+    @cached_property
+    def _only_numbers(self) -> bool:
+        view = nw.from_native(self.example.native) if self.example is not None else None
+        return view is not None and all(dtype.is_numeric() for dtype in view.schema.values())
 
     @cached_property
     def _build(self) -> Build:

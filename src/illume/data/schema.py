@@ -157,8 +157,9 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
     if isinstance(frame, NumpyFrame):
         if len(frame.names) != len(names):
             raise SchemaError(
-                f"the array has {len(frame.names)} columns, expected {len(names)}: {', '.join(names[:5])}"
-                f"{', …' if len(names) > 5 else ''}"
+                f"the array has {len(frame.names)} columns, expected {len(names)}, in the order of the fit: "
+                f"{', '.join(names[:5])}{', …' if len(names) > 5 else ''}; give these, or a frame that names "
+                f"its columns"
             )
         return NumpyFrame(frame.array, tuple(names))
     check_names(frame.names, names)

@@ -27,6 +27,7 @@ from illume.distributed.plan import (
     split,
 )
 from illume.distributed.processes import Processes
+from illume.errors import rows_after
 from illume.storage.replacing import replaced
 
 
@@ -113,9 +114,10 @@ class _Explain:
     compression: str = "snappy"
 
     def settings(self) -> dict[str, Any]:
-        """Return what the explanations depend on."""
+        """Return what explanations depend on; a run that met an unknown category may go on ignoring it."""
         kept = {name: str(kind) for name, kind in self.keep.items()}
-        return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **self.options}
+        options = {name: value for name, value in self.options.items() if name != "unknown"}
+        return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **options}
 
     def ready(self) -> None:
         """Load the explainer."""
@@ -149,8 +151,10 @@ class _Explain:
         ):
             groups = list(range(part.first_group, part.end_group))
             columns = self._columns(file.schema_arrow.names, explainer)
+            before = sum(file.metadata.row_group(i).num_rows for i in range(part.first_group))
             for batch in file.iter_batches(self.batch_rows, groups, columns, use_threads=False):
-                table = explain_partition(batch, explainer, first_row=first_row, **options)
+                with rows_after(before + first_row - part.first_row, part.path):
+                    table = explain_partition(batch, explainer, first_row=first_row, **options)
                 writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
                 first_row, lines = first_row + len(batch), lines + len(table)
                 done(len(batch))

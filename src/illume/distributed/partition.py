@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from illume.data.frames import NumpyFrame, as_frame, chunks
 from illume.data.schema import unknown_name
+from illume.data.unknown import Unknown
 from illume.distributed.columns import arrow
 from illume.distributed.kinds import Form, example_rows
 from illume.distributed.packed import explainer_of
-from illume.errors import SchemaError
+from illume.errors import SchemaError, rows_after
 
 Keep = Sequence[str] | Mapping[str, Any]
 
@@ -28,6 +30,7 @@ def explain_partition(
     classes: str = "decided",
     float32: bool = False,
     first_row: int = 0,
+    unknown: Unknown | None = None,
     **options: Any,
 ) -> Any:
     """Explain a frame's rows; the columns of the answer are the same for every frame, an empty one too.
@@ -58,9 +61,12 @@ def explain_partition(
         Contributions in single precision: half the bytes.
     first_row
         What the first row counts as in the column `row` of counterfactuals.
+    unknown
+        What to do with categories that were not seen while fitting, `error` or `ignore`; None is as the
+        explainer's own `unknown` says.
     """
     form = Form(kind, classes, float32)
-    loaded = explainer_of(explainer, model, trust_model)
+    loaded = _reading(explainer_of(explainer, model, trust_model), unknown)
     rows = _rows(frame)
     kept = _kept(rows, keep)
     columns = form.columns(loaded, {name: column.type for name, column in kept.items()})
@@ -71,7 +77,8 @@ def explain_partition(
     }
     tables, lines = [], [np.empty(0, dtype=np.intp)]
     for at, piece in chunks(as_frame(_for_model(rows, loaded, list(kept))), form.piece_rows(loaded)):
-        result = ask[kind](piece.native, **options)
+        with rows_after(at.start):
+            result = ask[kind](piece.native, **options)
         lines.append(
             at.start + (example_rows(result)[0] if kind == "counterfactuals" else np.arange(len(result)))
         )
@@ -111,6 +118,13 @@ def output_schema(
     """
     form = Form(kind, classes, float32)
     return form.columns(explainer_of(explainer), keep or {}).schema()
+
+
+def _reading(explainer: Any, unknown: Unknown | None) -> Any:
+    """Return an explainer that treats unseen categories as is wanted; the one given stays as it is."""
+    if unknown is None or unknown == explainer.unknown:
+        return explainer
+    return copy(explainer).set_params(unknown=unknown)
 
 
 def _rows(frame: Any) -> Any:

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly import parts
@@ -14,6 +15,9 @@ from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
+from illume.data.gathering import Drawing, draw_frame
+from illume.data.schema import check_names
+from illume.data.sources import open_source
 from illume.drift.features import check_features
 from illume.drift.wording import warnings_of
 from illume.errors import BlackBoxError
@@ -21,12 +25,26 @@ from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, SampleAgreement
 
+MOST_ROWS = 200_000  # of a source; of so many, shares are known to .003
 OLD = "distributions of features, for the file was written by a version of illume that did not keep them"
 NO_ROWS = "how far rows are from the fitted ones, for the explainer was saved with rows='none'"
 NO_MODEL = "agreement with the black box, for the explainer was loaded without it"
 FAILED = (
     "agreement with the black box, for it fails on a sample of these rows; explain some of them to see why"
 )
+
+
+def compare_source(explainer: Any, data: Any, sample: int) -> Check:
+    """Compare rows that are read piece by piece, all or so many drawn from them."""
+    check_is_fitted(explainer, "pair_")
+    source = open_source(data)
+    check_names(source.names, explainer.columns_)
+    pool = explainer.pool_frame_
+    like = pool.native if pool is not None and explainer.backend_ == "pandas" else None
+    drawing = Drawing(MOST_ROWS, seed=0, backend=explainer.backend_ or "numpy", verbose=explainer.verbose)
+    frame, n_rows = draw_frame(source.only(explainer.columns_), drawing, like)
+    found = compare(explainer, explainer._checked(frame), sample)
+    return found if found.n_rows == n_rows else replace(found, n_source=n_rows)
 
 
 def compare(explainer: Any, frame: Frame, sample: int) -> Check:

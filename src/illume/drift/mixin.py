@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from illume.data.sources import is_source
+
 if TYPE_CHECKING:
     from illume.results.check import Check
 
@@ -23,10 +25,14 @@ class Checks:
         Parameters
         ----------
         frame
-            The new rows; the more of them, the smaller the changes that can be told from chance.
+            The new rows; the more of them, the smaller the changes that can be told from chance. Or what
+            `fit` reads, too: a path to Parquet files, a Dataset, a LazyFrame; of more than 200,000 rows,
+            so many are drawn at random, and the answer says so.
         sample
             So many rows at most are put to the black box; 0 asks nothing.
         """
-        from illume.drift.comparing import compare
+        from illume.drift.comparing import compare, compare_source
 
+        if is_source(frame):
+            return compare_source(self, frame, sample)
         return compare(self, self._checked(frame), sample)  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.closest import closest
 from illume.explanations.pool import Pool
+from illume.results.decided import decisions_of
 
 ASKED_AT_ONCE = 262_144
 MOST_AT_ONCE = 8  # single changes put together, strongest first
@@ -58,7 +59,7 @@ class Task:
 
     def reached(self, P: FloatArray, row: IntArray) -> BoolArray:
         """Return whether answers to changed rows are as desired."""
-        found, desired = P.argmax(1), self.desired[row]
+        found, desired = decisions_of(P), self.desired[row]
         other = np.where(desired >= 0, found == desired, found != self.decisions[row])
         return other & (P.max(1, initial=0.0) >= self.min_probability)
 
@@ -289,9 +290,8 @@ class CounterfactualSearch:
 
         own = self.task.features[found.row]
         source = closest(self.pool, self.task.permitted, own, found.source, holds)
-        return self._fewest(
-            Found(found.row, source)
-        )  # with other values, a change may not be needed any more
+        # With other values, a change may not be needed any more.
+        return self._fewest(Found(found.row, source))
 
     def _ask(self, row: IntArray, source: IntArray) -> FloatArray:
         self.n_asked += len(row)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.encoding import labels
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Other, Schema
+from illume.data.unknown import labels
 from illume.explanations.trust import TrustMap
 
 KNOTS = 21

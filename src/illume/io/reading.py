@@ -22,7 +22,7 @@ from illume.fitting import Answered, Pair, Trial
 from illume.io import parts
 from illume.io.encoders import before_ranks, read_encoder
 from illume.io.reference import read_reference
-from illume.io.saving import MODEL, POOL, ROWS
+from illume.io.saving import MODEL, POOL, ROWS, WORDS
 from illume.io.settings import read_settings
 from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
@@ -67,6 +67,7 @@ class Stored:
     pool_answers: FloatArray
     rule_model: RuleModel | None
     rule_quality: RuleQuality | None
+    missing_words: tuple[str, ...] | None
 
 
 def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
@@ -104,6 +105,7 @@ class _Reading:
         if not {MODEL} <= set(found.members) <= {MODEL, ROWS, POOL}:
             raise FormatError(f"the members are {sorted(found.members)}, expected {MODEL}, {ROWS}, {POOL}")
         names = NAMES if found.manifest["version"] >= 2 else tuple(set(NAMES) - {"reference"})
+        names += (WORDS,) if WORDS in found.manifest else ()
         self.head = dict(zip(names, items_of(found.manifest, names, "manifest"), strict=True))
         transposed = read(dict[str, tuple[str, ...]], self.head["transposed"], "transposed")
         self.model = ArrayReader(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
@@ -171,6 +173,7 @@ class _Reading:
             pool_answers=answers,
             rule_model=rules,
             rule_quality=rule_quality,
+            missing_words=read(tuple[str, ...] | None, self.head.get(WORDS), WORDS),
         )
         self.model.finish()
         self.rows.finish()

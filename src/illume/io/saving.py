@@ -33,6 +33,7 @@ from illume.storage.values import dump
 MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 APART = ("model", "checkpoint_dir")  # settings that are of no use elsewhere
+WORDS = "missing_words"  # in CSV, where the command line was told other ones than usual
 LEAST = 16  # rows of a rare decision that are kept, where so many may be
 
 
@@ -89,7 +90,8 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
     if not isinstance(explainer.history_, History | None):
         raise SaveError(f"history_ is a {type(explainer.history_).__name__}, expected a History")
     settings = {name: each for name, each in explainer.get_params(deep=False).items() if name not in APART}
-    return {
+    words = getattr(explainer, "missing_words_", None)
+    return ({} if words is None else {WORDS: list(words)}) | {
         "libraries": {
             "illume": import_module("illume").__version__,
             "python": platform.python_version(),

@@ -203,8 +203,10 @@ class Attributions(Decided, SavesResult):
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
         `wide` has a line per row and a column per feature: contributions to the explained output, or
-        with more than two classes to the class that the black box decided. `long` has a line per
-        row, feature and output, with the feature's value.
+        with more than two classes to the class that the black box decided. `base_value`, `offset` (0 for
+        rows that were not refined) and contributions add up to the log-odds; after `top` so they do with
+        `rest`, a column that frames of all features do not have. Which columns there are never depends
+        on the rows. `long` has a line per row, feature and output, with the feature's value.
         """
         return tables.frame(self, layout)
 

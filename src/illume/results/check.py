@@ -110,6 +110,8 @@ class Check:
         What speaks against using explanations of these rows, each with advice.
     off
         What could not be compared, and why.
+    n_source
+        Of how many rows these were drawn at random; None where all rows were compared.
     """
 
     features: tuple[FeatureCheck, ...]
@@ -120,6 +122,7 @@ class Check:
     n_fitted: int
     warnings: tuple[str, ...]
     off: tuple[str, ...]
+    n_source: int | None = None
 
     @property
     def ok(self) -> bool:
@@ -150,7 +153,10 @@ class Check:
         return Origin("pandas").frame(columns)
 
     def __repr__(self) -> str:
-        lines = [f"Check of {self.n_rows:,} {'row' if self.n_rows == 1 else 'rows'}: {self.verdict}"]
+        of = "" if self.n_source is None else f" of {self.n_source:,}"
+        drawn = "" if self.n_source is None else ", drawn at random"
+        named = "row" if self.n_rows == 1 and not of else "rows"
+        lines = [f"Check of {self.n_rows:,}{of} {named}{drawn}: {self.verdict}"]
         lines += [f"  ! {warning}" for warning in self.warnings]
         if self.agreement is not None:
             a = self.agreement

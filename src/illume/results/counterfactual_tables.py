@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.data.frames import Origin
+from illume.results.decided import decisions_of
 from illume.results.numbers import plain
 from illume.results.tables import apart
 
@@ -31,7 +32,7 @@ def _about(found: Counterfactuals) -> dict[str, Any]:
 
 def _wide(found: Counterfactuals) -> dict[str, Any]:
     names = np.array(found.class_names, dtype=object)
-    decided = found.example_probabilities.argmax(1)
+    decided = decisions_of(found.example_probabilities)
     about = _about(found) | {
         "decision": names[decided].tolist(),
         "probability": found.example_probabilities.max(1, initial=0.0),

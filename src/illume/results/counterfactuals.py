@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
 from illume.results.counterfactual import Change, Counterfactual, Example
+from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.rules import Rules
@@ -146,7 +147,7 @@ class Counterfactuals(SavesResult):
             changes=tuple(
                 Change(self.feature_names[j], before[j], after[j]) for j in np.flatnonzero(self.changed[e])
             ),
-            decision=self.class_names[int(P.argmax())],
+            decision=self.class_names[int(decisions_of(P[None])[0])],
             probability=float(P.max()),
             distance=float(self.distance[e]),
             plausibility=float(self.plausibility[e]),

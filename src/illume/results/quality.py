@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from illume.metrics.fidelity import Fidelity
+from illume.metrics.fidelity import Fidelity, wilson
+
+FEW = 20  # rows that chose, or are reported on: fewer say next to nothing
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,17 @@ class Quality:
         """R² of the black box's probabilities on report rows."""
         return self.report.r2
 
+    @property
+    def few(self) -> str:
+        """What speaks against these figures where they rest on very few rows; else nothing."""
+        n = self.report.n_rows
+        if min(n, self.n_validation) >= FEW:
+            return ""
+        return (
+            f"only {n} report and {self.n_validation} validation rows, so the figures mean little: were all "
+            f"{n} alike, the agreement might still be {wilson(1.0, n)[0]:.2f}"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values; what could not be measured is NaN."""
         return asdict(self)
@@ -113,5 +126,6 @@ class Quality:
             f"learned from {self.n_training} rows and {self.n_queries} queries; the black box "
             f"answered {self.n_asked} rows in all; {self.seconds:.1f} s",
             *([] if self.sampling is None else [str(self.sampling)]),
+            *([self.few] if self.few else []),
         ]
         return "\n".join(lines)

@@ -11,6 +11,7 @@ import numpy as np
 from illume.errors import MissingExtraError
 from illume.results import colours, tables, text
 from illume.results.counterfactual import Change
+from illume.results.decided import decisions_of
 
 if TYPE_CHECKING:
     from illume.results.attribution import Attribution
@@ -89,7 +90,7 @@ def counterfactuals(found: Counterfactuals) -> Any:
     """Style a line per example: what changes from what to what, and what the model then says."""
     index = found.origin.index
     row = np.arange(len(found)) if index is None else np.asarray(index)
-    decided = found.example_probabilities.argmax(1)
+    decided = decisions_of(found.example_probabilities)
     about = tables.apart(
         {
             "row": row[found.row],

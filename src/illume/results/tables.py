@@ -63,11 +63,10 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "trust_agreement": attributions.trust.agreement,
         "trust_error": attributions.trust.error,
         "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
+        "offset": np.ascontiguousarray(decided(attributions, attributions.offset)),
     }
     values = decided(attributions, attributions.values)
-    if attributions.offset.any():
-        about["offset"] = np.ascontiguousarray(decided(attributions, attributions.offset))
-    if attributions.rest.any():
+    if len(attributions.feature_names) < len(attributions.novelty.names):  # `top` left features out
         about["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
     columns = apart(about, attributions.feature_names)
     for j, name in enumerate(attributions.feature_names):

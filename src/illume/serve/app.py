@@ -18,7 +18,7 @@ from illume.serve import answers
 from illume.serve.access import ApiKey, described
 from illume.serve.answers import Problem, as_json, json_response
 from illume.serve.bodies import StrictRoute
-from illume.serve.errors import ErrorAnswers
+from illume.serve.errors import ErrorAnswers, form_of
 from illume.serve.hosts import KnownHosts
 from illume.serve.logs import NOTES, RequestLog
 from illume.serve.metrics import Metrics
@@ -66,7 +66,7 @@ def make_app(explainer: Any, settings: Settings | None = None) -> Served:
     workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
     api = FastAPI(title="illume", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
     api.router.route_class = StrictRoute
-    ErrorAnswers(settings.max_rows, settings.timeout).add_to(api)
+    ErrorAnswers(settings.max_rows, settings.timeout, form_of(service.rows.example)).add_to(api)
     requests = Requests.of(service.rows, settings)
     for posted in (
         Posted("/explain", requests.explain, service.explain, answers.ExplainAnswer),

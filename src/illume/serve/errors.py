@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,15 +19,27 @@ from illume.serve.work import BusyError, TooSlowError
 
 SHOWN = 100
 RETRY = {"Retry-After": "1"}
+SHAPE = (("body",), ("body", "rows"))
+WORDS = {
+    "missing": 'the request has no field "rows"',
+    "list_type": '"rows" must be a list of rows',
+    "model_attributes_type": "the request must be a JSON object, sent with Content-Type: application/json",
+    "dict_type": "the request must be a JSON object, sent with Content-Type: application/json",
+}
+FIELDS = 4  # of a row that are shown
 BUG = "an error inside the service; its log has the request id of this answer"
 
 
 @dataclass(frozen=True)
 class ErrorAnswers:
-    """Turns every error into JSON with `detail`; nothing inner is told."""
+    """Turns every error into JSON with `detail`; nothing inner is told.
+
+    `form` shows what a request looks like, with a made-up row.
+    """
 
     max_rows: int
     timeout: float
+    form: str = '{"rows": […]}'
 
     def add_to(self, app: FastAPI) -> None:
         """Let an application answer errors like this."""
@@ -47,6 +60,11 @@ class ErrorAnswers:
         found = error.errors()
         if any(each["type"] == "too_long" and tuple(each["loc"]) == ("body", "rows") for each in found):
             return _said(f"a request may hold {self.max_rows:,} rows; send them in parts", 413)
+        shapeless = next(
+            (each for each in found if tuple(each["loc"]) in SHAPE and each["type"] in WORDS), None
+        )
+        if shapeless is not None:  # then fields, too, are in the wrong place: one word for all
+            return problems([_problem(shapeless | {"msg": f"{WORDS[shapeless['type']]}; send {self.form}"})])
         return problems([_problem(each) for each in found[:SHOWN]])
 
     def http(self, request: Request, error: HTTPException) -> Response:
@@ -78,6 +96,17 @@ class ErrorAnswers:
         return _said(BUG, 500)
 
 
+def form_of(example: Mapping[str, Any]) -> str:
+    """Show the form of a request by an example of a row.
+
+    >>> form_of({"age": 40, "owner": True})
+    '{"rows": [{"age": 40, "owner": true}]}, a list of rows with a field per column'
+    """
+    fields = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in list(example.items())[:FIELDS]]
+    more = ["…"] if len(example) > FIELDS else []
+    return f'{{"rows": [{{{", ".join([*fields, *more])}}}]}}, a list of rows with a field per column'
+
+
 def _said(text: str, status: int, headers: dict[str, str] | None = None) -> Response:
     return json_response({"detail": text}, status, headers)
 
@@ -91,9 +120,6 @@ def _problem(error: dict[str, Any]) -> dict[str, Any]:
     """Say where and what; the value itself is not repeated."""
     if error["type"] == "json_invalid":
         said = f"the body is no JSON: {error['ctx']['error']}; a missing value is null"
-        error = {"loc": ["body"], "msg": said, "type": error["type"]}
-    if error["type"] == "model_attributes_type" and list(error["loc"]) == ["body"]:
-        said = "the request must be a JSON object, sent with Content-Type: application/json"
         error = {"loc": ["body"], "msg": said, "type": error["type"]}
     loc = list(error["loc"])
     in_row = len(loc) > 2 and loc[:2] == ["body", "rows"] and isinstance(loc[2], int)

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from illume.data.encoding import unseen_message
 from illume.data.frames import Frame
 from illume.data.like import Like
 from illume.data.schema import Feature, Kind, Other
+from illume.data.unknown import not_seen
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Text = Annotated[str, Field(strict=True)]
@@ -108,7 +108,11 @@ class CategoryReader:
         if key in self.known:
             return self.known[key]
         if self.strict:
-            raise ValueError(unseen_message(self.feature, {value}))
+            shown = "a missing value" if value is None else repr(value)
+            raise ValueError(
+                f"column {self.feature.name!r} holds {shown}{not_seen(self.feature)}; map it to one of "
+                f"these, or let the service take it as none of them (illume serve --unknown ignore)"
+            )
         found: Hashable | None = value
         return found
 

@@ -6,7 +6,8 @@ import hashlib
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 from illume.errors import CheckpointError, CheckpointWarning, FormatError, SaveError
 from illume.storage import archive
 from illume.storage.arrays import ArrayReader, ArrayWriter
+from illume.storage.locks import HeldError, locked
 from illume.storage.values import items_of, of_type
 
 SUFFIX = ".checkpoint"
 HEAD = "fit"
+LOCK = "fit.lock"
 ARRAYS = "arrays.safetensors"
 COST = 20.0  # writing takes no more than one part in so many of the time
 
@@ -74,14 +77,27 @@ class Stages:
         self.warned = False
         self.resumed = False
 
-    def begin(self) -> None:
-        """Make the folder ready; one that belongs to another fit is refused, and left as it is."""
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other fits out of the folder, which is made if it is not there, while the block runs."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise CheckpointError(
                 f"the folder {self.folder} for checkpoints cannot be made: {error.strerror or error}"
             ) from error
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(locked(self.folder / LOCK))
+            except HeldError as error:
+                raise CheckpointError(
+                    f"another fit, of {error}, is using {self.folder}; wait until it is done, or use another "
+                    f"folder (if it is gone, remove {self.folder / LOCK})"
+                ) from None
+            yield
+
+    def begin(self) -> None:
+        """Make the folder ready; one that belongs to another fit is refused, and left as it is."""
         if self._path(HEAD).exists():
             self._require_mine(_read(self._path(HEAD)).manifest.get("mark"))
             self.resumed = True

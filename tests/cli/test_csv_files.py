@@ -1,0 +1,171 @@
+import io
+import json
+
+import pandas as pd
+import pytest
+
+import illume
+from illume.cli import csv_files
+from illume.cli.csv_files import MISSING, Reading, read_csv
+from illume.cli.reading import read_rows
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a text as CSV and return the frame and what was said."""
+
+    def call(text, **how):
+        (tmp_path / "a.csv").write_text(text)
+        said = []
+        return read_csv(tmp_path / "a.csv", Reading(**how), said.append), said
+
+    return call
+
+
+@pytest.mark.parametrize("codes", [["01010", "22222"], ["10", "00"], ["7", "007", ""], ["01", "NA"]])
+def test_digits_with_leading_zeros_are_text(read, codes):
+    frame, said = read("\n".join(["zip,n", *(f"{code},1" for code in codes)]) + "\n")
+    assert [code for code in frame["zip"] if isinstance(code, str)] == [
+        c for c in codes if c not in ("", "NA")
+    ]
+    assert frame["n"].tolist() == [1] * len(codes)
+    assert said[0].startswith("column 'zip' holds digits with leading zeros, such as '0")
+    assert "--number zip" in said[0]
+
+
+@pytest.mark.parametrize("numbers", ["0\n10\n-3", "0.5\n00.5\n10", "1e05\n0\n20", "0\n0\n0"])
+def test_numbers_stay_numbers(read, numbers):
+    frame, said = read(f"a\n{numbers}\n")
+    assert frame["a"].dtype.kind in "if"
+    assert not said
+
+
+def test_the_zeros_may_come_late(read, monkeypatch):
+    monkeypatch.setattr(csv_files, "LOOK_ROWS", 3)
+    frame, said = read("zip\n" + "10\n" * 8 + "09\n")
+    assert frame["zip"].tolist() == ["10"] * 8 + ["09"]
+    assert "such as '09'" in said[0]
+
+
+def test_text_and_numbers_can_be_asked_for(read):
+    frame, said = read("zip,age,level\n1010,01,01\n2020,02,02\n", texts=("zip",), plain=("age",))
+    assert frame["zip"].tolist() == ["1010", "2020"]
+    assert frame["age"].tolist() == [1, 2]
+    assert frame["level"].tolist() == ["01", "02"]
+    assert len(said) == 1
+
+
+def test_words_that_count_as_missing_are_counted_and_said(read):
+    frame, said = read("region,income\nNA,3\nEU,n/a\nNA,\n")
+    assert frame["region"].isna().tolist() == [True, False, True]
+    assert frame["income"].isna().tolist() == [False, True, True]
+    assert said == [
+        "3 cells count as missing by the word they hold: 'NA' in 'region' 2 times, "
+        "'n/a' in 'income' 1 times; --missing A,B names the words that do, and --missing '' none"
+    ]
+
+
+def test_other_words_can_be_named_and_empty_cells_are_always_missing(read):
+    text = "region,income\nNA,3\nEU,?\n,5\n"
+    frame, said = read(text, missing=("?",))
+    assert frame["region"].tolist()[:2] == ["NA", "EU"]
+    assert frame["region"].isna().tolist() == [False, False, True]
+    assert frame["income"].tolist()[::2] == [3.0, 5.0]
+    assert "'?' in 'income' 1 times" in said[0]
+    frame, said = read(text, missing=())
+    assert frame["income"].tolist() == ["3", "?", "5"]
+    assert not said
+
+
+def test_a_word_that_is_a_known_category_is_not_missing(read):
+    frame, _ = read("a,b\nNA,NA\nx,y\n", texts=("a", "b"), categories={"a": frozenset(["NA", "x"])})
+    assert frame["a"].tolist() == ["NA", "x"]
+    assert frame["b"].isna().tolist() == [True, False]
+
+
+def test_all_that_pandas_takes_for_missing_is_by_default(read):
+    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in MISSING))
+    assert frame["a"].isna().all()
+    assert pd.read_csv(io.StringIO("a,b\n" + "".join(f"{w},1\n" for w in MISSING)))["a"].isna().all()
+
+
+def test_columns_of_one_name_or_of_none_are_read_as_pandas_does(read):
+    text = "a,a,\n01,1,NA\n2,02,3\n"
+    frame, said = read(text)
+    assert list(frame.columns) == ["a", "a.1", "Unnamed: 2"]
+    assert frame["a"].tolist() == ["01", "2"]
+    assert frame["a.1"].tolist() == ["1", "02"]
+    assert frame["Unnamed: 2"].isna().tolist() == [True, False]
+    assert len(said) == 3
+
+
+def test_stdin_is_read_alike(monkeypatch):
+    class Stdin:
+        buffer = io.BytesIO(b"zip\n01\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    assert read_rows(csv_files.STDIN)["zip"].tolist() == ["01"]
+
+
+@pytest.fixture(scope="module")
+def zips(run, folder, fast, tmp_path_factory):
+    """An explainer of rows with codes that begin with 0, with NA for a region and ? for a gap."""
+    place = tmp_path_factory.mktemp("zips")
+    table = pd.read_csv(folder / "loans.csv")[["income", "decision"]]
+    table = table.assign(zip=["01010", "1010", "NA", "22222"] * 50)
+    table.to_csv(place / "zips.csv", index=False, na_rep="?")
+    words = ("--target", "decision", "--train", "gbm", "--n-latents", 2, "--queries", 0, "--missing", "?")
+    return place, run("fit", place / "zips.csv", *words, "-o", place / "zips.illume")
+
+
+def test_fit_says_how_cells_were_read(zips):
+    _, answer = zips
+    assert answer.exit_code == 0, answer.stderr
+    assert "12 cells count as missing by the word they hold: '?' in 'income' 12 times" in answer.stderr
+
+
+def test_rows_to_explain_are_read_as_those_of_the_fit(zips, run):
+    place, _ = zips
+    explainer = illume.load(place / "zips.illume")
+    assert explainer.schema_["zip"].categories == ("01010", "1010", "22222", "NA")
+    assert explainer.missing_words_ == ("?",)
+    new = [("zip", "income"), ("1010", "3"), ("01010", "?"), ("NA", "5")]
+    (place / "new.csv").write_text("".join(f"{a},{b}\n" for a, b in new))
+    answer = run("explain", place / "zips.illume", place / "new.csv", "--json")
+    assert answer.exit_code == 0, answer.stderr
+    rows = [json.loads(line)["features"] for line in answer.stdout.splitlines()]
+    by_name = [{each["name"]: each for each in row} for row in rows]
+    assert [row["zip"]["value"] for row in by_name] == ["1010", "01010", "NA"]
+    assert [row["income"]["imputed"] for row in by_name] == [False, True, False]
+
+
+def test_without_those_words_the_gap_is_text_and_refused(zips, run):
+    place, _ = zips
+    (place / "gap.csv").write_text("zip,income\n1010,?\n")
+    answer = run("explain", place / "zips.illume", place / "gap.csv", "--missing", "-")
+    assert answer.exit_code == 1
+    assert "column 'income' holds text such as '?', expected numbers" in answer.stderr
+
+
+@pytest.mark.parametrize("option", ["--text", "--number"])
+def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
+    words = ("--target", "decision", "--train", "gbm", "-o", tmp_path / "a.illume")
+    answer = run("fit", folder / "loans.csv", *words, option, "educaton")
+    assert answer.exit_code == 1
+    assert (
+        f"{option} names 'educaton', which is no column; the nearest column is 'education'" in answer.stderr
+    )
+
+
+@pytest.mark.parametrize("command", ["fit", "explain", "report", "check"])
+def test_parquet_takes_no_such_words(run, folder, command, tmp_path):
+    rows, out = folder / "loans.parquet", ("-o", tmp_path / "a.illume")
+    words = {
+        "fit": (rows, "--target", "decision", "--train", "gbm", *out),
+        "explain": (folder / "loans.illume", rows),
+        "report": (folder / "loans.illume", rows, "--model", "a.joblib"),
+        "check": (folder / "loans.illume", rows),
+    }
+    answer = run(command, *words[command], "--missing", "?")
+    assert answer.exit_code == 2
+    assert "--missing are for CSV" in answer.stderr

@@ -1,0 +1,73 @@
+"""Bare arrays for an explainer that was fitted on a frame: columns are taken in the order of the fit."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from illume import Explainer, SchemaError
+from tests.common import loans
+
+
+@pytest.fixture(scope="module")
+def numbers():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(rng.normal(size=(120, 3)), columns=["a", "b", "c"]).assign(c=rng.integers(0, 9, 120))
+
+
+@pytest.fixture(scope="module")
+def named(numbers):
+    """An explainer of a model that knows its columns by name."""
+    pick = make_column_transformer((StandardScaler(), ["b", "a"]), remainder="passthrough")
+    model = make_pipeline(pick, LogisticRegression()).fit(numbers, numbers["a"] + numbers["b"] > 0)
+    return Explainer(model, encoder="identity", queries=0).fit(numbers)
+
+
+def test_an_array_of_numbers_is_the_frame_with_the_fitted_names(named, numbers):
+    rows = numbers[:20].astype(float)
+    for method in (named, named.rules):
+        from_array, from_frame = method(rows.to_numpy()), method(rows)
+        pd.testing.assert_frame_equal(from_array.to_frame(), from_frame.to_frame())
+    found, expected = (named.counterfactuals(each, n=1) for each in (rows.to_numpy(), rows))
+    np.testing.assert_array_equal(found.after, expected.after)
+    assert list(found.examples.columns) == ["a", "b", "c"]
+
+
+def test_an_array_of_mixed_values_becomes_columns_of_the_fitted_types(loan_explainer):
+    rows = loans(12, seed=4)
+    found = loan_explainer(rows.astype(object).to_numpy())
+    np.testing.assert_allclose(found.values, loan_explainer(rows).values, atol=1e-12)
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_models_of_other_libraries_get_their_own_frames(library, numbers):
+    import narwhals as nw
+
+    def model(rows):
+        assert type(rows).__module__.startswith(library)
+        a, b = (nw.from_native(rows)[name].to_numpy() for name in "ab")
+        return 1 / (1 + np.exp(-(a - b)))
+
+    frame = nw.from_dict({name: numbers[name].to_list() for name in numbers}, backend=library).to_native()
+    explainer = Explainer(model, encoder="identity", queries=0).fit(frame)
+    array = numbers[:9].to_numpy()
+    np.testing.assert_allclose(explainer(array).values, explainer(frame[:9]).values, atol=1e-12)
+
+
+def test_an_array_of_another_width_is_told_which_columns_are_expected(named, numbers):
+    with pytest.raises(SchemaError, match=r"2 columns, expected 3, in the order of the fit: a, b, c; give"):
+        named(numbers.to_numpy()[:, :2])
+
+
+def test_an_explainer_of_arrays_asks_with_arrays(numbers):
+    asked = []
+
+    def model(rows):
+        asked.append(type(rows))
+        return 1 / (1 + np.exp(-rows[:, 0]))
+
+    Explainer(model, encoder="identity", queries=0).fit(numbers.to_numpy())(numbers.to_numpy())
+    assert set(asked) == {np.ndarray}

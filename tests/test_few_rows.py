@@ -1,0 +1,46 @@
+"""A fit on very few rows works, and says that its figures mean little."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from illume import Explainer, FewRowsWarning
+from tests.common import linear_black_box
+
+
+def fitted(n, **settings):
+    X = np.random.default_rng(0).normal(size=(n, 2))
+    return Explainer(linear_black_box([2.0, -1.0]), encoder="identity", queries=0, **settings).fit(X)
+
+
+def test_ten_rows_are_warned_of_with_what_was_found_and_what_to_do():
+    with pytest.warns(FewRowsWarning) as caught:
+        explainer = fitted(10)
+    (warning,) = caught
+    assert str(warning.message) == (
+        "only 2 report and 2 validation rows, so the figures mean little: were all 2 alike, the agreement "
+        "might still be 0.34; fit with 134 rows or more (or, in Python, larger validation_size, report_size)"
+    )
+    assert warning.filename == __file__
+    assert "only 2 report and 2 validation rows" in repr(explainer.quality_)
+
+
+@pytest.mark.parametrize(("n", "size"), [(134, 0.15), (80, 0.25)])
+def test_enough_rows_are_not_warned_of(n, size):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewRowsWarning)
+        explainer = fitted(n, validation_size=size, report_size=size)
+    assert explainer.quality_.report.n_rows == 20
+    assert explainer.quality_.few == ""
+    assert "mean little" not in repr(explainer.quality_)
+
+
+def test_one_row_less_is_too_few():
+    with pytest.warns(FewRowsWarning, match=r"only 19 report and 19 validation rows.* fit with 134 rows"):
+        fitted(129)
+
+
+def test_few_rows_that_choose_are_warned_of_too():
+    with pytest.warns(FewRowsWarning, match="only 40 report and 10 validation rows"):
+        fitted(100, validation_size=0.1, report_size=0.4)
