@@ -16,17 +16,6 @@ from tests.distributed.common import KINDS, KillsOnce, assert_same, keyed, poiso
 from tests.distributed.dying import Dies
 
 
-@pytest.fixture
-def source(rows, tmp_path):
-    """A folder of two files of three row groups each."""
-    folder = tmp_path / "rows"
-    folder.mkdir()
-    for i, part in enumerate((rows[:30], rows[30:])):
-        pq.write_table(pa.Table.from_pandas(part), folder / f"{i}.parquet", row_group_size=10)
-    pq.write_table(pa.table({"nothing": [1]}), folder / "_aside.parquet")
-    return folder
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_holds_what_one_frame_would_get_in_the_same_order(kind, source, expected, given, tmp_path):
     written = explain_parquet(source, tmp_path / "out", kind=kind, workers=0, batch_rows=7, **given)

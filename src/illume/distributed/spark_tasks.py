@@ -98,8 +98,18 @@ def _require_done(job: Future[None], heard: _Heard) -> None:
     try:
         job.result()
     except Py4JJavaError as error:
-        why = str(error.java_exception.getMessage()).partition("\n")[0]
+        why = shortened(str(error.java_exception.getMessage()))
         raise WorkerError.of(heard.first_left(), "spark.task.maxFailures", why) from error
+
+
+def shortened(message: str) -> str:
+    """Return what Spark and Python say in one line each, without the way through their code.
+
+    >>> shortened("Lost task: Traceback:\\n  File a\\nValueError: no\\n SQLSTATE: 1\\n\\tat scala\\nDriver:")
+    'Lost task: Traceback:; ValueError: no'
+    """
+    lines = [line for line in message.partition("\n\tat")[0].splitlines() if line[:1].strip()]
+    return "; ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
 
 
 def _started(run: Callable[[], None]) -> Future[None]:
