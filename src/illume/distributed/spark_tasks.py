@@ -103,9 +103,9 @@ def _require_done(job: Future[None], heard: _Heard) -> None:
 
 
 def shortened(message: str) -> str:
-    """Return what Spark and Python say in one line each, without the way through their code.
+    r"""Return what Spark and Python say in one line each, without the way through their code.
 
-    >>> shortened("Lost task: Traceback:\\n  File a\\nValueError: no\\n SQLSTATE: 1\\n\\tat scala\\nDriver:")
+    >>> shortened("Lost task: Traceback:\n  File a\nValueError: no\n SQLSTATE: 1\n\tat scala\nDriver:")
     'Lost task: Traceback:; ValueError: no'
     """
     lines = [line for line in message.partition("\n\tat")[0].splitlines() if line[:1].strip()]
