@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
 
 class IllumeError(Exception):
     """Any error that illume raises on purpose."""
@@ -9,6 +13,39 @@ class IllumeError(Exception):
 
 class SchemaError(IllumeError, ValueError):
     """The frame does not hold what was expected of it."""
+
+
+class RowError(SchemaError):
+    """A value in one row cannot be used.
+
+    `column` and `row`, its position from 0, say where it stands; `file` which file that row is of, if any.
+
+    >>> print(RowError("age", "inf", 3, "", "replace it").moved(100, "new.csv"))
+    column 'age' holds inf in row 103 of new.csv (rows count from 0); replace it
+    """
+
+    def __init__(  # noqa: PLR0917 -- as they are pickled
+        self, column: str, found: str, row: int, why: str, advice: str, file: str = ""
+    ) -> None:
+        self.column, self.found, self.row, self.file = column, found, row, file
+        self.why, self.advice = why, advice
+        where = f"row {row} of {file} (rows count from 0)" if file else f"row {row}"
+        super().__init__(f"column {column!r} holds {found} in {where}{why}; {advice}")
+
+    def moved(self, start: int, file: str = "") -> Self:
+        """Return the same error about a row that comes after so many others, of a file."""
+        return type(self)(self.column, self.found, start + self.row, self.why, self.advice, file or self.file)
+
+    def advised(self, advice: str) -> Self:
+        """Return the same error with other advice."""
+        return type(self)(self.column, self.found, self.row, self.why, advice, self.file)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int, str, str, str]]:
+        return type(self), (self.column, self.found, self.row, self.why, self.advice, self.file)
+
+
+class UnknownCategoryError(RowError):
+    """A row holds a category that was not seen while fitting, and `unknown` is `error`."""
 
 
 class BlackBoxError(IllumeError, RuntimeError):
@@ -20,17 +57,29 @@ class BlackBoxError(IllumeError, RuntimeError):
     the model raised ValueError: no; failing rows: 103, 107
     """
 
-    def __init__(self, message: str, rows: tuple[int, ...] = (), more: bool = False) -> None:
-        self.message, self.rows, self.more = message, rows, more
-        named = f"; failing rows: {', '.join(map(str, rows))}" if rows else ""
+    def __init__(self, message: str, rows: tuple[int, ...] = (), more: bool = False, file: str = "") -> None:
+        self.message, self.rows, self.more, self.file = message, rows, more, file
+        of = f" of {file} (from 0)" if file else ""
+        named = f"; failing rows{of}: {', '.join(map(str, rows))}" if rows else ""
         super().__init__(message + named + (" and more" if more else ""))
 
-    def moved(self, start: int) -> BlackBoxError:
-        """Return the same error about rows that come after so many others."""
-        return BlackBoxError(self.message, tuple(start + row for row in self.rows), self.more)
+    def moved(self, start: int, file: str = "") -> BlackBoxError:
+        """Return the same error about rows that come after so many others, of a file."""
+        return BlackBoxError(
+            self.message, tuple(start + row for row in self.rows), self.more, file or self.file
+        )
 
-    def __reduce__(self) -> tuple[type[BlackBoxError], tuple[str, tuple[int, ...], bool]]:
-        return type(self), (self.message, self.rows, self.more)
+    def __reduce__(self) -> tuple[type[BlackBoxError], tuple[str, tuple[int, ...], bool, str]]:
+        return type(self), (self.message, self.rows, self.more, self.file)
+
+
+@contextmanager
+def rows_after(start: int, file: str = "") -> Iterator[None]:
+    """Let errors about rows name them as the rows that come after so many others, of a file."""
+    try:
+        yield
+    except (RowError, BlackBoxError) as error:
+        raise error.moved(start, file) from error.__cause__
 
 
 class FormatError(IllumeError, ValueError):
@@ -63,6 +112,10 @@ class LeftOutError(IllumeError, RuntimeError):
 
 class ModelChangedWarning(UserWarning):
     """The model given to `load` does not answer as the explained one did."""
+
+
+class FewRowsWarning(UserWarning):
+    """So few rows chose and are reported on that figures of quality and trust mean little."""
 
 
 class MissingExtraError(IllumeError, ImportError):

@@ -52,7 +52,7 @@ class Files:
         rows = poisoned(60)  # row 30, the first of the second file
         source, out = written_by(tmp_path / "rows", rows), tmp_path / "out"
         given = {"explainer": files[0], "keep": ["key"], "engine": engine}
-        with pytest.raises(BlackBoxError, match=r"1\.parquet, rows 0 to 9: .* no such age; failing rows: 0$"):
+        with pytest.raises(BlackBoxError, match=r"no such age; failing rows of .*1\.parquet .*: 0$"):
             explain_parquet(source, out, model=Fails(loan_model), **given)
         assert not (out / "_SUCCESS").exists()
 
@@ -70,5 +70,5 @@ class Files:
 
     def test_a_missing_column_is_told_as_it_is_here(self, engine, given, rows, tmp_path):
         source = written_by(tmp_path / "rows", rows.drop(columns="income"))
-        with pytest.raises(SchemaError, match=r"\d\.parquet, rows \d+ to \d+: column 'income' is missing"):
+        with pytest.raises(SchemaError, match=r"\d\.parquet: column 'income' is missing"):
             explain_parquet(source, tmp_path / "out", engine=engine, **given)

@@ -12,7 +12,7 @@ from illume.data.schema import unknown_name
 from illume.distributed.columns import arrow
 from illume.distributed.kinds import Form, example_rows
 from illume.distributed.packed import explainer_of
-from illume.errors import BlackBoxError, SchemaError
+from illume.errors import SchemaError, rows_after
 
 Keep = Sequence[str] | Mapping[str, Any]
 
@@ -71,8 +71,8 @@ def explain_partition(
     }
     tables, lines = [], [np.empty(0, dtype=np.intp)]
     for at, piece in chunks(as_frame(_for_model(rows, loaded, list(kept))), form.piece_rows(loaded)):
-        start = 0 if kind == "counterfactuals" else at.start  # these ask about changed rows
-        result = _answered(ask[kind], piece.native, start, options)
+        with rows_after(at.start):
+            result = ask[kind](piece.native, **options)
         lines.append(
             at.start + (example_rows(result)[0] if kind == "counterfactuals" else np.arange(len(result)))
         )
@@ -112,14 +112,6 @@ def output_schema(
     """
     form = Form(kind, classes, float32)
     return form.columns(explainer_of(explainer), keep or {}).schema()
-
-
-def _answered(ask: Callable[..., Any], rows: Any, start: int, options: Mapping[str, Any]) -> Any:
-    """Ask about rows that come after so many others: failing rows are counted from the frame's start."""
-    try:
-        return ask(rows, **options)
-    except BlackBoxError as error:
-        raise error.moved(start) from error.__cause__
 
 
 def _rows(frame: Any) -> Any:

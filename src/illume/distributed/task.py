@@ -16,7 +16,7 @@ from illume.distributed.packed import Packed
 from illume.distributed.partition import explain_partition
 from illume.distributed.plan import Part
 from illume.distributed.processes import Task, single_threaded, travelling
-from illume.errors import BlackBoxError, IllumeError, SchemaError
+from illume.errors import SchemaError, rows_after
 from illume.storage.replacing import replaced
 
 
@@ -54,9 +54,10 @@ class Explain:
     home: int = field(default_factory=os.getpid)
 
     def settings(self) -> dict[str, Any]:
-        """Return what the explanations depend on."""
+        """Return what explanations depend on; a run that met an unknown category may go on ignoring it."""
         kept = {name: str(kind) for name, kind in self.keep.items()}
-        return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **self.options}
+        options = {name: value for name, value in self.options.items() if name != "unknown"}
+        return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **options}
 
     def ready(self) -> None:
         """Load the explainer, and let a worker have one thread: each has a core of its own."""
@@ -79,10 +80,8 @@ class Explain:
             before = sum(_group_sizes(file)[: part.first_group])
             columns = self._columns(file.schema_arrow.names, explainer)
             for start, batch in _batches(file, part, self.batch_rows, columns):
-                try:
+                with _named(part), rows_after(before + start, part.path):
                     table = explain_partition(batch, explainer, first_row=part.first_row + start, **options)
-                except Exception as error:
-                    raise _placed(error, part, before + start, len(batch), self.form.kind) from error
                 writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
                 lines += len(table)
                 done(len(batch))
@@ -171,17 +170,15 @@ def _batches(file: Any, part: Part, size: int, columns: list[str]) -> Iterator[t
         start += len(batch)
 
 
-def _placed(error: Exception, part: Part, first: int, n: int, kind: str) -> Exception:
-    """Return an error that names the file; failing rows are counted from its start."""
-    where = f"{part.path}, rows {first:,} to {first + n - 1:,}"
-    if isinstance(error, BlackBoxError):
-        moved = error.moved(first)
-        asked = () if kind == "counterfactuals" else moved.rows  # these ask about changed rows
-        return BlackBoxError(f"{where}: {error.message}", asked, moved.more and bool(asked))
-    if isinstance(error, IllumeError):
-        return type(error)(f"{where}: {error}")
-    error.add_note(where)
-    return error
+@contextmanager
+def _named(part: Part) -> Iterator[None]:
+    """Let errors about columns say whose; those about rows do already."""
+    try:
+        yield
+    except SchemaError as error:
+        if type(error) is SchemaError:
+            raise SchemaError(f"{part.path}: {error}") from error.__cause__
+        raise
 
 
 def _compressed(name: str) -> dict[str, Any]:
