@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
+from illume.distributed.freed import keep_freed
 from illume.distributed.kinds import Form
 from illume.distributed.packed import Packed
 from illume.distributed.partition import explain_partition
@@ -65,6 +66,7 @@ class Explain:
         if os.getpid() != self.home:
             arrow().set_cpu_count(1)
             single_threaded()
+            keep_freed()
 
     def __call__(self, part: Part, done: Callable[[int], None]) -> int:
         """Explain a part and return the number of lines."""
