@@ -1,6 +1,7 @@
 """Rows, a model that kills its process once, and how answers of engines are compared."""
 
 import os
+import secrets
 import signal
 from pathlib import Path
 
@@ -40,6 +41,38 @@ def poisoned(n):
     rows = keyed(n)
     rows.loc[n // 2, "age"] = POISON
     return rows
+
+
+class Fails:
+    """Answers like a model, but fails on a poisoned row."""
+
+    def __init__(self, model):
+        self.model, self.classes_ = model, model.classes_
+
+    def predict_proba(self, frame):
+        if (frame["age"] == POISON).any():
+            raise ValueError("no such age")
+        return self.model.predict_proba(frame)
+
+
+class Notes:
+    """Answers like a model, and notes down how many rows it is asked about, a file for each time."""
+
+    def __init__(self, model, folder):
+        self.model, self.folder, self.classes_ = model, Path(folder), model.classes_
+
+    def predict_proba(self, frame):
+        (self.folder / secrets.token_hex(8)).write_text(str(len(frame)))
+        return self.model.predict_proba(frame)
+
+
+def noted(folder):
+    """Return how many rows were asked about, and forget them."""
+    found = list(folder.iterdir())
+    n_rows = sum(int(path.read_text()) for path in found)
+    for path in found:
+        path.unlink()
+    return n_rows
 
 
 def assert_same(found, expected):

@@ -1,4 +1,6 @@
 import joblib
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from illume.distributed import explain_partition
@@ -34,3 +36,14 @@ def expected(rows, given):
         return explain_partition(frame, kind=kind, **{**given, **options})
 
     return answer
+
+
+@pytest.fixture
+def source(rows, tmp_path):
+    """A folder of two files of three row groups each."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for i, part in enumerate((rows[:30], rows[30:])):
+        pq.write_table(pa.Table.from_pandas(part), folder / f"{i}.parquet", row_group_size=10)
+    pq.write_table(pa.table({"nothing": [1]}), folder / "_aside.parquet")
+    return folder

@@ -1,7 +1,11 @@
 import pandas as pd
 import pytest
 
+from illume.distributed import DaskTasks, WorkerError
+from illume.distributed.plan import files_of, split
 from tests.distributed.common import KINDS, KillsOnce, assert_same, poisoned
+from tests.distributed.dying import Dies
+from tests.distributed.files import Files
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
@@ -47,3 +51,15 @@ def test_dask_does_a_dead_workers_partition_again_and_shows_progress(cluster, fi
     assert mark.exists()
     assert set(cluster.scheduler_info()["workers"]) != before
     assert_same(found, explain_partition(rows, model=loan_model, **given))
+
+
+class TestFiles(Files):
+    @pytest.fixture
+    def engine(self, cluster):
+        return DaskTasks(cluster)
+
+
+def test_a_dask_task_that_always_dies_is_given_up(cluster, source):
+    (part,) = split(files_of(source), 10, 1)[3:4]
+    with pytest.raises(WorkerError, match=r"rows 30 to 39 .*1\.parquet, died more often .*allowed-failures"):
+        DaskTasks()(Dies("dies"), [part], lambda n: None)

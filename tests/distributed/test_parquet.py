@@ -9,22 +9,11 @@ import pytest
 
 from illume import SchemaError, UnknownCategoryError
 from illume.distributed import WorkerError, explain_parquet
-from illume.distributed import parquet as work
+from illume.distributed import task as work
 from illume.distributed.plan import files_of, grouped, split
 from illume.distributed.processes import Processes
 from tests.distributed.common import KINDS, KillsOnce, assert_same, keyed, poisoned
 from tests.distributed.dying import Dies
-
-
-@pytest.fixture
-def source(rows, tmp_path):
-    """A folder of two files of three row groups each."""
-    folder = tmp_path / "rows"
-    folder.mkdir()
-    for i, part in enumerate((rows[:30], rows[30:])):
-        pq.write_table(pa.Table.from_pandas(part), folder / f"{i}.parquet", row_group_size=10)
-    pq.write_table(pa.table({"nothing": [1]}), folder / "_aside.parquet")
-    return folder
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,7 +133,7 @@ def test_only_needed_columns_are_read(source, given, tmp_path, monkeypatch):
 def test_what_goes_wrong_in_a_process_is_told(how, error, message, source):
     (part,) = split(files_of(source), 10, 1)[3:4]
     with pytest.raises(error, match=message):
-        Processes(Dies(how), 1, retries=1)([part], lambda n: None)
+        Processes(1, retries=1)(Dies(how), [part], lambda n: None)
 
 
 def test_an_explainer_itself_can_be_given(loan_explainer, source, expected, tmp_path):

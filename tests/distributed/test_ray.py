@@ -1,6 +1,10 @@
 import pytest
 
+from illume.distributed import WorkerError
+from illume.distributed.plan import files_of, split
 from tests.distributed.common import KINDS, KillsOnce, assert_same, poisoned
+from tests.distributed.dying import Dies
+from tests.distributed.files import Files
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
@@ -36,3 +40,17 @@ def test_ray_explains_a_dead_actors_rows_again_and_shows_progress(ray, files, lo
     assert mark.exists()
     assert "MapBatches(Explained)" in explained.stats()  # what its progress bars show
     assert_same(explained.to_pandas(), explain_partition(rows, model=loan_model, **given))
+
+
+class TestFiles(Files):
+    @pytest.fixture
+    def engine(self, ray):
+        return "ray"
+
+
+def test_a_ray_task_that_always_dies_is_given_up(ray, source):
+    from illume.distributed import RayTasks
+
+    (part,) = split(files_of(source), 10, 1)[3:4]
+    with pytest.raises(WorkerError, match=r"rows 30 to 39 of the source, in .*1\.parquet, died more often"):
+        RayTasks(retries=1)(Dies("dies"), [part], lambda n: None)

@@ -1,10 +1,15 @@
+import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from illume import SchemaError
+from illume.distributed import WorkerError
+from illume.distributed.plan import files_of, split
 from tests.distributed.common import KINDS, KillsOnce, assert_same, poisoned
+from tests.distributed.dying import Dies
+from tests.distributed.files import Files
 
 pytestmark = [pytest.mark.engines, pytest.mark.filterwarnings("ignore")]
 
@@ -14,7 +19,8 @@ def spark():
     sql = pytest.importorskip("pyspark.sql")
     patch = pytest.MonkeyPatch()
     patch.setenv("PYSPARK_PYTHON", sys.executable)
-    patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    root = Path(__file__).parents[2]
+    patch.setenv("PYTHONPATH", os.pathsep.join([str(root / "src"), str(root)]))
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -73,3 +79,17 @@ def test_a_column_that_is_missing_is_named_before_any_work(spark, rows, given):
 
     with pytest.raises(SchemaError, match="no column 'income'"):
         explain(spark.createDataFrame(rows.drop(columns="income")), **given)
+
+
+class TestFiles(Files):
+    @pytest.fixture
+    def engine(self, spark):
+        return "spark"
+
+
+def test_a_spark_task_that_always_dies_is_given_up(spark, source):
+    from illume.distributed import SparkTasks
+
+    (part,) = split(files_of(source), 10, 1)[3:4]
+    with pytest.raises(WorkerError, match=r"rows 30 to 39 .*1\.parquet, died more often .*maxFailures"):
+        SparkTasks(spark)(Dies("dies"), [part], lambda n: None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,15 @@ from illume.cli.voice import Voice
 
 if TYPE_CHECKING:
     from illume.cli.explain import Request
+
+
+class Engine(StrEnum):
+    """What schedules the parts of a folder."""
+
+    PROCESSES = "processes"
+    RAY = "ray"
+    SPARK = "spark"
+    DASK = "dask"
 
 
 def explain_folder(request: Request, voice: Voice) -> None:
@@ -37,7 +47,8 @@ def explain_folder(request: Request, voice: Voice) -> None:
         model=request.model,
         trust_model=True,
         keep=listed(request.keep, columns),
-        workers=2 if request.workers is None else request.workers,
+        engine=request.engine.value,
+        workers=request.workers,
         verbose=False if voice.quiet else None,
         **options,
     )
@@ -50,8 +61,14 @@ def explain_folder(request: Request, voice: Voice) -> None:
 def _checked(request: Request) -> Path:
     if request.json or request.long:
         raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
+    if request.workers is not None and request.engine is not Engine.PROCESSES:
+        raise UsageError(
+            f"--workers does not go with --engine {request.engine}, which has workers of its own"
+        )
     if request.out is None or request.out.suffix:
-        raise UsageError("a folder of rows, or --workers, needs a folder to write to; name it with -o FOLDER")
+        raise UsageError(
+            "a folder of rows, --workers and --engine need a folder to write to; name it with -o FOLDER"
+        )
     if not request.explainer.is_file():
         raise CommandError(f"the explainer {request.explainer} does not exist; `illume fit` makes one")
     if request.model is not None and not request.model.is_file():

@@ -21,6 +21,9 @@ def explain(
 ) -> Any:
     """Return a Dask data frame of explanations, with the partitions and the index of its rows.
 
+    This is for rows that come out of other steps of Dask, or answers that go into some. Where rows are in
+    Parquet files, and answers shall be, `explain_parquet(…, engine="dask")` costs much less.
+
     Partitions go through `map_partitions`; a worker loads the explainer once. A partition whose worker dies
     is done again by Dask, as often as `distributed.scheduler.allowed-failures` says; Dask shows the progress,
     under the name `explain_partition`.

@@ -38,6 +38,15 @@ class Part:
         """
         return f"part-{self.number:05}.parquet"
 
+    @property
+    def rows(self) -> str:
+        """Which rows these are, in words.
+
+        >>> Part(3, "a.parquet", 0, 1, first_row=1_000, n_rows=10).rows
+        'rows 1,000 to 1,009 of the source'
+        """
+        return f"rows {self.first_row:,} to {self.first_row + self.n_rows - 1:,} of the source"
+
 
 @dataclass(frozen=True)
 class Written:
@@ -141,10 +150,23 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
     return parts
 
 
-def forget_halves(folder: Path) -> None:
-    """Remove what processes that died had begun to write."""
-    for half in folder.glob(".part-*.tmp*"):
-        half.unlink()
+def forget_halves(folder: Path) -> int:
+    """Remove what processes that died had begun to write, and return how many did."""
+    halves = list(folder.glob(".part-*.tmp*"))
+    for half in halves:
+        half.unlink(missing_ok=True)
+    return len(halves)
+
+
+def require_written(folder: Path, parts: list[Part]) -> None:
+    """Refuse a folder that workers say they have filled, but that does not hold their parts."""
+    there = set(os.listdir(folder))
+    lost = [part.name for part in parts if part.name not in there]
+    if lost:
+        raise FileNotFoundError(
+            f"{len(lost)} parts, {lost[0]} among them, were written but are not in {folder}; workers need a "
+            f"folder that all of them and this process share"
+        )
 
 
 def finished(folder: Path, parts: list[Part]) -> dict[int, int]:

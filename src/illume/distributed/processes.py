@@ -18,10 +18,20 @@ from illume.errors import IllumeError
 
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 KILLED = -9
+Lines = tuple[dict[int, int], int]  # by part, and how often one was done again
 
 
 class WorkerError(IllumeError, RuntimeError):
     """A process that explained rows died, more often than it may."""
+
+    @classmethod
+    def of(cls, part: Part, limit: str, why: str) -> WorkerError:
+        """Say whose worker died, and what says how often it may.
+
+        >>> print(WorkerError.of(Part(3, "a.parquet", 0, 1, 10, 10), "once", "killed"))
+        the worker of rows 10 to 19 of the source, in a.parquet, died more often than it may (once): killed
+        """
+        return cls(f"the worker of {part.rows}, in {part.path}, died more often than it may ({limit}): {why}")
 
 
 class Task(Protocol):
@@ -41,29 +51,26 @@ class _Worker:
     part: Part | None = None
 
 
-@dataclass
+@dataclass(frozen=True)
 class Processes:
     """Works on parts with several processes of one thread each.
 
     Parameters
     ----------
-    task
-        What each does with a part.
     n_workers
         How many.
     retries
         How often a part may be done again, because its process died.
     """
 
-    task: Task
     n_workers: int
-    retries: int
+    retries: int = 3
 
-    def __call__(self, parts: list[Part], done: Callable[[int], None]) -> tuple[dict[int, int], int]:
+    def __call__(self, task: Task, parts: list[Part], done: Callable[[int], None]) -> Lines:
         """Return the lines of every part, and how many parts had to be done again."""
         waiting, lines, failures = deque(parts), dict[int, int](), Counter[int]()
         rows = Counter[int]()
-        workers = [self._start() for _ in range(min(self.n_workers, len(parts)))]
+        workers = [_start(task) for _ in range(min(self.n_workers, len(parts)))]
         try:
             while len(lines) < len(parts):
                 for worker in workers:
@@ -86,19 +93,10 @@ class Processes:
                         failures[part.number] += 1
                         self._require_patience(part, failures[part.number], figure)
                         waiting.appendleft(part)
-                        workers[workers.index(worker)] = self._start()
+                        workers[workers.index(worker)] = _start(task)
             return lines, failures.total()
         finally:
             _end(workers)
-
-    def _start(self) -> _Worker:
-        context = multiprocessing.get_context("spawn")
-        here, there = context.Pipe()
-        process = context.Process(target=_work, args=(self.task, there), daemon=True)
-        with _one_thread():
-            process.start()
-        there.close()
-        return _Worker(process, here)
 
     def _require_patience(self, part: Part, failures: int, code: int | None) -> None:
         if failures <= self.retries:
@@ -109,9 +107,19 @@ class Processes:
             1: "it could not start: a script that calls this needs `if __name__ == '__main__':`",
         }.get(code or 0, "see what it wrote to stderr")
         raise WorkerError(
-            f"the process that explained rows {part.first_row:,} to {part.first_row + part.n_rows - 1:,} of "
-            f"the source ended {failures} times, the last time with code {code}; {why}"
+            f"the process that explained {part.rows} ended {failures} times, the last time with code {code}; "
+            f"{why}"
         )
+
+
+def _start(task: Task) -> _Worker:
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_work, args=(task, there), daemon=True)
+    with _one_thread():
+        process.start()
+    there.close()
+    return _Worker(process, here)
 
 
 def _give(worker: _Worker, waiting: deque[Part]) -> None:
@@ -149,7 +157,6 @@ def _work(task: Task, connection: Connection) -> None:
         failure: Exception | None = None
         try:
             task.ready()
-            single_threaded()
         except Exception as error:  # told when the first part is asked for
             failure = error
         while True:
@@ -159,12 +166,12 @@ def _work(task: Task, connection: Connection) -> None:
                     raise failure
                 connection.send(("done", task(part, lambda n: connection.send(("rows", n)))))
             except Exception as error:
-                connection.send(("failed", _travelling(error)))
+                connection.send(("failed", travelling(error)))
     except (EOFError, OSError):  # nobody listens any more
         return
 
 
-def _travelling(error: Exception) -> Exception:
+def travelling(error: Exception) -> Exception:
     """Return the error, or one that says the same where it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # nosec B301

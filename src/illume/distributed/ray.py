@@ -25,6 +25,9 @@ def explain(
 ) -> Any:
     """Return a Ray dataset of explanations, to be computed when it is consumed.
 
+    This is for rows that come out of other steps of Ray, or answers that go into some. Where rows are in
+    Parquet files, and answers shall be, `explain_parquet(…, engine="ray")` costs much less.
+
     Rows go through `map_batches` with a pool of actors. An actor that dies is started again by Ray, and its
     rows are explained by another; Ray shows the progress, under the name `Explained`.
 

@@ -24,6 +24,9 @@ def explain(
 ) -> Any:
     """Return a Spark data frame of explanations, to be computed when it is used.
 
+    This is for rows that come out of other steps of Spark, or answers that go into some. Where rows are in
+    Parquet files, and answers shall be, `explain_parquet(…, engine="spark")` costs much less.
+
     Rows go through `mapInArrow`, the explainer's file and the model are broadcast, and every Python process
     loads them once. A task whose process dies is done again by Spark, as often as `spark.task.maxFailures`
     says; Spark shows the progress. Spark keeps no order: `keep` a key to join by.

@@ -1,0 +1,151 @@
+import os
+import pickle
+import sys
+
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from illume import BlackBoxError, MissingExtraError, SchemaError
+from illume.distributed import DaskTasks, RayTasks, SparkTasks, explain_parquet
+from illume.distributed.engines import Here, engine_of
+from illume.distributed.plan import files_of, require_written, split
+from illume.distributed.processes import Processes
+from illume.distributed.task import outcome
+from tests.distributed.common import Fails, poisoned
+from tests.distributed.dying import Dies
+from tests.distributed.files import written_by
+
+
+class Travels:
+    """An engine without workers: parts and the task go through bytes, and the last part comes first."""
+
+    n_workers = 3
+
+    def __init__(self):
+        self.sent = []
+
+    def __call__(self, task, parts, done):
+        lines = {}
+        for part in reversed(parts):
+            self.sent.append(pickle.dumps(part))
+            found = outcome(pickle.loads(self.sent[-1]), pickle.loads(pickle.dumps(task)))
+            if found.error is not None:
+                raise found.error
+            lines[found.number] = found.lines
+            done(part.n_rows)
+        return lines, 0
+
+
+@pytest.mark.parametrize("kind", ["attributions", "rules"])
+def test_any_engine_that_calls_the_task_on_every_part_writes_the_same_files(
+    kind, source, given, expected, monkeypatch
+):
+    monkeypatch.chdir(source.parent)  # relative paths must reach workers as absolute ones
+    engine = Travels()
+    written = explain_parquet("rows", "out", kind=kind, engine=engine, batch_rows=7, **given)
+    found = pd.read_parquet("out")
+    pd.testing.assert_frame_equal(found, expected(kind).reset_index(drop=True), rtol=0, atol=1e-6)
+    assert (written.n_parts, written.n_rows, written.n_lines) == (6, 60, len(found))
+    assert all(str(source).encode() in part and len(part) < 500 for part in engine.sent)
+
+
+def test_a_folder_begun_with_one_engine_is_finished_by_another(source, given, tmp_path):
+    out = tmp_path / "out"
+    explain_parquet(source, out, workers=0, **given)
+    (out / "part-00002.parquet").unlink()
+    engine = Travels()
+    written = explain_parquet(source, out, engine=engine, **given)
+    assert (written.n_skipped, len(engine.sent), written.n_lines) == (5, 1, 60)
+
+
+def test_halves_that_dead_workers_leave_are_counted_and_removed(source, given, tmp_path):
+    out = tmp_path / "out"
+
+    class DiesOnce(Travels):
+        def __call__(self, task, parts, done):
+            (out / ".part-00001.0a.tmp.parquet").write_bytes(b"half")
+            return super().__call__(task, parts, done)
+
+    assert explain_parquet(source, out, engine=DiesOnce(), **given).n_retried == 1
+    assert not list(out.glob(".*"))
+
+
+def test_a_failing_row_is_named_by_its_place_in_its_file(files, loan_model, tmp_path):
+    rows = poisoned(60)
+    rows.loc[53, "age"] = 17  # row 23 of the second file, in its third row group
+    source = written_by(tmp_path / "rows", rows.drop(index=30))
+    with pytest.raises(BlackBoxError, match=r"no such age; failing rows of .*1\.parquet \(from 0\): 22$"):
+        explain_parquet(source, tmp_path / "out", files[0], model=Fails(loan_model), workers=0)
+
+
+def test_rows_of_later_pieces_count_from_the_start_of_a_frame(files, loan_model, monkeypatch):
+    from illume.distributed import explain_partition
+    from illume.distributed.kinds import Form
+
+    monkeypatch.setattr(Form, "piece_rows", lambda form, explainer: 7)
+    with pytest.raises(BlackBoxError, match=r"failing rows: 30$"):
+        explain_partition(poisoned(60), files[0], model=Fails(loan_model))
+
+
+def test_damage_inside_a_file_is_told_with_its_name(source, given, tmp_path):
+    path = source / "0.parquet"
+    start = pq.read_metadata(path).row_group(0).column(0).data_page_offset
+    content = bytearray(path.read_bytes())
+    content[start : start + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    with pytest.raises(SchemaError, match=r"0\.parquet cannot be read as a Parquet file"):
+        explain_parquet(source, tmp_path / "out", workers=0, **given)
+
+
+def test_a_worker_that_does_not_see_a_path_says_which(source, given, tmp_path):
+    class Elsewhere(Travels):
+        def __call__(self, task, parts, done):
+            os.rename(source / "1.parquet", source / "2.parquet")
+            return super().__call__(task, parts, done)
+
+    with pytest.raises(FileNotFoundError, match=r"1\.parquet is not there for a worker on .* share"):
+        explain_parquet(source, tmp_path / "out", engine=Elsewhere(), **given)
+
+
+def test_parts_written_to_another_disk_are_missed(source, tmp_path):
+    parts = split(files_of(source), 10, 1)
+    with pytest.raises(FileNotFoundError, match=r"6 parts, part-00000.parquet among them, were written but"):
+        require_written(tmp_path, parts)
+
+
+def test_what_goes_wrong_is_told_and_not_raised(source):
+    (part, *_) = split(files_of(source), 10, 1)
+    found = outcome(part, Dies("fails"))
+    assert (found.number, found.lines) == (0, 0)
+    assert isinstance(pickle.loads(pickle.dumps(found)).error, SchemaError)
+
+
+def test_engines_have_names():
+    assert engine_of("processes", None, 1) == Processes(2, 1)
+    assert engine_of("processes", 0, 1) == Here()
+    assert engine_of("ray", None, 5) == RayTasks(retries=5)
+    assert engine_of("spark", None, 5) == SparkTasks()
+    assert engine_of("dask", None, 5) == DaskTasks()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"engine": "flink"}, "engine must be one of .*'processes', 'ray', 'spark', 'dask'.*, found 'flink'"),
+        ({"engine": 3}, "or RayTasks, SparkTasks or DaskTasks .*, found a int"),
+        ({"engine": "ray", "workers": 2}, "leave `workers` out with engine='ray'"),
+    ],
+)
+def test_an_engine_that_is_none_is_refused(asked, message, source, given, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        explain_parquet(source, tmp_path / "out", **asked, **given)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("engine", ["ray", "spark", "dask"])
+def test_an_engine_that_is_not_installed_names_its_extra(engine, source, given, tmp_path, monkeypatch):
+    for package in ("ray", "pyspark", "pyspark.sql", "distributed"):
+        monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"illume\[{engine}\]"):
+        explain_parquet(source, tmp_path / "out", engine=engine, **given)
