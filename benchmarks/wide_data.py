@@ -89,7 +89,7 @@ def counts(m: int, rng: np.random.Generator) -> Draw:
     def draw(n: int, rng: np.random.Generator) -> tuple[Rows, np.ndarray]:
         mixture = rng.dirichlet(np.full(10, 0.3), n)
         X = np.log1p(rng.poisson(0.5 * mixture @ topics))
-        one, two = ((a - a.mean()) / a.std() for a in X @ weights.T)
+        one, two = ((a - a.mean()) / a.std() for a in (X @ weights.T).T)
         return X, 2.0 * one + 2.0 * two * np.where(mixture[:, 0] + mixture[:, 1] > 0.2, 1.0, -1.0)
 
     return draw
