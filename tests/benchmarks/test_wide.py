@@ -52,12 +52,27 @@ def test_costs_are_recorded_for_both(lines):
     small = ("--latents", "2", "--rank", "3", "--steps-timed", "1", "--rows-timed", "8", "--rounds", "1")
     whole, low = lines("cost", "--sizes", "6", *small)
     assert (whole["rank"], low["rank"]) == (None, 3)
-    assert whole["weights"] == 6 * 128 + 128 + 128 * 128 + 128 + 12 * 128 + 12, "both hidden layers are 128 wide"
+    assert whole["weights"] == 6 * 128 + 128 + 128 * 128 + 128 + 12 * 128 + 12, (
+        "both hidden layers are 128 wide"
+    )
     assert min(each["step_processor_ms"] for each in (whole, low)) > 0
 
 
 def test_agreement_is_recorded_for_both(lines):
-    small = ("--inputs", "12", "--rows", "150", "--fresh", "40", "--queries", "0", "--steps", "2", "--rank", "3")
+    small = (
+        "--inputs",
+        "12",
+        "--rows",
+        "150",
+        "--fresh",
+        "40",
+        "--queries",
+        "0",
+        "--steps",
+        "2",
+        "--rank",
+        "3",
+    )
     only = ("--choose", "--kinds", "sparse", "--models", "mlp")
     whole, low = lines("agreement", *small, *only)
     assert (whole["maps"], low["maps"], low["rank"]) == ("whole", "low", 3)
