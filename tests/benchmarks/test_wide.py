@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 import pytest
+from benchmarks.wide_data import CHOOSING, KINDS, REPORTED, problem
 
 from benchmarks import records, wide
-from benchmarks.wide_data import CHOOSING, KINDS, REPORTED, problem
 
 
 def test_nothing_is_reported_on_what_it_was_chosen_by():
@@ -76,4 +76,5 @@ def test_agreement_is_recorded_for_both(lines):
     only = ("--choose", "--kinds", "sparse", "--models", "mlp")
     whole, low = lines("agreement", *small, *only)
     assert (whole["maps"], low["maps"], low["rank"]) == ("whole", "low", 3)
-    assert whole["chosen_by"] and 0 <= low["agreement"] <= 1
+    assert whole["chosen_by"]
+    assert 0 <= low["agreement"] <= 1

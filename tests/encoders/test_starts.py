@@ -63,7 +63,8 @@ def test_led_directions_are_near_the_given_ones_and_differ():
     found.lead(given)
     torch.testing.assert_close(found.base.norm(dim=1), torch.full((4,), LED_LENGTH))
     near = found.base @ given.mT / LED_LENGTH
-    assert (near[[0, 2], 0] > 0.5).all() and (near[[1, 3], 1] > 0.5).all(), "taken in turn"
+    assert (near[[0, 2], 0] > 0.5).all()
+    assert (near[[1, 3], 1] > 0.5).all()
     assert not torch.allclose(found.base[0], found.base[2])
 
 
