@@ -131,7 +131,7 @@ def agreement(kind: str, seed: int, model: str, options: argparse.Namespace) -> 
             agreement=local.agreement,
             r2=local.r2,
             agreement_of_what_is_used=whole.agreement,
-            global_agreement=explainer.quality_.baseline.agreement,
+            global_report_agreement=explainer.quality_.baseline.agreement,
             fell_back=explainer.quality_.fell_back,
             epochs=len(explainer.history_),
             best_epoch=explainer.history_.best,
