@@ -14,8 +14,9 @@ from illume._typing import FloatArray
 from illume.encoders.base import Head
 from illume.encoders.batches import Model, Rows
 from illume.encoders.forward import LARGEST
-from illume.encoders.networks import head
+from illume.encoders.networks import LowRankNetwork, head
 from illume.encoders.options import Objective, Training
+from illume.encoders.starts import linear_directions
 from illume.encoders.training import Trainer
 from illume.errors import OutOfMemoryError
 from illume.results.history import History
@@ -47,7 +48,10 @@ def learn(
     device = torch.device(_device(encoder.device))
     (X, P), n_latents = rows[0], encoder.n_latents
     generator = torch.Generator().manual_seed(seed)
-    maps = encoder._network(X.shape[1], objective, generator).to(device)
+    maps = encoder._network(X.shape[1], objective, generator)
+    if isinstance(maps, LowRankNetwork) and objective.joint:
+        maps.lead(torch.from_numpy(linear_directions(X, P)))
+    maps = maps.to(device)
     joint = head(n_latents, P.shape[1], generator).to(device) if objective.joint else None
     onehot = torch.zeros(X.shape[1], dtype=torch.bool, device=device)
     onehot[list(encoder.onehot)] = True

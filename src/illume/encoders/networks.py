@@ -12,7 +12,8 @@ from illume.encoders.low_rank import WIDTH
 from illume.encoders.options import hidden_widths
 from illume.encoders.passes import Passed, pass_through
 
-BASE_LENGTH = 0.3  # of a low-rank map's constant directions at the start
+BASE_LENGTH = 0.3  # of a low-rank map's constant directions, drawn at random
+LED_LENGTH = 1.0  # of those that `lead` gave
 
 
 def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
@@ -89,6 +90,17 @@ class LowRankNetwork(nn.Module):
         self.base = nn.Parameter(BASE_LENGTH * base / math.sqrt(n_inputs))
         with torch.no_grad():
             three.weight.mul_(calm)
+
+    @torch.no_grad()
+    def lead(self, directions: Tensor) -> None:
+        """Let the constant directions start near given ones (c, m) of unit length, taken in turn.
+
+        Half of each stays random, so that latents differ; where a given one is 0, all of it.
+        """
+        led = directions[torch.arange(self.shape[0]) % len(directions)].to(self.base)
+        mixed = functional.normalize(self.base, dim=1) + led
+        found = led.square().sum(1, keepdim=True) > 0
+        self.base.copy_(torch.where(found, LED_LENGTH * functional.normalize(mixed, dim=1), self.base))
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the raw maps, not yet scaled to unit directions."""
