@@ -215,9 +215,12 @@ def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
     ],
 )
 def test_alignment_is_as_strong_as_fidelity_allows(found, chosen, three_class, monkeypatch):
-    from illume.fitting import _Search
+    from illume.choosing import Search
 
-    monkeypatch.setattr(_Search, "_score", lambda self, setting: found[setting.alignment])
+    def scores(self, settings):
+        return {each: found[each.alignment] for each in settings}
+
+    monkeypatch.setattr(Search, "scores", scores)
     model, X = three_class
     assert explainer_of(model).fit(X).quality_.alignment == chosen
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
 from illume.checkpointing import finish, finish_rules, opened, require_seed
+from illume.choosing import Setting, choose_pair
 from illume.data.encoding import Unknown
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
@@ -25,7 +26,6 @@ from illume.encoders.ranks import ranks
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
-from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare

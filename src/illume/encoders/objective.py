@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -66,6 +66,7 @@ def loss_terms(
     batch: Batch,
     columns: Columns,
     alpha: int,
+    *,
     between: Between | None = None,
 ) -> dict[str, Tensor]:
     """Compute each wanted term, unweighted, by the name of its weight without `lambda_`.
@@ -118,19 +119,30 @@ class Between:
 
     @cached_property
     def inputs(self) -> Tensor:
+        """How far apart inputs are (n, n)."""
         return distances.mixed(self.batch.X, self.columns)
 
     @cached_property
     def log_X(self) -> Tensor:
+        """Log of who is near whom by inputs (n, n)."""
         return losses.log_neighbours(self.inputs)
 
     @cached_property
     def log_Y(self) -> Tensor:
+        """Log of who is near whom by decisions (n, n)."""
         return losses.log_neighbours(distances.cosine(self.batch.P))
 
     @cached_property
     def near(self) -> Tensor:
+        """The nearest rows of the same decision, 0 or 1, (n, n)."""
         return losses.nearest(self.inputs, self.batch.P.argmax(1))
+
+    def prepare(self, objectives: Sequence[Objective]) -> None:
+        """Work out all that some objectives will ask for."""
+        wanted = {"log_X": ("x",), "log_Y": ("y", "e", "py"), "near": ("n", "pn")}
+        for name, terms in wanted.items():
+            if any(getattr(each, f"lambda_{term}") for each in objectives for term in terms):
+                getattr(self, name)
 
 
 def _structure_terms(
