@@ -298,7 +298,7 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
 
     def interrupted(self):
         calls.append(1)
-        if len(calls) == 2:
+        if len(calls) == 5:  # in the second epoch of the second of three
             raise KeyboardInterrupt
         return original(self)
 
@@ -306,7 +306,9 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
     training = Training(batch_size=64, max_epochs=40)
     with pytest.warns(UserWarning, match="training ended early: interrupted"):
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
-    assert len(explainer.trials_) == 1
+    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8, 16], "side by side"
+    best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
+    assert explainer.local_.n_latents == best.setting.n_latents
     assert explainer(X).values.shape == (150, 4, 3)
 
 

@@ -77,7 +77,8 @@ class Learning:
     def learned(self, history: History | None = None) -> Learned:
         """Return what has been learned so far."""
         trainer = self.trainer
-        history = history or History(tuple(trainer.epochs), trainer.at.best, trainer.at.ended)
+        if history is None:
+            history = History(tuple(trainer.epochs), trainer.at.best, trainer.at.ended)
         weights = {name: array(tensor) for name, tensor in self.maps.state_dict().items()}
         found = None if self.head is None else Head(*(array(p) for p in self.head.parameters()))
         return Learned(weights, trainer.alpha, found, history)
