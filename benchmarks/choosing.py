@@ -1,7 +1,7 @@
 """What choosing the number of latents and the alignment costs: a fit that chooses against one that is told.
 
-The two take turns, several times, on the same rows with the same black box and seed; the fit that is told gets
-what the other one chose. On a CPU the processor time of one thread is measured, on a GPU the time of the clock.
+The two take turns, several times, on the same rows with the same black box and seed; the fit that is told
+gets what the other one chose. On a CPU the processor time of one thread is measured, on a GPU the clock's.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ def fitted(model: Any, X: Any, device: str, **settings: Any) -> tuple[Explainer,
     return explainer, clock() - start
 
 
-def measure(name: str, seed: int, device: str, repeats: int, table: str, queries: int) -> float:
+def measure(name: str, seed: int, options: argparse.Namespace) -> float:
     """Let the two fits take turns, record the medians and return their ratio."""
     X, model = problem(name, seed)
+    device, repeats, queries = options.device, options.repeats, options.queries
     usual = {"random_state": seed, "queries": queries}
     seconds: dict[str, list[float]] = {"choosing": [], "told": []}
     fitted(model, X[:300], device, **(usual | {"queries": 300}))  # libraries are loaded before the clock runs
@@ -66,7 +67,7 @@ def measure(name: str, seed: int, device: str, repeats: int, table: str, queries
     medians = {name: statistics.median(found) for name, found in seconds.items()}
     ratio = medians["choosing"] / medians["told"]
     record(
-        table,
+        options.table,
         data=name,
         rows=len(X),
         inputs=X.shape[1],
@@ -100,7 +101,7 @@ def main() -> None:
         torch.set_num_threads(1)
     for name in options.data:
         for seed in range(options.seeds):
-            measure(name, seed, options.device, options.repeats, options.table, options.queries)
+            measure(name, seed, options)
 
 
 if __name__ == "__main__":
