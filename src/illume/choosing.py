@@ -21,7 +21,7 @@ from illume.storage.values import dump, read
 from illume.surrogates.selection import require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
-LATENTS_TOLERANCE = 0.01
+LATENTS_TOLERANCE = 0.015
 ALIGNMENT_TOLERANCE = 0.03
 TRIAL_ROWS = 10_000  # validation rows that judge a trial
 TRIAL_SHARE = 0.03  # of the steps of a whole training
