@@ -56,7 +56,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
     n_latents
         How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
-        fidelity on validation rows is within .01 of the best.
+        fidelity on validation rows is within .015 of the best.
     rank
         For wide data: `auto` lets the maps of 500 inputs or more be a constant and a part of rank 32 that
         differs from row to row, so that weights and time grow as the number of inputs and not as its
