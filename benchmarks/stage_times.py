@@ -14,6 +14,7 @@ import illume.fitting
 import illume.preparation
 from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoding
+from illume.encoders.together import Together
 from illume.encoders.trained import TrainedEncoder
 from illume.encoders.training import Trainer
 from illume.explanations.neighbours import Neighbours
@@ -30,6 +31,7 @@ STAGES: tuple[tuple[Any, str, str], ...] = (
     (Reference, "fit", "reference"),
     (Reference, "with_distances", "reference"),
     (illume.explainer, "prepare", "preparation, the rest"),
+    (Together, "go", "trials"),
     (Trainer, "run", "training"),
     (TrainedEncoder, "fit", "training, the rest"),
     (TrainedEncoder, "transform", "encoding into latents"),

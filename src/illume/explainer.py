@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume.assembly import parts
 from illume.checkpointing import finish, finish_rules, going_on, opened, require_seed
+from illume.choosing import Setting, choose_pair
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.data.unknown import Unknown
@@ -25,7 +26,6 @@ from illume.encoders.ranks import ranks
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
-from illume.fitting import Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.preparation import DataSettings, prepare
@@ -56,7 +56,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
     n_latents
         How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
-        fidelity on validation rows is within .01 of the best.
+        fidelity on validation rows is within .015 of the best.
     rank
         For wide data: `auto` lets the maps of 500 inputs or more be a constant and a part of rank 32 that
         differs from row to row, so that weights and time grow as the number of inputs and not as its

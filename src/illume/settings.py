@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from illume.choosing import Choices, Setting
 from illume.data.encoding import Encoding
 from illume.data.gathering import MIN_ROWS
 from illume.data.unknown import require_unknown
@@ -23,7 +24,6 @@ from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import SEARCHES
-from illume.fitting import Choices, Setting
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -105,16 +105,18 @@ def test_mimicry_equals_the_cross_entropy_for_two_and_for_three_classes():
 
 
 def test_neighbour_spread_takes_the_nearest_of_the_same_decision_only():
-    distance, between = random_distances(8, 3), random_distances(8, 4)
+    distance, A = random_distances(8, 3), torch.randn(8, 4, generator=torch.Generator().manual_seed(4))
     decisions = torch.tensor([0, 0, 0, 0, 0, 1, 1, 2])
     total, count = 0.0, 0
     for i in range(8):
         same = [j for j in range(8) if j != i and decisions[j] == decisions[i]]
         for j in sorted(same, key=lambda j, i=i: float(distance[i, j]))[:3]:
-            total, count = total + float(between[i, j]), count + 1
-    found = losses.neighbour_spread(between, distance, decisions)
+            total += 1 - float(torch.nn.functional.cosine_similarity(A[i], A[j], dim=0))
+            count += 1
+    found = losses.neighbour_spread(A, losses.nearest(distance, decisions))
     assert float(found) == pytest.approx(total / count, rel=1e-5)
 
 
 def test_neighbour_spread_without_any_neighbour_is_zero():
-    assert losses.neighbour_spread(torch.ones(2, 2), torch.ones(2, 2), torch.tensor([0, 1])) == 0
+    near = losses.nearest(torch.ones(2, 2), torch.tensor([0, 1]))
+    assert losses.neighbour_spread(torch.ones(2, 2), near) == 0

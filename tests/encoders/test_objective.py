@@ -48,7 +48,7 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes):
             "phi": distances.cosine(phi.flatten(1)),
         }.items()
     }
-    near = (distances.cosine(data.X), data.P.argmax(1))
+    near = losses.nearest(distances.cosine(data.X), data.P.argmax(1))
     expected = {
         "x": losses.divergence(log["x"], log["z"]),
         "w": losses.divergence(log["z"], log["w"]),
@@ -57,9 +57,9 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes):
         "co": losses.collinearity(Z),
         "g": losses.mimicry(net.head(Z), data.P),
         "e": losses.divergence(log["y"], log["psi"]),
-        "n": losses.neighbour_spread(distances.cosine(psi.flatten(1)), *near),
+        "n": losses.neighbour_spread(psi.flatten(1), near),
         "py": losses.divergence(log["y"], log["phi"]),
-        "pn": losses.neighbour_spread(distances.cosine(phi.flatten(1)), *near),
+        "pn": losses.neighbour_spread(phi.flatten(1), near),
     }
     assert terms.keys() == expected.keys() | {"st"}
     for name, value in expected.items():

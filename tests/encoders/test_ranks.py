@@ -25,7 +25,7 @@ rank, folder = int(sys.argv[1]), sys.argv[2]
 distributed.init_process_group(
     "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2, timeout=timedelta(seconds=100)
 )
-found = {name: fitted(name, 36) for name in ("apart", "aligned")}
+found = {name: fitted(name, 36) for name in ("apart", "aligned", "choosing")}
 error = ""
 try:
     answers(rank)
@@ -41,7 +41,10 @@ distributed.destroy_process_group()
 
 
 def fitted(name, batch_size):
-    """Fit an explainer to a model that counts; `apart` has no term that compares rows with each other."""
+    """Fit an explainer to a model that counts; `apart` has no term that compares rows with each other.
+
+    `choosing` tries several numbers of latents first.
+    """
     from illume import Explainer, Objective
 
     counted = []
@@ -59,9 +62,9 @@ def fitted(name, batch_size):
     )
     explainer = Explainer(
         model,
-        n_latents=2,
+        n_latents="auto" if name == "choosing" else 2,
         queries=64,
-        objective=apart if name == "apart" else Objective.preset(name),
+        objective=Objective.preset(name) if name == "aligned" else apart,
         training=training,
         verbose=False,
         device="cpu",
@@ -112,16 +115,17 @@ def test_losses_fall(together):
         assert min(loss for _, loss in losses) < losses[0][1]
 
 
-def test_they_do_what_one_process_does_on_batches_twice_as_large(together):
-    alone = fitted("apart", 72)
+@pytest.mark.parametrize("name", ["apart", "choosing"])
+def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name):
+    alone = fitted(name, 72)
     found = together[0]
-    np.testing.assert_allclose(found["losses"]["apart"], alone["losses"], rtol=1e-5)
-    for mine, wanted in zip(found["maps"]["apart"], alone["maps"], strict=True):
+    np.testing.assert_allclose(found["losses"][name], alone["losses"], rtol=1e-5)
+    for mine, wanted in zip(found["maps"][name], alone["maps"], strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_the_model_is_asked_by_the_first_process_only(together):
-    for name in ("apart", "aligned"):
+    for name in ("apart", "aligned", "choosing"):
         first, second = (each["n_asked"][name] for each in together)
         assert first[0] == first[1] == second[1] == 320 + 64
         assert second[0] == 0

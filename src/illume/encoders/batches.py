@@ -48,6 +48,26 @@ class Rows:
         yield from map(Batch, X.split(lengths), P.split(lengths), v.split(some))
 
 
+class Ahead:
+    """The batches of an epoch that are still to come, and how many these are.
+
+    >>> some = Ahead(iter("abc"), 3)
+    >>> next(some), some.left
+    ('a', 2)
+    """
+
+    def __init__(self, batches: Iterator[Batch], n: int) -> None:
+        self.batches, self.left = batches, n
+
+    def __iter__(self) -> Iterator[Batch]:
+        return self
+
+    def __next__(self) -> Batch:
+        batch = next(self.batches)
+        self.left -= 1
+        return batch
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """What is trained: the network that gives raw maps, and the head of a joint objective."""

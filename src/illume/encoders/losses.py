@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from illume.encoders.distances import EPSILON, gram
+from illume.encoders.distances import EPSILON, gram, unit
 
 SURE = 1e-3
 """A probability so close to 0 or 1 counts as sure; log-odds beyond it say no more."""
@@ -98,20 +98,34 @@ def excess(logits: Tensor, P: Tensor) -> Tensor:
     return functional.smooth_l1_loss(logits - logits.mean(1, keepdim=True), centred)
 
 
-def neighbour_spread(between: Tensor, distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:
-    """Mean of `between` over each row's nearest rows (by `distance`) of the same decision.
+def nearest(distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:
+    """Say which rows are each row's nearest (by `distance`) of the same decision: 1 there, else 0, (n, n).
 
-    `between` and `distance` are (n, n). Rows with fewer such neighbours use those they have; a
-    batch without any gives 0.
+    Rows with fewer such neighbours have those that there are.
 
-    >>> between = torch.tensor([[0.0, 4.0, 9.0], [4.0, 0.0, 9.0], [9.0, 9.0, 0.0]])
-    >>> neighbour_spread(between, between, torch.tensor([0, 0, 1]))
-    tensor(4.)
+    >>> distance = torch.tensor([[0.0, 4.0, 1.0], [4.0, 0.0, 9.0], [1.0, 9.0, 0.0]])
+    >>> nearest(distance, torch.tensor([0, 0, 1]))
+    tensor([[0., 1., 0.],
+            [1., 0., 0.],
+            [0., 0., 0.]])
     """
     other = decisions[:, None] != decisions[None, :]
     other = other | torch.eye(len(other), dtype=torch.bool, device=other.device)
     reachable = distance.masked_fill(other, torch.inf)
     n_neighbours = min(n_neighbours, len(distance))
-    nearest, index = reachable.topk(n_neighbours, dim=1, largest=False)
-    found = nearest.isfinite()
-    return (between.gather(1, index) * found).sum() / found.sum().clamp(min=1)
+    found, index = reachable.topk(n_neighbours, dim=1, largest=False)
+    return torch.zeros_like(distance).scatter_(1, index, found.isfinite().to(distance.dtype))
+
+
+def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
+    r"""Mean cosine distance between the rows of A (n, d) and those that are `near` them, 0 or 1, (n, n).
+
+    Only these pairs count, so that :math:`\sum_i u_i \cdot \sum_j N_{ij} u_j` with unit rows u is all that
+    is needed. Without any pair it is 0.
+
+    >>> A = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]])
+    >>> neighbour_spread(A, torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
+    tensor(1.5000)
+    """
+    U, n_pairs = unit(A), near.sum()
+    return (n_pairs - (U * (near @ U)).sum()) / n_pairs.clamp(min=1)

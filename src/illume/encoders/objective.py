@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple, Protocol
@@ -61,11 +61,20 @@ class Views(NamedTuple):
 
 
 def loss_terms(
-    objective: Objective, model: Maps, batch: Batch, columns: Columns, alpha: int
+    objective: Objective,
+    model: Maps,
+    batch: Batch,
+    columns: Columns,
+    alpha: int,
+    *,
+    between: Between | None = None,
 ) -> dict[str, Tensor]:
-    """Compute each wanted term, unweighted, by the name of its weight without `lambda_`."""
+    """Compute each wanted term, unweighted, by the name of its weight without `lambda_`.
+
+    What lies `between` the rows of a batch may have been worked out for another model already.
+    """
+    between = between or Between(batch, columns)
     W, Z, drift, slopes_of = _views(objective, model, batch, alpha)
-    between = _Distances(batch, columns)
     terms = _structure_terms(objective, between, None if model.constant else W, Z)
     if drift is not None:
         terms["st"] = instability(drift, batch.X.shape[1])
@@ -102,7 +111,7 @@ def _views(objective: Objective, model: Maps, batch: Batch, alpha: int) -> Views
     return Views(W, Z, drift if steady else None, partial(slopes, W))
 
 
-class _Distances:
+class Between:
     """What a batch's inputs and decisions say about its pairs, each worked out once, on first need."""
 
     def __init__(self, batch: Batch, columns: Columns) -> None:
@@ -110,19 +119,34 @@ class _Distances:
 
     @cached_property
     def inputs(self) -> Tensor:
+        """How far apart inputs are (n, n)."""
         return distances.mixed(self.batch.X, self.columns)
 
     @cached_property
     def log_X(self) -> Tensor:
+        """Log of who is near whom by inputs (n, n)."""
         return losses.log_neighbours(self.inputs)
 
     @cached_property
     def log_Y(self) -> Tensor:
+        """Log of who is near whom by decisions (n, n)."""
         return losses.log_neighbours(distances.cosine(self.batch.P))
+
+    @cached_property
+    def near(self) -> Tensor:
+        """The nearest rows of the same decision, 0 or 1, (n, n)."""
+        return losses.nearest(self.inputs, self.batch.P.argmax(1))
+
+    def prepare(self, objectives: Sequence[Objective]) -> None:
+        """Work out all that some objectives will ask for."""
+        wanted = {"log_X": ("x",), "log_Y": ("y", "e", "py"), "near": ("n", "pn")}
+        for name, terms in wanted.items():
+            if any(getattr(each, f"lambda_{term}") for each in objectives for term in terms):
+                getattr(self, name)
 
 
 def _structure_terms(
-    objective: Objective, between: _Distances, W: Tensor | None, Z: Tensor
+    objective: Objective, between: Between, W: Tensor | None, Z: Tensor
 ) -> dict[str, Tensor]:
     terms: dict[str, Tensor] = {}
     if not (objective.lambda_x or objective.lambda_y or (objective.lambda_w and W is not None)):
@@ -137,18 +161,19 @@ def _structure_terms(
     return terms
 
 
-def _explanation_terms(objective: Objective, between: _Distances, psi: Tensor) -> dict[str, Tensor]:
+def _explanation_terms(objective: Objective, between: Between, psi: Tensor) -> dict[str, Tensor]:
     terms = {}
-    X, decisions = between.batch.X, between.batch.P.argmax(1)
+    X = between.batch.X
     for like_decisions, like_neighbours in (("e", "n"), ("py", "pn")):
         wants_decisions = getattr(objective, f"lambda_{like_decisions}")
         wants_neighbours = getattr(objective, f"lambda_{like_neighbours}")
         if not (wants_decisions or wants_neighbours):
             continue
         contributions = like_decisions == "py"
-        apart = distances.cosine(psi * X.repeat(1, psi.shape[1] // X.shape[1]) if contributions else psi)
+        told = psi * X.repeat(1, psi.shape[1] // X.shape[1]) if contributions else psi
         if wants_decisions:
-            terms[like_decisions] = losses.divergence(between.log_Y, losses.log_neighbours(apart))
+            apart = losses.log_neighbours(distances.cosine(told))
+            terms[like_decisions] = losses.divergence(between.log_Y, apart)
         if wants_neighbours:
-            terms[like_neighbours] = losses.neighbour_spread(apart, between.inputs, decisions)
+            terms[like_neighbours] = losses.neighbour_spread(told, between.near)
     return terms

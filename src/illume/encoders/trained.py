@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
+    from illume.encoders.learning import Learned
+
 VALIDATION_SHARE = 0.15
 
 
@@ -35,6 +38,16 @@ def require_torch() -> None:
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingExtraError.of("torch", "train") from error
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """What a training is told: objective, options, rows to learn from and rows to check with, and a seed."""
+
+    objective: Objective
+    training: Training
+    rows: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    seed: int
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -111,9 +124,16 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
         With a `checkpoint`, the training goes on from what was written there.
         """
-        require_torch()
-        from illume.encoders.learning import learn
+        from illume.encoders.learning import Learning
 
+        lesson = self.lesson(X, y, validation)
+        return self.take(Learning.of(self, lesson, slot=checkpoint).finish())
+
+    def lesson(
+        self, X: FloatArray, y: Any = None, validation: tuple[FloatArray, FloatArray] | None = None
+    ) -> Lesson:
+        """Return all that a training learns from; `fit` says what is meant."""
+        require_torch()
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -130,9 +150,12 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if y is None:
             objective = objective.unconditioned()
         seed = int(rng.randint(2**31 - 1))
-        learned = learn(self, training, objective, ((X, P), validation), seed=seed, slot=checkpoint)
+        return Lesson(objective, training, ((X, P), validation), seed)
+
+    def take(self, learned: Learned) -> Self:
+        """Be what a training has come to."""
         self.history_ = learned.history
-        return self._set(learned.weights, X.shape[1], learned.alpha, learned.head)
+        return self._set(learned.weights, self.n_features_in_, learned.alpha, learned.head)
 
     def _set(self, weights: dict[str, FloatArray], n_inputs: int, alpha: int, head: Head | None) -> Self:
         """Fill in what was learned."""

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from illume.encoders.batches import Model, Rows
+from illume.encoders.batches import Ahead, Model, Rows
 from illume.encoders.distances import Columns
-from illume.encoders.objective import Batch, loss_terms, total
+from illume.encoders.objective import Batch, Between, loss_terms, total
 from illume.encoders.options import Objective, Training
 from illume.encoders.ranks import ranks
 from illume.encoders.sparsity import SparsitySchedule
@@ -39,6 +39,7 @@ class Trainer:
     """Trains a model in place and leaves it with its best weights on the validation rows.
 
     With a slot, the training goes on from what is there, and is written there now and then and at its end.
+    Of trainers that were made alike, other models apart, all see the same batches.
     """
 
     def __init__(
@@ -64,23 +65,41 @@ class Trainer:
         self.alpha = self.n_inputs = self.rows.X.shape[1]
         self.target = min(objective.alpha or self.n_inputs, self.n_inputs)
         self.epochs: list[Epoch] = []
-        self.slot, self.at = slot, Standing(weights=weights_of(model.modules))
+        self.losses: list[Tensor] = []
+        self.ahead: Ahead | None = None
+        self.at = Standing(weights=weights_of(model.modules))
         self.validation_seed = int(torch.randint(2**31, (), generator=generator))
         # shuffled, for the rows may come sorted, and a batch must be like the others
         order = torch.randperm(len(self.validation), generator=generator)
         self.validation_order = order[: training.validation_rows]
         self.start = time.perf_counter()
+        self.slot: Slot | None = None
+        self.keep_in(slot)
+
+    @property
+    def n_epochs(self) -> int:
+        """How many epochs there are to go through at the most, before any thinning out."""
+        return self.training.n_epochs(len(self.rows))
+
+    @property
+    def epoch_steps(self) -> int:
+        """How many batches an epoch has."""
+        return math.ceil(min(len(self.rows), self.training.epoch_rows) / self.training.batch_size)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the phase that it is in has epochs left."""
+        return self.at.done < self.n_epochs and not self.at.ended
 
     def run(self, progress: tqdm[None]) -> History:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
-        n_epochs = self.training.n_epochs(len(self.rows))
         thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
-        progress.reset(total=n_epochs + (thinning + n_epochs if thinning else 0))
-        self._resume(progress)
+        progress.reset(total=self.n_epochs + (thinning + self.n_epochs if thinning else 0))
+        progress.update(len(self.epochs))
         interrupted = False
         try:
             with precision(self.rows.X.device):
-                self._train_on(n_epochs, thinning, progress)
+                self._train_on(thinning, progress)
             ended, best = self.at.ended, self.at.best
         except KeyboardInterrupt:
             interrupted = True
@@ -89,10 +108,10 @@ class Trainer:
             self._forget_recordings()
         return History(tuple(self.epochs), best, ended, interrupted, diverged=self.at.diverged)
 
-    def _train_on(self, n_epochs: int, thinning: int, progress: tqdm[None]) -> None:
+    def _train_on(self, thinning: int, progress: tqdm[None]) -> None:
         """Go on from where the training stands to its end."""
         if self.at.phase == DENSE:
-            self._until_no_better(n_epochs, progress)
+            self._until_no_better(progress)
             if thinning and not self.at.diverged:
                 self._begin(THINNING, self.at.best)
         if self.at.phase == THINNING:
@@ -100,7 +119,7 @@ class Trainer:
             if not self.at.diverged:
                 self._begin(SPARSE, len(self.epochs))
         if self.at.phase == SPARSE:
-            self._until_no_better(n_epochs, progress)
+            self._until_no_better(progress)
         if self.at.phase != FINISHED:
             self._set_alpha(self.target)
             self.at.phase = FINISHED
@@ -109,25 +128,29 @@ class Trainer:
     def _begin(self, phase: int, best: int) -> None:
         self.at = Standing(phase, best=best, weights=weights_of(self.model.modules))
 
-    def _until_no_better(self, n_epochs: int, progress: tqdm[None]) -> None:
+    def _until_no_better(self, progress: tqdm[None]) -> None:
         """Train until the validation loss stops falling, and go back to where it was lowest."""
-        at = self.at
         try:
-            while at.done < n_epochs and not at.ended:
-                self._set_learning_rate(at.done / n_epochs)
-                loss = self._epoch(progress)
-                at.done += 1
-                if not self._finite():
-                    at.ended = NOTHING if math.isinf(at.best_loss) and at.phase == DENSE else DIVERGED
-                elif loss < at.best_loss:
-                    at.remember(loss, len(self.epochs), self.model.modules)
-                elif len(self.epochs) - at.best >= self.training.patience:
-                    at.ended = f"no better for {self.training.patience} epochs"
-                if not at.ended:
-                    self._checkpoint()
+            while self.goes_on:
+                self.one_epoch(progress)
         finally:
-            self.model.modules.load_state_dict(at.weights)
-        at.ended = at.ended or f"all {n_epochs} epochs done"
+            self.model.modules.load_state_dict(self.at.weights)
+        self.at.ended = self.at.ended or f"all {self.n_epochs} epochs done"
+
+    def one_epoch(self, progress: tqdm[None]) -> None:
+        """Train one epoch, or what is left of it, and see whether it is the best, or the last."""
+        at = self.at
+        self.set_learning_rate()
+        loss = self._epoch(progress)
+        at.done += 1
+        if not self._finite():
+            at.ended = NOTHING if math.isinf(at.best_loss) and at.phase == DENSE else DIVERGED
+        elif loss < at.best_loss:
+            at.remember(loss, len(self.epochs), self.model.modules)
+        elif len(self.epochs) - at.best >= self.training.patience:
+            at.ended = f"no better for {self.training.patience} epochs"
+        if not at.ended:
+            self._checkpoint()
 
     def _thin(self, n_epochs: int, progress: tqdm[None]) -> None:
         """Let the number of inputs fall; where the loss becomes NaN, go back to the dense weights."""
@@ -148,16 +171,17 @@ class Trainer:
         """Whether the last epoch's losses are numbers."""
         return math.isfinite(self.epochs[-1].loss) and math.isfinite(self.epochs[-1].validation_loss)
 
-    def _resume(self, progress: tqdm[None]) -> None:
-        """Go to where an earlier process wrote a checkpoint, if there is one."""
-        stage = None if self.slot is None else self.slot.load()
+    def keep_in(self, slot: Slot | None) -> None:
+        """Write to a slot from now on; go to where an earlier process wrote a checkpoint, if there is one."""
+        self.slot = slot
+        stage = None if slot is None else slot.load()
         if stage is None:
             return
         self.at, place = restore(stage, self._parts)
         self.alpha, self.epochs = place.alpha, list(place.epochs)
+        self.losses, self.ahead = [], None
         if self.epochs:
             self.start = time.perf_counter() - self.epochs[-1].seconds
-        progress.update(len(self.epochs))
 
     def _checkpoint(self) -> None:
         if self.slot is not None and self.slot.due:
@@ -174,6 +198,10 @@ class Trainer:
     def _best_epoch(self) -> int:
         same = [epoch for epoch in self.epochs if epoch.alpha == self.alpha]
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
+
+    def set_learning_rate(self) -> None:
+        """Set the learning rate of the epoch that is next, or has begun."""
+        self._set_learning_rate(self.at.done / self.n_epochs)
 
     def _set_learning_rate(self, done: float) -> None:
         """Set the learning rate for a share of the epochs that is done."""
@@ -200,12 +228,20 @@ class Trainer:
         progress.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
         return validation_loss
 
+    def upcoming(self) -> Ahead:
+        """Return the rest of the epoch that has begun, or else a new one: the training rows, shuffled."""
+        if self.ahead is None:
+            order = torch.randperm(len(self.rows), generator=self.generator)
+            order = order[: self.training.epoch_rows]
+            self.ahead = Ahead(self._batches(self.rows, order, self.generator), self.epoch_steps)
+        return self.ahead
+
     def _train(self) -> float:
-        """Show the training rows once, shuffled; return the mean loss."""
-        order = torch.randperm(len(self.rows), generator=self.generator)
-        order = order[: self.training.epoch_rows]
-        losses = [self.train_step(batch) for batch in self._batches(self.rows, order, self.generator)]
-        return float(torch.stack(losses).mean())
+        """Show the training rows once, as far as they have not been; return the mean loss."""
+        self.losses += [self.train_step(batch) for batch in self.upcoming()]
+        loss = float(torch.stack(self.losses).mean())
+        self.losses, self.ahead = [], None
+        return loss
 
     @torch.no_grad()
     def _validate(self) -> dict[str, float]:
@@ -222,18 +258,23 @@ class Trainer:
 
     def _trained(self, batch: Batch) -> Tensor:
         """Go one step down the gradient; return the loss before it."""
-        batch = self.ranks.share(batch)
-        loss = total(self.objective, self._terms(batch))
+        return self.trained(Between(self.ranks.share(batch), self.columns))
+
+    def trained(self, between: Between) -> Tensor:
+        """Go one step on this process's share of a batch; return the loss before it."""
+        loss = total(self.objective, self._terms(between))
         loss.backward()
-        loss = self.ranks.average(loss.detach(), self.model.modules.parameters(), len(batch.X))
+        parameters = self.model.modules.parameters()
+        loss = self.ranks.average(loss.detach(), parameters, len(between.batch.X))
         self.optimiser.step()
         return loss
 
     def _measured(self, batch: Batch) -> Tensor:
         """Return each term, stacked."""
-        terms = self._terms(batch)
+        terms = self._terms(Between(batch, self.columns))
         self.names = tuple(terms)
         return torch.stack(list(terms.values()))
 
-    def _terms(self, batch: Batch) -> dict[str, Tensor]:
-        return loss_terms(self.objective, self.model, batch, self.columns, self.alpha)
+    def _terms(self, between: Between) -> dict[str, Tensor]:
+        batch, columns = between.batch, between.columns
+        return loss_terms(self.objective, self.model, batch, columns, self.alpha, between=between)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.choosing import Trial
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
@@ -18,7 +19,7 @@ from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
-from illume.fitting import Answered, Pair, Trial
+from illume.fitting import Answered, Pair
 from illume.io import parts
 from illume.io.encoders import before_ranks, read_encoder
 from illume.io.reference import read_reference

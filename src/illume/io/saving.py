@@ -12,11 +12,12 @@ import numpy as np
 
 from illume._typing import IntArray
 from illume._versions import installed
+from illume.choosing import Trial
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.sample import spread
-from illume.fitting import Answered, Trial
+from illume.fitting import Answered
 from illume.io.encoders import dump_encoder
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust, valid_rows
 from illume.io.reference import dump_reference

@@ -1,0 +1,227 @@
+"""Choosing the number of latents and the strength of alignment by trials, and training what was chosen."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from illume.encoders.base import Encoder
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.trained import TrainedEncoder
+from illume.errors import CheckpointError, FormatError
+from illume.fitting import Material, Pair, ending_of, fit_pair, on_validation, paired
+from illume.metrics.fidelity import Fidelity
+from illume.storage.arrays import ArrayWriter
+from illume.storage.checkpoints import Stages, slot_of
+from illume.storage.values import dump, read
+from illume.surrogates.selection import require_linear
+
+# What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
+LATENTS_TOLERANCE = 0.015
+ALIGNMENT_TOLERANCE = 0.03
+TRIAL_ROWS = 10_000  # validation rows that judge a trial
+TRIAL_SHARE = 0.03  # of the steps of a whole training
+FEWEST_STEPS, MOST_SHARE = 32, 0.1  # a trial has no fewer steps, unless that is too large a share
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is chosen by trials: how many latents, and how much the alignment of explanations counts."""
+
+    n_latents: int
+    alignment: float = 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How well a short training with some setting did on validation rows."""
+
+    setting: Setting
+    fidelity: Fidelity
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What to choose from; alignments from strong to weak."""
+
+    n_latents: tuple[int, ...]
+    alignments: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """The chosen pair, the local and the global one, and how it came to that; `history` is the local's."""
+
+    pair: Pair
+    local: Pair
+    baseline: Pair
+    alignment: float | None
+    trials: tuple[Trial, ...]
+    history: Any
+    fell_back: bool
+    reason: str
+    interrupted: bool
+
+
+def choose_pair(
+    make: Callable[[Setting, bool], Encoder],
+    choices: Choices,
+    surrogate: Any,
+    material: Material,
+    stages: Stages | None = None,
+) -> Choice:
+    """Choose a setting by short trials, train, and never end below the global surrogate.
+
+    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows. Trainings are
+    stages of their own.
+    """
+    baseline = fit_pair(IdentityEncoder(), surrogate, material)
+    require_linear(baseline.surrogate, material.training.P.shape[1])
+    search = Search(make, surrogate, material, stages)
+    setting = search.best_setting(choices)
+    pair = search.interrupted or search.trained(setting)
+    ending = ending_of(pair.history, search.interrupted is not None)
+    if ending:
+        warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
+    mine, other = (on_validation(p, material) for p in (pair, baseline))
+    better = mine.score > other.score and getattr(pair.history, "learned", True)
+    fell_back = not isinstance(pair.encoder, IdentityEncoder) and not better
+    reason = (
+        f"on {mine.n_rows} validation rows the local surrogate agrees on {mine.agreement:.3f} "
+        f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
+        f"{f'; training ended early: {ending}' if ending else ''}"
+    )
+    return Choice(
+        pair=baseline if fell_back else pair,
+        local=pair,
+        baseline=baseline,
+        alignment=setting.alignment if len(choices.alignments) > 1 else None,
+        trials=tuple(search.trials),
+        history=pair.history,
+        fell_back=fell_back,
+        reason=reason,
+        interrupted=search.interrupted is not None or getattr(pair.history, "interrupted", False),
+    )
+
+
+def trial_steps(n_steps: int) -> int:
+    """Return how many steps a trial takes where a whole training has so many.
+
+    >>> trial_steps(2_400), trial_steps(640), trial_steps(100), trial_steps(1)
+    (72, 32, 10, 1)
+    """
+    return max(1, round(TRIAL_SHARE * n_steps), min(FEWEST_STEPS, round(MOST_SHARE * n_steps)))
+
+
+class Search:
+    """Trials, in the order in which they were judged; an interrupt ends the search with the best of them.
+
+    Dense encoders of illume's own are tried side by side. A trial is the beginning of a whole training,
+    which the chosen one goes on with: it ends as it would have, had there been nothing to choose. Encoders
+    that are thinned out afterwards are tried one by one, each by a short training of all phases.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[Setting, bool], Encoder],
+        surrogate: Any,
+        material: Material,
+        stages: Stages | None,
+    ) -> None:
+        self.make, self.surrogate, self.material, self.stages = make, surrogate, material, stages
+        self.trials: list[Trial] = self._stored()
+        self.begun: dict[Setting, Callable[[], Encoder]] = {}
+        self.best: tuple[float, Pair] | None = None
+        self.interrupted: Pair | None = None
+
+    def best_setting(self, choices: Choices) -> Setting:
+        """Return the fewest latents, then the strongest alignment, that cost no fidelity to speak of."""
+        settings = [Setting(k, choices.alignments[0]) for k in sorted(choices.n_latents)]
+        if len(settings) == len(choices.alignments) == 1:
+            return settings[0]
+        found = self.scores(settings)
+        goal = max(found.values()) - LATENTS_TOLERANCE
+        setting = next(setting for setting in settings if found[setting] >= goal)
+        weakest = replace(setting, alignment=choices.alignments[-1])
+        if weakest == setting:
+            return setting
+        found |= self.scores([weakest])
+        if found[weakest] - found[setting] <= ALIGNMENT_TOLERANCE:
+            return setting
+        softer = [replace(setting, alignment=alignment) for alignment in choices.alignments[1:-1]]
+        found |= self.scores(softer)
+        goal = found[weakest] - ALIGNMENT_TOLERANCE
+        return next((milder for milder in softer if found[milder] >= goal), weakest)
+
+    def scores(self, settings: Sequence[Setting]) -> dict[Setting, float]:
+        """Return the score of every setting; those that were not tried yet are."""
+        known = {trial.setting for trial in self.trials}
+        new = [setting for setting in settings if setting not in known]
+        if new and self.interrupted is None:
+            encoders = [self.make(setting, False) for setting in new]
+            if all(isinstance(encoder, TrainedEncoder) and _dense(encoder) for encoder in encoders):
+                self._side_by_side(new, encoders)
+            else:
+                self._one_by_one(new)
+            self._store()
+        found = {trial.setting: _known(trial.fidelity.score) for trial in self.trials}
+        return {setting: found.get(setting, -math.inf) for setting in settings}
+
+    def trained(self, setting: Setting) -> Pair:
+        """Return the pair of a whole training; one that was begun as a trial goes on."""
+        slot = slot_of(self.stages, "training")
+        if setting not in self.begun:
+            return fit_pair(self.make(setting, False), self.surrogate, self.material, slot)
+        return paired(self.begun[setting](), self.surrogate, self.material)
+
+    def _side_by_side(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
+        from illume.encoders.together import Together
+
+        learned, validation = self.material.learned, self.material.validation
+        together = Together(encoders, learned.X, learned.P, (validation.X, validation.P))
+        interrupted = together.go(trial_steps(together.n_steps))
+        for i, (setting, encoder) in enumerate(zip(settings, encoders, strict=True)):
+            encoder.take(together.learned(i, interrupted=interrupted))
+            self._judge(setting, paired(encoder, self.surrogate, self.material))
+            self.begun[setting] = partial(together.finish, i, slot_of(self.stages, "training"))
+
+    def _one_by_one(self, settings: Sequence[Setting]) -> None:
+        for setting in settings:
+            if self.interrupted is None:
+                slot = slot_of(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
+                self._judge(setting, fit_pair(self.make(setting, True), self.surrogate, self.material, slot))
+
+    def _judge(self, setting: Setting, pair: Pair) -> None:
+        found = on_validation(pair, self.material, TRIAL_ROWS)
+        self.trials.append(Trial(setting, found))
+        if self.best is None or _known(found.score) > self.best[0]:
+            self.best = (_known(found.score), pair)
+        if getattr(pair.history, "interrupted", False):
+            self.interrupted = self.best[1]
+
+    def _stored(self) -> list[Trial]:
+        """Return the trials that an earlier process made."""
+        slot = slot_of(self.stages, "trials")
+        stage = None if slot is None else slot.load()
+        try:
+            return [] if stage is None else list(read(tuple[Trial, ...], stage.values, "trials"))
+        except FormatError as error:
+            raise CheckpointError(f"the trials of the checkpoint cannot be read: {error}") from error
+
+    def _store(self) -> None:
+        slot = slot_of(self.stages, "trials")
+        if slot is not None and self.interrupted is None:
+            slot.save(dump(tuple[Trial, ...], tuple(self.trials)), ArrayWriter())
+
+
+def _dense(encoder: TrainedEncoder) -> bool:
+    return encoder.objective is None or encoder.objective.alpha is None
+
+
+def _known(score: float) -> float:
+    """Return a score; one that is no number, of weights that blew up, is worse than any other."""
+    return -math.inf if math.isnan(score) else score
