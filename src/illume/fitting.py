@@ -20,7 +20,7 @@ from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.storage.checkpoints import Slot, Stages, slot_of
 from illume.surrogates.logistic import HeadSurrogate
-from illume.surrogates.selection import best_surrogate, candidates, large_trees, require_linear
+from illume.surrogates.selection import best_surrogate, candidates, large_trees, require_linear, thinned
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.01
@@ -151,16 +151,25 @@ def fit_pair(encoder: Encoder, surrogate: Any, material: Material, slot: Slot | 
 
 
 def with_surrogate(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
-    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queried rows, too."""
+    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queried rows, too.
 
-    def latents(rows: Answered) -> tuple[FloatArray, FloatArray]:
-        return encoder.transform(rows.X), rows.P
+    Of very many rows only those are encoded that it learns from, or that choose.
+    """
+
+    def latents(rows: Answered, kept: Any = None) -> tuple[FloatArray, FloatArray]:
+        kept = thinned(rows.P) if kept is None else kept
+        return encoder.transform(rows.X[kept]), rows.P[kept]
 
     grows = surrogate == "tree" and len(material.queries) > 0
     more = (large_trees(), latents(material.learned)) if grows else None
-    choices = candidates(surrogate)
-    found = best_surrogate(choices, latents(material.training), latents(material.validation), more)
+    validation = latents(material.validation, choosing_rows(len(material.validation)))
+    found = best_surrogate(candidates(surrogate), latents(material.training), validation, more)
     return Pair(encoder, found)
+
+
+def choosing_rows(n: int) -> slice:
+    """Return which of n validation rows choose: all, or evenly spaced ones where there are very many."""
+    return slice(None, None, max(1, -(-n // CHOOSING_ROWS)))
 
 
 def choose_pair(
@@ -208,8 +217,8 @@ def choose_pair(
 def on_validation(pair: Pair, material: Material) -> Fidelity:
     """Return the fidelity by which choices are made; unknown where weights blew up."""
     rows = material.validation
-    step = -(-len(rows) // CHOOSING_ROWS) if len(rows) else 1
-    P, Q = rows.P[::step], ranks().from_first(lambda: pair.probabilities(rows.X[::step]))
+    some = choosing_rows(len(rows))
+    P, Q = rows.P[some], ranks().from_first(lambda: pair.probabilities(rows.X[some]))
     return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 
