@@ -55,8 +55,8 @@ METHODS = {
     "shap-kernel": Method("attributions"),
     "shap-permutation": Method("attributions", limit_s=60.0),  # compiles on its first call
     "lime": Method("attributions"),
-    "anchor": Method("rules"),
-    "lore": Method("rules"),
+    "anchor": Method("rules", limit_s=60.0),
+    "lore": Method("rules", limit_s=60.0),
     "dice": Method("counterfactuals"),
     "model": Method("prediction", many=True, batch=True, budget_s=6.0, limit_s=90.0),
     "fit": Method("fit", limit_s=150.0),
