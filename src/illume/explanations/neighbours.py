@@ -125,10 +125,9 @@ class Neighbours:
         make = IndexSearch if how == "index" else ExactSearch
         decisions = P.argmax(1)
         agreed = decisions == surrogate
-        valid = tuple(np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
-        if how == "exact":
-            # PAPER: all training rows are searched there, which costs n² where n rows are explained.
-            valid = tuple(_some(rows) for rows in valid)
+        # PAPER: all training rows are searched there, which costs n² where n rows are explained.
+        most = MOST if how == "exact" else len(X)
+        valid = tuple(_some(np.flatnonzero(agreed & (decisions == c)), most) for c in range(P.shape[1]))
         return cls(X, Z, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
 
     def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
@@ -141,8 +140,8 @@ class Neighbours:
         return found
 
 
-def _some(rows: IntArray) -> IntArray:
-    return rows if len(rows) <= MOST else rows[np.arange(MOST) * len(rows) // MOST]
+def _some(rows: IntArray, most: int) -> IntArray:
+    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
 
 
 def unit(Z: FloatArray) -> FloatArray:
