@@ -170,7 +170,11 @@ def break_evens(lines: Lines) -> Table:
             cells = [count(lines.break_even(peer, data, model)) for data in lines.data()]
             rows.append((f"{peer}, {MODEL_NAMES[model]}", *cells))
     head = ("rows from which fitting and explaining costs less", *map(_shown, lines.data()))
-    return Table("speed-break-even", "Break-even rows", head, tuple(rows))
+    note = (
+        "Seconds of any number of rows follow straight lines through those that were timed, so what a method "
+        "does once for every call counts; importing, constructing and, for illume, fitting come before."
+    )
+    return Table("speed-break-even", "Break-even rows", head, tuple(rows), (note,))
 
 
 def limits(lines: Lines) -> Table:

@@ -191,6 +191,18 @@ def test_illume_is_fitted_saved_loaded_timed_and_held_against_the_bare_products(
     assert limits.flops(limits.network(tiny.explainer_path)) > 0
 
 
+def test_rows_are_made_as_they_are_needed_and_stay_the_same(tiny, monkeypatch):
+    monkeypatch.setattr(worker.Rows, "FIRST", 10)
+    rows = worker.Rows(tiny, 1_000_000)
+    first = rows.X
+    assert (len(first), rows.most) == (10, 1_000_000)
+    rows.hold(25)
+    assert rows.X.shape == (25, 8)
+    np.testing.assert_array_equal(rows.X[:10], first)
+    rows.hold(20)
+    assert len(rows.X) == 25
+
+
 def test_a_peer_gets_the_same_model_and_rows(tiny):
     pytest.importorskip("shap")
     (found,) = lines_of("shap-permutation", tiny, (2,))
