@@ -46,20 +46,20 @@ class Method:
 
 METHODS = {
     "illume": Method("attributions", many=True, batch=True, budget_s=8.0, limit_s=120.0),
-    "illume-rules": Method("rules", batch=True),
-    "illume-counterfactuals": Method("counterfactuals", batch=True),
+    "illume-rules": Method("rules", batch=True, limit_s=60.0),
+    "illume-counterfactuals": Method("counterfactuals", batch=True, limit_s=60.0),
     "shap-tree": Method("attributions", trees=True, many=True, batch=True),
     "woodelf": Method(
         "attributions", trees=True, many=True, batch=True, probe=10_000, budget_s=8.0, limit_s=90.0
     ),
-    "shap-kernel": Method("attributions"),
+    "shap-kernel": Method("attributions", limit_s=60.0),
     "shap-permutation": Method("attributions", limit_s=60.0),  # compiles on its first call
-    "lime": Method("attributions"),
-    "anchor": Method("rules"),
-    "lore": Method("rules"),
-    "dice": Method("counterfactuals"),
+    "lime": Method("attributions", limit_s=60.0),
+    "anchor": Method("rules", limit_s=60.0),
+    "lore": Method("rules", limit_s=60.0),
+    "dice": Method("counterfactuals", limit_s=60.0),
     "model": Method("prediction", many=True, batch=True, budget_s=6.0, limit_s=90.0),
-    "fit": Method("fit", limit_s=150.0),
+    "fit": Method("fit", limit_s=300.0),
     "limits": Method("limits", budget_s=8.0, limit_s=120.0),
 }
 ONCE = ("fit", "limits")  # not for numbers of rows

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, canvas
-from benchmarks.speed import growth
-from benchmarks.speed.cells import CENTRE, FEATURES, METHODS, MODELS, OURS
+from benchmarks.speed import growth, growth_curves
+from benchmarks.speed.cells import CENTRE, FEATURES, MODELS, OURS
 from benchmarks.speed.run import latest
 from benchmarks.speed.summary import Lines
 from benchmarks.speed.tables import MODEL_NAMES, count
@@ -38,10 +38,17 @@ GROWTH_COLOURS = {
     "fit, default training": ORANGE,
     "fit of rules": PURPLE,
     "attributions": BLUE,
+    "100,000 attributions": BLUE,
     "rules": GREEN,
     "counterfactuals": BLACK,
 }
-FACTOR_NAMES = {"n": "rows, n", "m": "columns, m", "k": "latents, k", "c": "classes, c"}
+FACTOR_NAMES = {
+    "n": "rows fitted, n",
+    "r": "rows explained, r",
+    "m": "columns, m",
+    "k": "latents, k",
+    "c": "classes, c",
+}
 
 
 @dataclass(frozen=True, order=True)
@@ -121,33 +128,22 @@ def totals(lines: Lines, grown: Any = None) -> Figure | None:
         for row, kinds in enumerate((("attributions",), ("rules", "counterfactuals"))):
             ax, labels, marks = axes[row, column], [], []
             for method in lines.methods(model, kinds):
-                if (cost := _cost(lines, model, method)) is None:
+                if (cost := lines.cost(CENTRE, model, method)) is None:
                     continue
-                start, per_row = cost
                 ours = method in OURS.values()
                 style = {"color": COLOURS[method], "linestyle": DASHES.get(method, "-")}
-                ax.plot(rows, start + rows * per_row, linewidth=2 if ours else 1.2, **style)
-                labels.append(Label(start + rows[-1] * per_row, rows[-1], method, COLOURS[method]))
-                n = np.nan if ours else lines.break_even(method, CENTRE, model)
-                marks.append(Label(start + n * per_row, n, count(n), COLOURS[method]))
-            _mark(ax, [mark for mark in marks if np.isfinite(mark.x)])
+                ax.plot(rows, [cost(n) for n in rows], linewidth=2 if ours else 1.2, **style)
+                labels.append(Label(cost(rows[-1]), rows[-1], method, COLOURS[method]))
+                n = np.inf if ours else lines.break_even(method, CENTRE, model)
+                if np.isfinite(n):
+                    marks.append(Label(cost(n), n, count(n), COLOURS[method]))
+            _mark(ax, marks)
             y = "seconds, fitting included" if column == 0 else ""
             _frame(ax, f"{' and '.join(kinds)}, {MODEL_NAMES[model]}", "rows explained" if row else "", y)
             ax.set_xlim(1, 1e6)
             named[ax] = labels
     directly(named)
     return figure
-
-
-def _cost(lines: Lines, model: str, method: str) -> tuple[float, float] | None:
-    """Return seconds before the first row, and seconds a row."""
-    line, fit = lines.best(CENTRE, model, method), lines.line(CENTRE, model, "fit")
-    if line is None or (method in OURS.values() and fit is None):
-        return None
-    start = line["prepare_s"]
-    if method in OURS.values():
-        start += fit["fit_s"] + (0.0 if METHODS[method].kind == "attributions" else fit["fit_rules_s"])
-    return start, 1 / line["rows_per_second"]
 
 
 def _mark(ax: Axes, marks: list[Label]) -> None:
@@ -160,53 +156,84 @@ def _mark(ax: Axes, marks: list[Label]) -> None:
 
 
 def growing(lines: Any, grown: dict[growth.Point, dict[str, Any]]) -> Figure | None:
-    """Draw seconds over each factor, with exponents."""
-    found = {factor: list(growth.curves(grown, factor)) for factor in growth.FACTORS}
+    """Draw seconds over each factor, with exponents of the last two sizes."""
+    found = {factor: list(growth_curves.curves(grown, factor)) for factor in growth.FACTORS}
     if not any(found.values()):
         return None
-    figure = canvas(12.5, 7.4)
-    axes = figure.subplots(2, 2, sharey=True).ravel()
+    figure = canvas(14.5, 8.0)
+    axes = figure.subplots(2, 3, sharey=True).ravel()
     named = {}
-    for ax, (factor, curves) in zip(axes, found.items(), strict=True):
+    for ax, (factor, curves) in zip(axes, found.items(), strict=False):
         labels = []
-        for name, sizes, took in curves:
-            if (colour := GROWTH_COLOURS.get(name)) is None:
+        for curve in curves:
+            if (colour := GROWTH_COLOURS.get(curve.name)) is None:
                 continue
-            ax.plot(sizes, took, color=colour, marker="o", markersize=4, linewidth=1.4)
-            labels.append(Label(took[-1], sizes[-1], f"{name}  {growth.exponent(sizes, took):.2f}", colour))
-        y = "seconds" if ax in axes[::2] else ""
-        _frame(ax, f"over {FACTOR_NAMES[factor]}; exponents at the labels", FACTOR_NAMES[factor], y)
+            low, high = ([f(times) for times in curve.times] for f in (min, max))
+            ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.15, linewidth=0)
+            dashes = "--" if curve.name.endswith(growth_curves.DEFAULT) else "-"
+            ax.plot(curve.sizes, curve.seconds, dashes, color=colour, marker="o", markersize=4, linewidth=1.4)
+            text = f"{curve.name}  {curve.exponent(2).value:.2f}"
+            labels.append(Label(curve.seconds[-1], curve.sizes[-1], text, colour))
+        _frame(ax, f"over {FACTOR_NAMES[factor]}", FACTOR_NAMES[factor], "seconds" if ax in axes[::3] else "")
         ticks = growth.FACTORS[factor]
-        ax.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+        ax.set_xticks(ticks, [_tick(tick) for tick in ticks])
         ax.minorticks_off()
         named[ax] = labels
+    _in_words(axes[-1])
     directly(named)
     return figure
 
 
-def directly(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
-    """Write names at the right side of panels, apart from each other, each tied to the end of its line.
+def _in_words(ax: Axes) -> None:
+    """Say in a free panel what the numbers are."""
+    ax.set_axis_off()
+    centre = growth.CENTRE
+    text = (
+        f"One factor is varied, the others stay:\n"
+        f"n = {centre.n:,} rows fitted, r = {centre.r:,} rows explained,\n"
+        f"m = {centre.m} columns, k = {centre.k} latents, c = {centre.c} classes.\n\n"
+        "Beside a name stands the exponent between the last two sizes:\n"
+        "1 is in proportion, 0 is constant.\n\n"
+        "Bands go from the fastest to the slowest repeat.\n"
+        f"Fits train for {growth.STEPS} steps unless said."
+    )
+    ax.text(0.0, 0.95, text, transform=ax.transAxes, va="top", fontsize=9, color=BLACK, linespacing=1.5)
 
-    Panels must be drawn, for their limits to be known.
+
+def _tick(value: int) -> str:
+    """Write a size, short.
+
+    >>> _tick(300), _tick(10_000), _tick(1_000_000)
+    ('300', '10k', '1M')
+    """
+    return (
+        f"{value // 10**6}M" if value >= 10**6 else f"{value // 10**3}k" if value >= 10**4 else f"{value:,}"
+    )
+
+
+def directly(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
+    """Write names at the ends of lines, apart from each other; panels must be drawn before.
+
+    Names stand to the right of lines that go as far as any, and above the ends of the others.
     """
     for ax, labels in named.items():
-        _at_the_side(ax, sorted(labels), size)
+        for x in sorted({label.x for label in labels}):
+            last = x == max(label.x for label in labels)
+            _at_the_end(ax, sorted(label for label in labels if label.x == x), size, last)
 
 
-def _at_the_side(ax: Axes, labels: list[Label], size: float) -> None:
+def _at_the_end(ax: Axes, labels: list[Label], size: float, last: bool) -> None:
+    """Write the names of lines that end at one place, in their colours; no line leads to them."""
     low, high = np.log10(ax.get_ylim())
-    inches = ax.figure.get_figheight() / ax.get_subplotspec().get_gridspec().nrows
-    step = (high - low) * size * 1.35 / (72 * inches)
+    inches = 0.85 * ax.figure.get_figheight() / ax.get_subplotspec().get_gridspec().nrows
+    step = (high - low) * size * 1.25 / (72 * inches)
     places = spread([float(np.log10(label.height)) for label in labels], step)
+    where = {"xytext": (7, 0), "ha": "left"} if last else {"xytext": (3, 9), "ha": "right"}
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
+    style = {"textcoords": "offset points", "fontsize": size, "va": "center", "bbox": box}
     for label, place in zip(labels, places, strict=True):
-        far = label.x < max(other.x for other in labels)
-        arrow = {"arrowstyle": "-", "color": label.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
-        arrow |= {"linestyle": ":", "alpha": 0.6} if far else {}
-        ax.annotate(
-            label.text, (label.x, label.height), (1.03, (place - low) / (high - low)),
-            textcoords="axes fraction", fontsize=size, color=label.colour, va="center", arrowprops=arrow,
-            annotation_clip=False,
-        )  # fmt: skip
+        at = (label.x, 10**place)
+        ax.annotate(label.text, at, color=label.colour, annotation_clip=False, **where, **style)
 
 
 def spread(heights: Sequence[float], step: float) -> list[float]:
@@ -249,7 +276,7 @@ FIGURES: dict[str, tuple[str, Drawing]] = {
         "Seconds over rows at m = 30, fitting included; dots mark from how many rows on illume costs less",
         totals,
     ),
-    "growth": ("Cost against rows, columns, latents and classes", growing),
+    "growth": ("Cost against rows fitted and explained, columns, latents and classes", growing),
 }
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm.auto import tqdm
 
 from benchmarks.records import provenance
@@ -19,26 +18,27 @@ from benchmarks.store import append, read
 
 FACTORS = {
     "n": (1_000, 10_000, 100_000, 1_000_000),
+    "r": (1_000, 10_000, 100_000, 1_000_000),
     "m": (8, 30, 100, 300),
     "k": (2, 4, 8, 16, 32),
     "c": (2, 3, 5, 10),
 }
-QUICK_VALUES = {"n": (1_000, 10_000), "m": (8, 30), "k": (2, 8), "c": (2, 5)}
+QUICK_VALUES = {"n": (1_000, 10_000), "r": (1_000, 10_000), "m": (8, 30), "k": (2, 8), "c": (2, 5)}
 DEFAULT_TRAINING = (1_000, 10_000, 100_000)  # rows that a fit with default training is measured with, too
 STEPS = 200
 LIMIT_S = 300.0
-ASKED = 1.05  # the largest exponent of n
 
 
 @dataclass(frozen=True)
 class Point:
-    """Rows, columns, latents and classes; `steps` 0 is the default training.
+    """Rows fitted and rows explained, columns, latents and classes; `steps` 0 is the default training.
 
     >>> Point(n=100).key
-    'n100 m30 k8 c2 200 steps'
+    'n100 r1000 m30 k8 c2 200 steps'
     """
 
     n: int = 10_000
+    r: int = 1_000
     m: int = 30
     k: int = 8
     c: int = 2
@@ -47,7 +47,7 @@ class Point:
     @property
     def key(self) -> str:
         """One line that names the point."""
-        return f"n{self.n} m{self.m} k{self.k} c{self.c} {self.steps} steps"
+        return f"n{self.n} r{self.r} m{self.m} k{self.k} c{self.c} {self.steps} steps"
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> Point:
@@ -75,14 +75,14 @@ def run(
     factors: Sequence[str], path: Path, *, quick: bool = False, again: bool = False, threads: int = 2
 ) -> int:
     """Measure the points that the file does not have; return how many failed."""
-    done = set() if again else {point.key for point in latest(path)}
+    done = set() if again else {point.key for point, line in latest(path).items() if line["error"] is None}
     todo = [point for point in points(factors, quick=quick) if point.key not in done]
     origin, failed = provenance(), 0
     for point in tqdm(todo, unit="point", smoothing=0.0):
         line = measured(point, threads)
         append(path, asdict(point) | line | origin)
         failed += line["error"] is not None
-        tqdm.write(f"{point.key}: {line['error'] or _told(line)}")
+        tqdm.write(f"{point.key}: {line['error'] or told(line)}")
     return failed
 
 
@@ -92,60 +92,23 @@ def latest(path: Path) -> dict[Point, dict[str, Any]]:
 
 
 def measured(point: Point, threads: int) -> dict[str, Any]:
-    """Measure a point in a process of its own."""
+    """Measure a point in a process of its own; what it had measured by the limit is not lost."""
     words = [sys.executable, "-m", "benchmarks.speed.growth_worker", json.dumps(asdict(point))]
-    start = {"threads": threads}
+    options: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "timeout": LIMIT_S}
     try:
-        done = subprocess.run(
-            words, env=environment(threads), capture_output=True, text=True, check=False, timeout=LIMIT_S
-        )
-    except subprocess.TimeoutExpired:
-        return start | {"error": f"over the limit of {LIMIT_S:.0f} s"}
-    if done.returncode:
-        return start | {"error": (done.stderr.strip().splitlines() or ["no answer"])[-1][:200]}
-    return start | json.loads(done.stdout.strip().splitlines()[-1]) | {"error": None}
+        done = subprocess.run(words, env=environment(threads), **options)
+        said, code, error = done.stdout, done.returncode, done.stderr.strip().splitlines()[-1:]
+    except subprocess.TimeoutExpired as late:
+        said, code = (late.stdout or b"").decode(), -1
+        error = [f"over the limit of {LIMIT_S:.0f} s"]
+    lines = [json.loads(text) for text in said.splitlines() if text.endswith("}")]
+    found = {"threads": threads} | (lines[-1] if lines else {})
+    if code and not (lines and code < 0):
+        return found | {"error": (error or ["no answer"])[0][:200]}
+    return found | {"error": None, "cut": error[0] if code else None}
 
 
-def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
-    """Return the slope of a line through the logarithms: 1 where cost is in proportion to size.
-
-    >>> round(exponent([1, 10, 100], [2.0, 20.0, 200.0]), 6), round(exponent([1, 4, 16], [3.0, 6.0, 12.0]), 6)
-    (1.0, 0.5)
-    """
-    if len(sizes) < 2:
-        return float("nan")
-    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
-
-
-def curves(lines: dict[Point, dict[str, Any]], factor: str) -> Iterator[tuple[str, list[float], list[float]]]:
-    """Yield, for every figure in seconds, the sizes of a factor and what they cost."""
-    near = replace(CENTRE, **{factor: 0})
-    for steps, suffix in ((STEPS, ""), (0, ", default training")):
-        mine = sorted(
-            (getattr(point, factor), line)
-            for point, line in lines.items()
-            if line["error"] is None
-            and replace(point, **{factor: 0}, steps=STEPS) == near
-            and point.steps == steps
-        )
-        for name in PARTS if not suffix else {"fit": PARTS["fit"]}:
-            found = [(size, line["seconds"][name]) for size, line in mine if line["seconds"].get(name)]
-            if len(found) > 1:
-                sizes, seconds = zip(*found, strict=True)
-                yield PARTS[name] + suffix, list(map(float, sizes)), list(seconds)
-
-
-PARTS = {
-    "fit": "fit",
-    "fit prepare": "fit: reading and asking",
-    "fit choose": "fit: training",
-    "fit rest": "fit: the rest",
-    "fit rules": "fit of rules",
-    "attributions": "attributions",
-    "rules": "rules",
-    "counterfactuals": "counterfactuals",
-}
-
-
-def _told(line: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value:.3g} s" for name, value in line["seconds"].items() if value is not None)
+def told(line: dict[str, Any]) -> str:
+    """Return a line for a terminal."""
+    said = [f"{name} {min(times):.3g} s" for name, times in line["seconds"].items()]
+    return ", ".join(said + ([line["cut"]] if line.get("cut") else []))

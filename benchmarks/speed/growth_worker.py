@@ -1,30 +1,35 @@
 """One point of the growth benchmark: fit and its parts, attributions, rules and counterfactuals.
 
-The black box is a callable that costs next to nothing.
+The black box is a callable that costs next to nothing. After every measurement a line tells all that is known
+so far.
 """
 
 from __future__ import annotations
 
 import json
-import statistics
+import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 import illume
-from benchmarks.speed.growth import Point
+from benchmarks.speed.growth import CENTRE, Point
 from benchmarks.speed.ours import shortened
 from benchmarks.speed.problems import generated
+from benchmarks.speed.timing import forget_peak, peak_mb
 from illume import explainer as fitting
 from illume._typing import FloatArray
 
 PARTS = {"prepare": "fit prepare", "choose_pair": "fit choose"}  # names of what `fit` calls
-RULE_ROWS = 100_000  # the most rows that rules, and
-COUNTERFACTUAL_ROWS = 10_000  # counterfactuals, are asked for
+ATTRIBUTED = 100_000  # rows whose attributions are timed at every point where r is as at the centre
+MOST_ROWS = {"rules": 100_000, "counterfactuals": 10_000}  # that are asked for, whatever r
+REPEATED_S, REPEATS = 4.0, 7  # a call is repeated until it took so long in all, or so often
+FIT_REPEATED_S = 12.0
 
 
 def black_box(c: int) -> Callable[[FloatArray], FloatArray]:
@@ -49,6 +54,12 @@ class Clock:
         for name, label in names.items():
             setattr(module, name, self._timed(getattr(module, name), label))
 
+    def taken(self) -> dict[str, float]:
+        """Return the seconds since the last time this was asked."""
+        found = self.seconds
+        self.seconds = dict.fromkeys(found, 0.0)
+        return found
+
     def _timed(self, function: Callable[..., Any], label: str) -> Callable[..., Any]:
         def call(*words: Any, **options: Any) -> Any:
             start = time.perf_counter()
@@ -60,46 +71,95 @@ class Clock:
         return call
 
 
-def measured(point: Point) -> dict[str, Any]:
-    """Return the seconds of everything at one point."""
-    X = generated(point.n, point.m, seed=0)
-    clock = Clock(fitting, {name: label for name, label in PARTS.items() if hasattr(fitting, name)})
-    options = shortened(point.steps) or {"queries": 2_000}
-    explainer = illume.Explainer(black_box(point.c), n_latents=point.k, verbose=False, **options)
-    seconds: dict[str, float | None] = {"fit": _seconds(lambda: explainer.fit(X))}
-    seconds |= clock.seconds
-    seconds["fit rest"] = seconds["fit"] - sum(clock.seconds.values())
+class Times:
+    """Seconds of repeated calls by name, on the clock and of the processor; and the memory they add."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, list[float]] = {}
+        self.processor: dict[str, list[float]] = {}
+        self.peak_mb: dict[str, float] = {}
+
+    def add(self, name: str, call: Callable[[], object], within: float = REPEATED_S) -> None:
+        """Call until so many seconds are over."""
+        forget_peak()
+        before, begun = peak_mb(), time.perf_counter()
+        clock, processor = self.seconds.setdefault(name, []), self.processor.setdefault(name, [])
+        while len(clock) < REPEATS and (not clock or time.perf_counter() - begun + clock[-1] < within):
+            start, used = time.perf_counter(), time.process_time()
+            call()
+            clock.append(time.perf_counter() - start)
+            processor.append(time.process_time() - used)
+        self.peak_mb[name] = peak_mb() - before
+
+
+def measured(point: Point) -> Iterator[dict[str, Any]]:
+    """Yield all that is known of a point, after every measurement."""
+    X, rows = generated(point.n, point.m, seed=0), generated(max(point.r, ATTRIBUTED), point.m, seed=1)
+    explainer = illume.Explainer(black_box(point.c), n_latents=point.k, verbose=False, **_training(point))
+    _warm_up()
+    times, clock = Times(), Clock(fitting, PARTS)
+    known = {"load": os.getloadavg()[0]} | vars(times)
+
+    def fit() -> None:
+        start = time.perf_counter()
+        explainer.fit(X)
+        parts = clock.taken()
+        parts["fit rest"] = time.perf_counter() - start - sum(parts.values())
+        for name, seconds in parts.items():
+            times.seconds.setdefault(name, []).append(seconds)
+
+    times.add("fit", fit, FIT_REPEATED_S if _many(point) else 0.0)
+    yield known | {"encoder": explainer.quality_.encoder}
     if point.steps:
-        seconds["fit rules"] = _seconds(explainer.fit_rules)
-        seconds |= explained(explainer, X)
-    return {"seconds": seconds, "encoder": explainer.quality_.encoder}
+        known["encoder"] = explainer.quality_.encoder
+        times.add("fit rules", lambda: _rules_anew(explainer), FIT_REPEATED_S if _many(point) else 0.0)
+        yield known
+        for name, call in calls(explainer, rows, point.r).items():
+            times.add(name, call)
+            yield known
 
 
-def explained(explainer: illume.Explainer, X: FloatArray) -> dict[str, float | None]:
-    """Return the seconds of explaining all rows, None where they are too many."""
+def calls(explainer: illume.Explainer, X: FloatArray, r: int) -> dict[str, Callable[[], object]]:
+    """Return what explains the first r rows, each kind warm; no more rows than would take a minute or so."""
     explainer(X[:100])
-    explainer.rules(X[:100])
     explainer.counterfactuals(X[:100], n=1)
-    n = len(X)
-    return {
-        "attributions": _median(lambda: [len(piece) for piece in explainer.stream(X)], n),
-        "rules": _median(lambda: explainer.rules(X), n) if n <= RULE_ROWS else None,
-        "counterfactuals": _median(lambda: explainer.counterfactuals(X, n=1), n)
-        if n <= COUNTERFACTUAL_ROWS
-        else None,
-    }
+    rows = X[:r]
+    found: dict[str, Callable[[], object]] = {"attributions": lambda: _streamed(explainer, rows)}
+    if r == CENTRE.r:
+        found["many attributions"] = lambda: _streamed(explainer, X[:ATTRIBUTED])
+    if r <= MOST_ROWS["rules"]:
+        found["rules"] = lambda: explainer.rules(rows)
+    if r <= MOST_ROWS["counterfactuals"]:
+        found["counterfactuals"] = lambda: explainer.counterfactuals(rows, n=1)
+    return found
 
 
-def _median(call: Callable[[], object], n: int) -> float:
-    return statistics.median(_seconds(call) for _ in range(5 if n <= 1_000 else 2))
+def _training(point: Point) -> dict[str, Any]:
+    return shortened(point.steps) or {"queries": 2_000}
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
+def _warm_up() -> None:
+    """Let everything be imported that a fit needs."""
+    X = generated(200, 3, seed=2)
+    illume.Explainer(black_box(2), n_latents=2, verbose=False, **shortened(2)).fit(X).fit_rules()
+
+
+def _many(point: Point) -> bool:
+    """Say whether only the number of rows fitted differs from the centre: its exponent is asked for."""
+    return replace(point, n=CENTRE.n) == CENTRE
+
+
+def _rules_anew(explainer: illume.Explainer) -> None:
+    explainer.__dict__.pop("rule_model_", None)
+    explainer.fit_rules()
+
+
+def _streamed(explainer: illume.Explainer, rows: FloatArray) -> None:
+    for piece in explainer.stream(rows):
+        len(piece)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    print(json.dumps(measured(Point(**json.loads(sys.argv[1])))))
+    for line in measured(Point(**json.loads(sys.argv[1]))):
+        print(json.dumps(line), flush=True)

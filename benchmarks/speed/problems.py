@@ -46,12 +46,16 @@ class Problem:
         few = f"-{self.steps}-steps" if self.steps else ""
         return _folder() / f"{self.name}-{self.model_name}{few}.illume"
 
+    def most_rows(self, n: int) -> int:
+        """Return n, or how many rows memory holds well."""
+        return min(n, MOST_VALUES // self.n_features)
+
     def rows(self, n: int) -> FloatArray:
-        """Return rows that the model was not fitted on; no more than memory holds well.
+        """Return rows that the model was not fitted on, always the same first ones; no more than fit well.
 
         Of adult there are 9,769; more of them are drawn with replacement.
         """
-        n = min(n, MOST_VALUES // self.n_features)
+        n = self.most_rows(n)
         if self.name == "adult":
             test = adult()[1]
             return test[np.random.default_rng(2).integers(len(test), size=n)]

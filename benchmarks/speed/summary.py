@@ -7,23 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.speed.cells import CENTRE, METHODS, OURS, SpeedCell
+from benchmarks.speed.cells import CENTRE, METHODS, OURS, ROWS, SpeedCell
+from benchmarks.speed.costs import Cost, break_even
 
 Line = dict[str, Any]
 ASKED_RATIOS = {"shap-tree": 500, "lime": 50_000, "shap-kernel": 500_000}
-
-
-def break_even(fit_s: float, ours_s: float, setup_s: float, theirs_s: float) -> float:
-    """Return from how many rows on fitting and explaining costs less than a peer, set up, takes.
-
-    Fitting for 20 s and 1 ms a row against 0.101 s a row: 0.1 s a row is won, which pays after 200 rows.
-
-    >>> break_even(20.0, 0.001, 0.0, 0.101), break_even(1.0, 0.5, 0.0, 0.4), break_even(1.0, 0.001, 3.0, 0.1)
-    (200.0, inf, 1.0)
-    """
-    if theirs_s <= ours_s:
-        return math.inf if fit_s > setup_s else 1.0
-    return float(max(1, math.ceil(round((fit_s - setup_s) / (theirs_s - ours_s), 6))))
 
 
 @dataclass(frozen=True)
@@ -85,16 +73,23 @@ class Lines:
         ours = OURS[METHODS[peer].kind]
         return self.rate(data, model, ours, own=own) / self.rate(data, model, peer)
 
+    def cost(self, data: str, model: str, method: str) -> Cost | None:
+        """Return what rows cost, importing and constructing included, and fitting where we must."""
+        mine = [self.line(data, model, method, rows) for rows in ROWS]
+        found = [line for line in mine if line is not None]
+        fit, ours = self.line(data, model, "fit"), method in OURS.values()
+        if not found or (ours and fit is None):
+            return None
+        start = float(found[0]["prepare_s"])
+        if ours and fit is not None:
+            start += fit["fit_s"] + (0.0 if METHODS[method].kind == "attributions" else fit["fit_rules_s"])
+        timed = sorted((line["rows"], line["seconds"]) for line in found)
+        return Cost(start, *zip(*timed, strict=True))
+
     def break_even(self, peer: str, data: str, model: str) -> float:
         """Return from how many rows on illume, its fit included, costs less than a peer; nan: not known."""
-        kind = METHODS[peer].kind
-        fit, ours = self.line(data, model, "fit"), self.best(data, model, OURS[kind])
-        theirs = self.best(data, model, peer)
-        if fit is None or ours is None or theirs is None:
-            return math.nan
-        cost = fit["fit_s"] + (0.0 if kind == "attributions" else fit["fit_rules_s"])
-        per_row = [1 / line["rows_per_second"] for line in (ours, theirs)]
-        return break_even(cost + ours["prepare_s"], per_row[0], theirs["prepare_s"], per_row[1])
+        ours, theirs = (self.cost(data, model, name) for name in (OURS[METHODS[peer].kind], peer))
+        return break_even(ours, theirs) if ours and theirs else math.nan
 
     def explain_to_predict(self, data: str, model: str) -> float:
         """Return a row's cost of explaining, the model apart, over that of predicting it."""

@@ -63,16 +63,16 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     """Yield the figures of a method for growing numbers of rows."""
     from benchmarks.speed.ours import METHODS
 
-    X = problem.rows(max(job.rows))
+    rows = Rows(problem, max(job.rows))
     forget_peak()
-    before, begun = peak_mb(), time.perf_counter()
+    before, begun = peak_mb() - rows.mb, time.perf_counter()
     construct = METHODS[job.method]
     explain = construct(problem, model)
     prepared = time.perf_counter() - begun
 
     def call(n: int) -> float:
         asked = model.seconds
-        explain(X[:n])
+        explain(rows.X[:n])
         return model.seconds - asked
 
     cold = repeated(lambda: call(1), 1, 0.0)
@@ -82,9 +82,10 @@ def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
     again = repeated(lambda: call(1), 1, job.budget_s) if first["warm"] else cold
     pace = Pace(KNOWN[job.method].batch).after(again)
     first["setting"] = (construct.__doc__ or "").strip()
-    for rows in job.rows:
-        pace = timed(call, min(rows, len(X)), pace, job)
-        yield first | figures(rows, pace) | {"peak_mb": peak_mb() - before}
+    for n in job.rows:
+        rows.hold(most(min(n, rows.most), pace, job))
+        pace = timed(call, min(n, rows.most), pace, job)
+        yield first | figures(n, pace) | {"peak_mb": peak_mb() - rows.mb - before}
         forget_peak()
 
 
@@ -93,10 +94,35 @@ def timed(call: Callable[[int], float], rows: int, pace: Pace, job: Job) -> Pace
 
     `call` explains the first so many rows and returns how long the model was asked meanwhile.
     """
-    last = pace.last
-    probe = pace.batch and rows <= KNOWN[job.method].probe
-    n = rows if probe else pace.affordable(rows, job.budget_s)
-    return pace if n <= last.rows else pace.after(repeated(lambda: call(n), n, job.budget_s))
+    n = most(rows, pace, job)
+    return pace if n <= pace.last.rows else pace.after(repeated(lambda: call(n), n, job.budget_s))
+
+
+def most(rows: int, pace: Pace, job: Job) -> int:
+    """Return how many of the rows are timed: few of a batch in any case, else what the budget allows."""
+    known = KNOWN[job.method]
+    return rows if known.batch and rows <= known.probe else pace.affordable(rows, job.budget_s)
+
+
+class Rows:
+    """The rows that are explained; no more are made than are timed, for a million of them take a while."""
+
+    FIRST = 10_000
+
+    def __init__(self, problem: Problem, most: int) -> None:
+        self.problem, self.most = problem, problem.most_rows(most)
+        self.X = problem.rows(min(self.most, self.FIRST))
+
+    def hold(self, n: int) -> None:
+        """Have at least n rows, the same first ones."""
+        if n > len(self.X):
+            self.X = self.problem.rows(n)
+            forget_peak()
+
+    @property
+    def mb(self) -> float:
+        """The memory that they take."""
+        return self.X.nbytes / 1e6
 
 
 def figures(rows: int, pace: Pace) -> Line:

@@ -17,7 +17,7 @@ from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.storage.checkpoints import Slot
 from illume.surrogates.logistic import HeadSurrogate
-from illume.surrogates.selection import best_surrogate, candidates, large_trees
+from illume.surrogates.selection import best_surrogate, candidates, large_trees, thinned
 
 CHOOSING_ROWS = 50_000  # validation rows that choose; with so many, agreement is known to .003
 ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
@@ -111,23 +111,32 @@ def paired(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
 
 
 def with_surrogate(encoder: Encoder, surrogate: Any, material: Material) -> Pair:
-    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queried rows, too."""
+    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queried rows, too.
 
-    def latents(rows: Answered) -> tuple[FloatArray, FloatArray]:
-        return encoder.transform(rows.X), rows.P
+    Of very many rows only those are encoded that it learns from, or that choose.
+    """
+
+    def latents(rows: Answered, kept: Any = None) -> tuple[FloatArray, FloatArray]:
+        kept = thinned(rows.P) if kept is None else kept
+        return encoder.transform(rows.X[kept]), rows.P[kept]
 
     grows = surrogate == "tree" and len(material.queries) > 0
     more = (large_trees(), latents(material.learned)) if grows else None
-    choices = candidates(surrogate)
-    found = best_surrogate(choices, latents(material.training), latents(material.validation), more)
+    validation = latents(material.validation, choosing_rows(len(material.validation)))
+    found = best_surrogate(candidates(surrogate), latents(material.training), validation, more)
     return Pair(encoder, found)
+
+
+def choosing_rows(n: int, most: int | None = None) -> slice:
+    """Return which of n validation rows choose: all, or evenly spaced ones where there are very many."""
+    return slice(None, None, max(1, -(-n // (most or CHOOSING_ROWS))))
 
 
 def on_validation(pair: Pair, material: Material, most: int | None = None) -> Fidelity:
     """Return the fidelity by which choices are made, on so many rows at most; NaN where weights blew up."""
     rows = material.validation
-    step = -(-len(rows) // (most or CHOOSING_ROWS)) if len(rows) else 1
-    P, Q = rows.P[::step], ranks().from_first(lambda: pair.probabilities(rows.X[::step]))
+    some = choosing_rows(len(rows), most)
+    P, Q = rows.P[some], ranks().from_first(lambda: pair.probabilities(rows.X[some]))
     return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 

@@ -5,12 +5,13 @@ import math
 import numpy as np
 import pytest
 from benchmarks.__main__ import _parser as parser
-from benchmarks.speed import growth, limits, worker
+from benchmarks.speed import limits, worker
 from benchmarks.speed.cells import METHODS, QUICK, Job, Plan, SpeedCell, chosen
 from benchmarks.speed.command import plan
+from benchmarks.speed.costs import Cost, break_even
 from benchmarks.speed.problems import Asked, Problem
 from benchmarks.speed.run import job_lines, latest, run
-from benchmarks.speed.summary import Lines, break_even
+from benchmarks.speed.summary import Lines
 from benchmarks.speed.tables import asked, break_evens, rates, render, tables, totals
 from benchmarks.speed.timing import Pace, Timed, forget_peak, peak_mb, repeated
 from benchmarks.store import append, read
@@ -75,11 +76,27 @@ def test_options_of_the_command_line_choose_cells():
     assert plan(parser().parse_args(["speed", "--quick"])) == QUICK
 
 
+def a_row(seconds, start=0.0):
+    return Cost(start, (1,), (seconds,))
+
+
 def test_break_even_rows_by_hand():
-    assert break_even(20.0, 0.001, 0.0, 0.101) == 200  # 0.1 s a row are won
-    assert break_even(20.0, 0.001, 10.0, 0.101) == 100  # the peer is set up for half of the time
-    assert break_even(20.0, 0.5, 0.0, 0.5) == math.inf
-    assert break_even(1.0, 0.001, 2.0, 0.1) == 1
+    assert break_even(a_row(0.001, 20.0), a_row(0.101)) == 200  # 0.1 s a row are won
+    assert (
+        break_even(a_row(0.001, 20.0), a_row(0.101, 10.0)) == 100
+    )  # the peer is set up for half of the time
+    assert break_even(a_row(0.5, 20.0), a_row(0.5)) == math.inf
+    assert break_even(a_row(0.001, 1.0), a_row(0.1, 2.0)) == 1
+    assert break_even(a_row(0.6, 1.0), a_row(0.5, 100.0)) == math.inf  # cheaper only for few rows
+
+
+def test_what_a_call_costs_whatever_its_rows_is_in_the_total():
+    cost = Cost(1.0, (1, 101, 10_101), (2.0, 2.1, 12.1))  # about 2 s a call, then 1 ms a row
+    assert [cost(n) for n in (1, 51, 101, 1_101)] == pytest.approx([3.0, 3.05, 3.1, 4.1])
+    assert cost(20_101) == pytest.approx(23.1)
+    assert break_even(a_row(0.0, 8.1), cost) == 5_101
+    ours = Lines.of(made_up()).cost("m30", "lightgbm", "illume")
+    assert ours(10_000) == pytest.approx(10.05)  # 10 s of fitting
 
 
 def test_a_method_for_batches_is_extrapolated_along_a_line_and_others_in_proportion():
@@ -172,6 +189,18 @@ def test_illume_is_fitted_saved_loaded_timed_and_held_against_the_bare_products(
     assert some["rows_per_second"] <= some["own_rows_per_second"]
     assert one["first_s"] > one["prepare_s"] > 0
     assert limits.flops(limits.network(tiny.explainer_path)) > 0
+
+
+def test_rows_are_made_as_they_are_needed_and_stay_the_same(tiny, monkeypatch):
+    monkeypatch.setattr(worker.Rows, "FIRST", 10)
+    rows = worker.Rows(tiny, 1_000_000)
+    first = rows.X
+    assert (len(first), rows.most) == (10, 1_000_000)
+    rows.hold(25)
+    assert rows.X.shape == (25, 8)
+    np.testing.assert_array_equal(rows.X[:10], first)
+    rows.hold(20)
+    assert len(rows.X) == 25
 
 
 def test_a_peer_gets_the_same_model_and_rows(tiny):
@@ -280,39 +309,3 @@ def test_nothing_measured_gives_no_section(tmp_path):
     assert tables(tmp_path / "cells") == []
     page.write(tmp_path / "cells", tmp_path / "results.md")
     assert "## Speed" not in (tmp_path / "results.md").read_text()
-
-
-def test_exponents_by_hand():
-    assert growth.exponent([1, 10, 100], [5.0, 50.0, 500.0]) == pytest.approx(1.0)
-    assert growth.exponent([2, 4, 8], [1.0, 4.0, 16.0]) == pytest.approx(2.0)
-    assert growth.exponent([2, 4, 8], [3.0, 3.0, 3.0]) == pytest.approx(0.0)
-
-
-def test_one_factor_is_varied_at_a_time_around_one_centre():
-    for factor, values in growth.FACTORS.items():
-        found = [point for point in growth.points([factor]) if point.steps]
-        assert [getattr(point, factor) for point in found] == list(values)
-        assert growth.CENTRE in found
-    assert len(growth.points(["n", "m"])) == 4 + 4 - 1 + len(growth.DEFAULT_TRAINING)
-
-
-def test_growth_curves_leave_out_what_was_not_measured_and_the_table_asks_only_of_rows(tmp_path):
-    written = []
-    for point in growth.points(["n", "k"]):
-        seconds = {"fit": 4.0, "attributions": point.n / 1e6, "rules": None}
-        known = {name: getattr(point, name) for name in ("n", "m", "k", "c", "steps")}
-        written.append(known | {"seconds": seconds, "error": None})
-    written[0] |= {"error": "over the limit of 180 s"}
-    written[1] |= {"encoder": "identity"}
-    write(tmp_path / "growth.jsonl", written)
-    lines = growth.latest(tmp_path / "growth.jsonl")
-    curves = {name: (sizes, took) for name, sizes, took in growth.curves(lines, "n")}
-    assert curves["attributions"][0] == [1e4, 1e5, 1e6]
-    assert "rules" not in curves
-    assert "fit, default training" in curves
-    (table,) = tables(tmp_path / "cells")
-    assert "Not measured: n1000 m30 k8 c2 200 steps (over the limit of 180 s)." in table.notes
-    assert "A global surrogate was chosen, which costs less: n10000 m30 k8 c2 200 steps." in table.notes
-    rows = {(row[0], row[1]): row[4:] for row in table.rows}
-    assert rows["n", "attributions"] == ("1.00", "1.00", "≤ 1.05")
-    assert rows["k", "attributions"] == ("0.00", "0.00", "")

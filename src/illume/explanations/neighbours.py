@@ -12,6 +12,7 @@ from illume._crew import in_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.errors import MissingExtraError
 
+MOST = 16_384  # valid rows of a decision that are compared with one by one: more are thinned out evenly
 AT_ONCE = 128  # rows, whose similarities then stay in the cache of a core
 TIE = 1e-12  # similarities that differ by less are equal, whatever the batch: the first row wins
 ROUNDING = 2.4e-7  # per latent: twice what single precision may be off by, and as much again
@@ -97,14 +98,15 @@ class IndexSearch:
 class Neighbours:
     """Valid training rows of every decision, ready to be searched.
 
-    A training row is valid where surrogate and black box decide alike.
+    A training row is valid where surrogate and black box decide alike. Of very many, an exact search takes
+    some at equal distances: what a row costs then depends on the training rows no more.
 
     Parameters
     ----------
     X, Z
         The encoded training rows, (N, m), and their latents, (N, k).
     valid
-        Positions of the valid rows, per decision.
+        Positions of the valid rows that are searched, per decision.
     searches
         A search among them, per decision; None where there are none.
     """
@@ -123,7 +125,9 @@ class Neighbours:
         make = IndexSearch if how == "index" else ExactSearch
         decisions = P.argmax(1)
         agreed = decisions == surrogate
-        valid = tuple(np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
+        # PAPER: all training rows are searched there, which costs n² where n rows are explained.
+        most = MOST if how == "exact" else len(X)
+        valid = tuple(_some(np.flatnonzero(agreed & (decisions == c)), most) for c in range(P.shape[1]))
         return cls(X, Z, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
 
     def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
@@ -134,6 +138,10 @@ class Neighbours:
             if search is not None and len(mine):
                 found[mine] = rows[search.nearest(Z[mine])]
         return found
+
+
+def _some(rows: IntArray, most: int) -> IntArray:
+    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
 
 
 def unit(Z: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import fidelity
 from illume.surrogates.base import LinearSurrogate, Surrogate
 from illume.surrogates.logistic import LinearAdapter, LogisticSurrogate
@@ -93,13 +93,19 @@ def best_surrogate(
 
 
 def _thinned(rows: Rows) -> Rows:
-    """Leave out rows at equal distances where there are too many, but no class altogether."""
-    Z, P = rows
-    if len(Z) <= MAX_ROWS:
-        return rows
+    kept = thinned(rows[1])
+    return rows if len(kept) == len(rows[1]) else (rows[0][kept], rows[1][kept])
+
+
+def thinned(P: FloatArray) -> IntArray:
+    """Return which rows a surrogate learns from: at equal distances where there are too many.
+
+    No class is left out altogether. Rows that were thinned out are enough, and all of them are taken.
+    """
+    if len(P) <= MAX_ROWS + P.shape[1]:
+        return np.arange(len(P))
     _, first_of_class = np.unique(P.argmax(1), return_index=True)
-    kept = np.union1d(np.arange(0, len(Z), -(-len(Z) // MAX_ROWS)), first_of_class)
-    return Z[kept], P[kept]
+    return np.union1d(np.arange(0, len(P), -(-len(P) // MAX_ROWS)), first_of_class)
 
 
 def require_linear(surrogate: Surrogate, n_classes: int) -> None:

@@ -1,0 +1,148 @@
+"""Work grows in proportion to rows, and no faster: counted, not timed."""
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from illume import Explainer, fitting
+from illume.encoders.options import QUICK
+from illume.encoders.trained import TrainedEncoder
+from illume.explanations import neighbours
+from illume.io.parts import read_neighbours, valid_rows
+from illume.surrogates import selection
+
+QUERIES = 50
+
+
+class Counting:
+    """A model that knows how many rows it was asked about."""
+
+    def __init__(self):
+        self.rows = 0
+
+    def __call__(self, X):
+        self.rows += len(X)
+        return 1 / (1 + np.exp(-4 * X[:, 0] * X[:, 1]))
+
+    def during(self, call):
+        before = self.rows
+        call()
+        return self.rows - before
+
+
+def rows_of(n):
+    return np.random.default_rng(0).normal(size=(n, 4))
+
+
+def fitted(n, model=None):
+    training = replace(QUICK, max_steps=3)
+    settings = {"n_latents": 2, "queries": QUERIES, "training": training, "verbose": False}
+    return Explainer(model or Counting(), **settings).fit(rows_of(n))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return Counting()
+
+
+@pytest.fixture(scope="module")
+def explainer(model):
+    return fitted(1_000, model).fit_rules()
+
+
+@pytest.mark.parametrize("n", [500, 2_000])
+def test_a_fit_asks_once_about_every_row_and_about_no_more_queries(n):
+    model = Counting()
+    explainer = fitted(n, model)
+    assert model.rows == explainer.quality_.n_asked == n + QUERIES
+
+
+def test_rules_are_fitted_without_asking():
+    model = Counting()
+    explainer = fitted(300, model)
+    assert model.during(explainer.fit_rules) == 0
+
+
+@pytest.mark.parametrize("kind", ["__call__", "rules"])
+def test_an_explanation_asks_about_its_row_only(explainer, model, kind):
+    for n in (50, 200):
+        assert model.during(lambda n=n: getattr(explainer, kind)(rows_of(n))) == n
+
+
+def test_counterfactuals_of_four_times_the_rows_ask_four_times_as_much(explainer, model):
+    few = rows_of(40)
+    asked = [model.during(lambda X=X: explainer.counterfactuals(X, n=1)) for X in (few, np.tile(few, (4, 1)))]
+    assert 0 < 4 * asked[0] == asked[1]
+
+
+def test_of_very_many_rows_a_surrogate_encodes_and_learns_from_some(explainer, monkeypatch):
+    monkeypatch.setattr(selection, "MAX_ROWS", 100)
+    monkeypatch.setattr(fitting, "CHOOSING_ROWS", 40)
+    encoded, learned = [], []
+    transform, grow = TrainedEncoder.transform, selection.DecisionTreeSurrogate.fit
+
+    def counted(self, X):
+        encoded.append(len(X))
+        return transform(self, X)
+
+    def counted_too(self, Z, P):
+        learned.append(len(Z))
+        return grow(self, Z, P)
+
+    monkeypatch.setattr(TrainedEncoder, "transform", counted)
+    monkeypatch.setattr(selection.DecisionTreeSurrogate, "fit", counted_too)
+    fitting.with_surrogate(explainer.local_.encoder, "tree", explainer.material_)
+    assert len(explainer.material_.training) == 700
+    assert 50 <= max(learned) <= 100 + 2
+    assert sum(encoded) <= 2 * (100 + 2) + 40
+
+
+@pytest.mark.parametrize("n", [1_000, 4_000])
+def test_what_a_row_is_compared_with_does_not_grow_with_the_training_rows(monkeypatch, n):
+    monkeypatch.setattr(neighbours, "MOST", 100)
+    X = rows_of(n)
+    P = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    found = neighbours.Neighbours.of(X, X, P, P.argmax(1), "exact")
+    assert [len(search.vectors) for search in found.searches] == [100, 100]
+    for c, rows in enumerate(found.valid):
+        assert len(np.unique(rows)) == 100
+        assert (P[rows].argmax(1) == c).all()
+        assert np.diff(rows).max() < n / 8  # from all over the rows
+    again = read_neighbours(fitting.Answered(X, P), X, valid_rows(found), "exact")
+    for mine, theirs in zip(found.valid, again.valid, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_a_few_training_rows_are_all_searched():
+    X = rows_of(300)
+    P = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    assert sum(map(len, neighbours.Neighbours.of(X, X, P, P.argmax(1), "exact").valid)) == 300
+
+
+def peak_of(call):
+    tracemalloc.start()
+    try:
+        call()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_of_a_fit_grows_in_proportion_to_rows():
+    fitted(500)  # what is imported and kept once
+    few, more, most = (peak_of(lambda n=n: fitted(n)) for n in (2_000, 8_000, 32_000))
+    assert most - more <= 1.05 * 4 * (more - few)
+    assert more > few
+
+
+def test_memory_of_explaining_piece_by_piece_does_not_grow(explainer):
+    def explain(n):
+        for piece in explainer.stream(X[:n], chunk_rows=2_000):
+            len(piece)
+
+    X = rows_of(40_000)
+    explain(4_000)
+    few, many = peak_of(lambda: explain(10_000)), peak_of(lambda: explain(40_000))
+    assert many <= 1.1 * few
