@@ -71,11 +71,11 @@ def _processors() -> int:
 
 def _libraries() -> tuple[Any, ...]:
     """Return what sets the threads of the linear algebra libraries that are loaded."""
-    return _found("scipy.linalg" in sys.modules)  # which brings one of its own
+    return _found(len(sys.modules))  # a module that was imported since may have brought another one
 
 
-@lru_cache(maxsize=2)
-def _found(with_scipy: bool) -> tuple[Any, ...]:
+@lru_cache(maxsize=1)
+def _found(n_modules: int) -> tuple[Any, ...]:
     from threadpoolctl import ThreadpoolController
 
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)

@@ -98,9 +98,9 @@ def test_an_epoch_shows_no_more_rows_than_asked(rows, monkeypatch):
     seen = []
     original = module.loss_terms
 
-    def counted(objective, model, batch, *others):
+    def counted(objective, model, batch, *others, **shared):
         seen.append(len(batch.X))
-        return original(objective, model, batch, *others)
+        return original(objective, model, batch, *others, **shared)
 
     monkeypatch.setattr(module, "loss_terms", counted)
     fitted(rows, training=Training(16, max_epochs=1, epoch_rows=40, validation_rows=10))
