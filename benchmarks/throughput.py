@@ -15,16 +15,20 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
 from threadpoolctl import threadpool_limits
 
+import illume
 from benchmarks.records import record
 from illume import Explainer, Training
+from illume._chunks import row_chunks
 from illume._crew import in_chunks
 from illume.encoders.stored import weights_of
 
@@ -35,6 +39,30 @@ KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}  # glibc'
 def cheap_black_box(rows: np.ndarray) -> np.ndarray:
     """Answer from two columns only."""
     return 1 / (1 + np.exp(-4 * rows[:, 0] * rows[:, 1]))
+
+
+class Multiplying:
+    """The same answers, after matrix products such as those of a small network."""
+
+    def __init__(self, n_features: int) -> None:
+        rng = np.random.default_rng(0)
+        self.layers = [rng.normal(size=shape) for shape in ((n_features, 64), (64, 32))]
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """Multiply, and answer."""
+        for part in row_chunks(len(rows), 65_536):
+            h = rows[part]
+            for layer in self.layers:
+                h = h @ layer
+        return cheap_black_box(rows)
+
+
+def replaced_model(explainer: Explainer, model: Callable[[np.ndarray], np.ndarray]) -> Explainer:
+    """Return the same explainer for another model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "explainer.illume"
+        explainer.save(path)
+        return illume.load(path, model)
 
 
 def layers_of(explainer: Explainer) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -116,6 +144,7 @@ def measure(explainer: Explainer, X: np.ndarray, rounds: int) -> dict[str, float
     agreed = explainer(X).agreed
     plain = np.resize(X[agreed], X.shape)  # as many rows, none of which needs refinement
     kept = np.ones_like(X)
+    multiplying = replaced_model(explainer, Multiplying(X.shape[1]))
     clock, work = in_turns(
         {
             "asked": lambda: cheap_black_box(X),
@@ -127,6 +156,8 @@ def measure(explainer: Explainer, X: np.ndarray, rounds: int) -> dict[str, float
             "refined_eager": lambda: eager(explainer, X),
             "streamed": lambda: streamed(explainer, plain),
             "refined_streamed": lambda: streamed(explainer, X),
+            "multiplied": lambda: Multiplying(X.shape[1])(plain),
+            "after_products": lambda: streamed(multiplying, plain),
             "fresh": lambda: np.empty_like(X).fill(1.0),
             "again": lambda: kept.fill(1.0),
         },
@@ -135,6 +166,7 @@ def measure(explainer: Explainer, X: np.ndarray, rounds: int) -> dict[str, float
     fresh = 1e9 * (clock["fresh"] - clock["again"]) / X.nbytes
     for taken in (clock, work):
         del taken["fresh"], taken["again"]
+        taken["after_products"] -= taken.pop("multiplied") - taken["asked"]
         asked, bare = taken.pop("asked"), min(taken.pop("torch"), taken.pop("numpy"))
         taken |= {name: each - asked for name, each in taken.items()} | {"bare_products": bare}
     figures = {f"{name}_rows_per_second": len(X) / each for name, each in clock.items()}
@@ -173,6 +205,7 @@ def main() -> None:
                 encoder=explainer.quality_.encoder,
                 threads=threads,
                 memory=options.memory,
+                openblas_thread_timeout=os.environ.get("OPENBLAS_THREAD_TIMEOUT"),
                 **measure(explainer, X, options.rounds),
             )
 

@@ -10,7 +10,7 @@ from illume import Explainer, fitting
 from illume.encoders.options import QUICK
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations import neighbours
-from illume.io.parts import read_neighbours, valid_rows
+from illume.io.parts import read_neighbours
 from illume.surrogates import selection
 
 QUERIES = 50
@@ -110,9 +110,18 @@ def test_what_a_row_is_compared_with_does_not_grow_with_the_training_rows(monkey
         assert len(np.unique(rows)) == 100
         assert (P[rows].argmax(1) == c).all()
         assert np.diff(rows).max() < n / 8  # from all over the rows
-    again = read_neighbours(fitting.Answered(X, P), X, valid_rows(found), "exact")
+    again = read_neighbours(fitting.Answered(X, P), X, found.alike, "exact")
     for mine, theirs in zip(found.valid, again.valid, strict=True):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_rows_that_are_kept_in_a_file_are_searched_whichever_were_searched_before(monkeypatch):
+    monkeypatch.setattr(neighbours, "MOST", 100)
+    X = rows_of(4_000)
+    P = np.eye(2)[(X[:, 0] > 0).astype(int)]
+    found, kept = neighbours.Neighbours.of(X, X, P, P.argmax(1), "exact"), np.arange(3, 4_000, 10)
+    again = read_neighbours(fitting.Answered(X[kept], P[kept]), X[kept], found.alike[kept], "exact")
+    assert list(map(len, again.valid)) == [100, 100]
 
 
 def test_a_few_training_rows_are_all_searched():

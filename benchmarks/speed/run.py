@@ -105,10 +105,11 @@ def command(job: Job) -> list[str]:
 
 
 def environment(threads: int) -> dict[str, str]:
-    """Return the variables of a worker: as many threads for all methods."""
+    """Return the variables of a worker: as many threads for all methods, which do not wait for work awake."""
     root = str(Path(__file__).parents[2])
     paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    return os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"PYTHONPATH": paths}
+    asleep = {"OPENBLAS_THREAD_TIMEOUT": "20"}  # as the guide advises
+    return os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)) | asleep | {"PYTHONPATH": paths}
 
 
 def told(line: Line) -> str:

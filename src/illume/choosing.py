@@ -11,8 +11,9 @@ from typing import Any
 
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
+from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
-from illume.errors import CheckpointError, FormatError
+from illume.errors import CheckpointError, FormatError, OutOfMemoryError
 from illume.fitting import Material, Pair, ending_of, fit_pair, on_validation, paired
 from illume.metrics.fidelity import Fidelity
 from illume.storage.arrays import ArrayWriter
@@ -84,6 +85,8 @@ def choose_pair(
     search = Search(make, surrogate, material, stages)
     setting = search.best_setting(choices)
     pair = search.interrupted or search.trained(setting)
+    if search.interrupted is not None and search.best is not None:
+        setting = search.best[2]
     ending = ending_of(pair.history, search.interrupted is not None)
     if ending:
         warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
@@ -135,7 +138,7 @@ class Search:
         self.make, self.surrogate, self.material, self.stages = make, surrogate, material, stages
         self.trials: list[Trial] = self._stored()
         self.begun: dict[Setting, Callable[[], Encoder]] = {}
-        self.best: tuple[float, Pair] | None = None
+        self.best: tuple[float, Pair, Setting] | None = None
         self.interrupted: Pair | None = None
 
     def best_setting(self, choices: Choices) -> Setting:
@@ -150,7 +153,7 @@ class Search:
         if weakest == setting:
             return setting
         found |= self.scores([weakest])
-        if found[weakest] - found[setting] <= ALIGNMENT_TOLERANCE:
+        if not found[weakest] > found[setting] + ALIGNMENT_TOLERANCE:
             return setting
         softer = [replace(setting, alignment=alignment) for alignment in choices.alignments[1:-1]]
         found |= self.scores(softer)
@@ -164,7 +167,7 @@ class Search:
         if new and self.interrupted is None:
             encoders = [self.make(setting, False) for setting in new]
             if all(isinstance(encoder, TrainedEncoder) and _dense(encoder) for encoder in encoders):
-                self._side_by_side(new, encoders)
+                self._side_by_side_or_not(new, encoders)
             else:
                 self._one_by_one(new)
             self._store()
@@ -174,9 +177,20 @@ class Search:
     def trained(self, setting: Setting) -> Pair:
         """Return the pair of a whole training; one that was begun as a trial goes on."""
         slot = slot_of(self.stages, "training")
-        if setting not in self.begun:
+        go_on = self.begun.pop(setting, None)
+        self.begun.clear()
+        if go_on is None:
             return fit_pair(self.make(setting, False), self.surrogate, self.material, slot)
-        return paired(self.begun[setting](), self.surrogate, self.material)
+        return paired(go_on(), self.surrogate, self.material)
+
+    def _side_by_side_or_not(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
+        """Try all at once; where memory does not hold all of them, one by one."""
+        try:
+            self._side_by_side(settings, encoders)
+        except OutOfMemoryError:
+            if len(settings) == 1 or not ranks().alone:
+                raise
+            self._one_by_one(settings)
 
     def _side_by_side(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
         from illume.encoders.together import Together
@@ -199,7 +213,7 @@ class Search:
         found = on_validation(pair, self.material, TRIAL_ROWS)
         self.trials.append(Trial(setting, found))
         if self.best is None or _known(found.score) > self.best[0]:
-            self.best = (_known(found.score), pair)
+            self.best = (_known(found.score), pair, setting)
         if getattr(pair.history, "interrupted", False):
             self.interrupted = self.best[1]
 

@@ -85,7 +85,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     tree
         `tree`, or a tree classifier of scikit-learn, which is then not chosen over.
     search
-        How neighbours are found among the training rows: `exact`, or `index` (faiss) for very many.
+        How neighbours are found among the training rows: `exact`, of at most 16,384 a decision, or of all
+        of them by an `index` (faiss).
     training
         How to train; by default quick for joint objectives, as in the paper for the others.
     device

@@ -28,7 +28,7 @@ from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
-TRIAL_SHARE = 0.1  # of the epochs or steps of a whole training
+SHORT_SHARE = 0.1  # of the epochs or steps of a whole training
 
 BACKENDS = ("pandas", "polars", "pyarrow")
 
@@ -107,9 +107,9 @@ def encoder_maker(
         options.pop("rank", None)
     short = replace(
         training,
-        max_epochs=max(1, round(TRIAL_SHARE * training.max_epochs)),
-        max_steps=max(1, round(TRIAL_SHARE * training.max_steps)),
-        sparsity_epochs=max(1, round(TRIAL_SHARE * training.sparsity_epochs)),
+        max_epochs=max(1, round(SHORT_SHARE * training.max_epochs)),
+        max_steps=max(1, round(SHORT_SHARE * training.max_steps)),
+        sparsity_epochs=max(1, round(SHORT_SHARE * training.sparsity_epochs)),
     )
 
     def for_encoding(encoding: Encoding) -> EncoderMaker:

@@ -32,6 +32,19 @@ def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
     assert all(f" {code}  " in answer.stdout for code in (0, 1, 2, 130, 141))
 
 
+@pytest.mark.parametrize(("given", "found"), [(None, "20"), ("26", "26")])
+def test_threads_that_wait_for_linear_algebra_are_told_to_sleep_soon_before_it_is_loaded(given, found):
+    code = (
+        "import os, sys\nsys.argv = ['illume', '--version']\nfrom illume.cli.entry import main\n"
+        "assert 'numpy' not in sys.modules\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
+        "print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
+    )
+    before = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"}
+    env = before | ({} if given is None else {"OPENBLAS_THREAD_TIMEOUT": given})
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert answer.stdout.splitlines()[-1] == found
+
+
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help")])
 def test_help_takes_less_than_half_a_second_of_processor_time(words):
     # Not time on the clock, which depends on what else the machine does.

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from illume import LinearEncoder, MetaEncoder
+from illume import LinearEncoder, MetaEncoder, Training
 from illume.encoders import sparsity
+from illume.encoders.base import PulledBack
 from illume.encoders.distances import EPSILON
 from illume.encoders.forward import MOST, ConstantForward, DenseForward, keep_largest, lengths
 from illume.encoders.networks import ConstantMap, MetaNetwork
+from illume.encoders.trained import pieces_of
 
 SIZES = st.tuples(st.integers(1, 9), st.integers(1, 5), st.integers(0, 20), st.integers(0, 40))
 
@@ -135,3 +137,29 @@ def test_what_was_worked_on_before_leaves_no_trace_and_copies_explain_alike():
     for other in (forward, copy.deepcopy(forward), pickle.loads(pickle.dumps(forward))):
         for before, after in zip(alone, other.pull_back(X[:1], coef, None, 5), strict=True):
             np.testing.assert_array_equal(before, after)
+
+
+@pytest.mark.parametrize(("k", "m"), [(4, 7), (8, 30), (3, 9)])
+def test_the_length_of_a_map_does_not_depend_on_the_maps_beside_it(k, m):
+    V = np.random.default_rng(0).normal(size=(300, k, m)).astype(np.float32)
+    together = lengths(V)
+    for n in (1, 2, 7):
+        np.testing.assert_array_equal(lengths(V[:n]), together[:n])
+
+
+def test_encoders_that_pull_back_in_their_own_way_are_asked_for_it():
+    class Doubled(MetaEncoder):
+        def pull_back(self, X, coef, at=None):
+            pulled = super().pull_back(X, coef, at)
+            return PulledBack(2 * pulled.slopes, pulled.Z)
+
+    class Counted(Doubled):
+        pieces = 4
+
+    rng = np.random.default_rng(0)
+    X, coef = rng.normal(size=(40, 3)), np.ones((1, 2))
+    short = Training(batch_size=16, max_epochs=1)
+    for kind in (MetaEncoder, Doubled, Counted):
+        encoder = kind(2, training=short, verbose=False, random_state=0).fit(X, (X[:, 0] > 0).astype(int))
+        found = np.concatenate([piece.slopes.copy() for piece in pieces_of(encoder, X, coef)])
+        np.testing.assert_array_equal(found, encoder.pull_back(X, coef).slopes)

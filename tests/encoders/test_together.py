@@ -1,5 +1,7 @@
 """Encoders that are trained side by side learn, to the last bit, what each learns alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -116,3 +118,38 @@ def test_on_a_gpu_one_recording_steps_all_of_them():
         found.append([together.learned(i).weights["layers.4.bias"] for i in range(3)])
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-2, atol=1e-3)
+
+
+def test_one_that_has_ended_is_judged_by_its_best_epoch(monkeypatch):
+    original = Trainer._epoch
+
+    def worse(self, progress):  # from the second epoch on
+        return original(self, progress) + 10.0 * len(self.epochs)
+
+    monkeypatch.setattr(Trainer, "_epoch", worse)
+    options = {"training": replace(TRAINING, patience=1), "verbose": False}
+    together = Together([MetaEncoder(2, objective=ALIGNED, **options)], *ROWS, VALIDATION)
+    together.go(4 * N_STEPS)
+    at = together.learnings[0].trainer.at
+    assert not together.learnings[0].trainer.goes_on
+    assert together.n_done < 4 * N_STEPS
+    found = together.learned(0)
+    assert found.history.best == at.best
+    for name, weight in found.weights.items():
+        key = next(key for key in at.weights if key.endswith(name))
+        np.testing.assert_array_equal(weight, at.weights[key].numpy())
+
+
+def test_an_interrupt_before_the_first_epoch_is_done_keeps_what_the_trial_learned(monkeypatch):
+    together = Together(encoders()[:1], *ROWS, VALIDATION)
+    together.go(N_STEPS - 1)
+    bias = together.learnings[0].trainer.model.maps.layers[-1].bias
+    before = bias.detach().clone()
+
+    def interrupted(self, progress):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    encoder = together.finish(0)
+    assert encoder.history_.interrupted
+    np.testing.assert_array_equal(encoder.weights_["layers.4.bias"], before.numpy())

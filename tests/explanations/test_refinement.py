@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -97,10 +99,8 @@ def test_a_row_refined_alone_is_the_row_in_the_batch(refiner):
 
 def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
     X, _, Z, wanted = disagreeing(refiner, 5)
-    valid = refiner.neighbours.valid
-    nobody = Neighbours(
-        refiner.neighbours.X, refiner.neighbours.Z, tuple(v[:0] for v in valid), (None,) * len(valid)
-    )
+    valid = tuple(rows[:0] for rows in refiner.neighbours.valid)
+    nobody = replace(refiner.neighbours, valid=valid, searches=(None,) * len(valid))
     lost = Refiner(carry, refiner.decide, refiner.regions, nobody)(X, Z, wanted)
     np.testing.assert_array_equal(lost.Z, Z)
     found = lost.refinement

@@ -17,7 +17,7 @@ from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
-from illume.encoders.base import pieces_of
+from illume.encoders.trained import pieces_of
 from illume.explanations.attributions import contributions
 from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.familiar import Familiar
@@ -148,7 +148,7 @@ class AttributionAssembly:
             rows = X[piece.rows]
             room.small[here] = rows
             logits = self._contribute(result, here, piece.slopes, rows)
-            if isinstance(surrogate, Weighted):
+            if getattr(type(surrogate), "probabilities", None) is Weighted.probabilities:
                 Q = probabilities_of(logits)
             else:
                 Q = surrogate.probabilities(piece.latents(rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -33,7 +32,7 @@ class PulledBack:
 class Piece(Protocol):
     """Some rows of a batch, their slopes (n, c, m), and latents for those who ask.
 
-    Good until the next piece is made: they may share their memory.
+    Good until the encoder is used again in this thread: pieces share their memory.
     """
 
     @property
@@ -97,16 +96,6 @@ class Encoder(Protocol):
         (n, m), Z are the latents of these under the maps of X.
         """
         ...
-
-
-def pieces_of(encoder: Any, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
-    """Yield what an encoder pulls back, in pieces where it can, else all rows at once."""
-    pieces = getattr(encoder, "pieces", None)
-    if pieces is not None:
-        yield from pieces(X, coef)
-    else:
-        pulled = encoder.pull_back(X, coef)
-        yield Whole(pulled.slopes, pulled.Z)
 
 
 def as_probabilities(y: Any) -> FloatArray:

@@ -35,10 +35,11 @@ class Together:
     def __init__(self, encoders: Sequence[Any], X: Any, P: Any, validation: Any) -> None:
         self.encoders = list(encoders)
         lessons = [encoder.lesson(X, P, validation) for encoder in encoders]
-        rows = rows_of(encoders[0], lessons[0])
         seeded = [replace(lesson, seed=lessons[0].seed) for lesson in lessons]
-        pairs = zip(encoders, seeded, strict=True)
-        self.learnings = [Learning(encoder, lesson, rows, None) for encoder, lesson in pairs]
+        with enough_memory(lessons[0].training):
+            rows = rows_of(encoders[0], lessons[0])
+            pairs = zip(encoders, seeded, strict=True)
+            self.learnings = [Learning(encoder, lesson, rows, None) for encoder, lesson in pairs]
         self.n_done = 0
         self.means = [Mean(learning.trainer) for learning in self.learnings]
         self.step: tuple[list[Trainer], Steps] | None = None
@@ -72,18 +73,21 @@ class Together:
         """
         learning = self.learnings[i]
         at, epochs = learning.trainer.at, tuple(learning.trainer.epochs)
-        if not interrupted:
+        if not interrupted and learning.trainer.goes_on:
             with self.means[i].in_place():
                 return learning.learned()
         if at.best:
             learning.trainer.model.modules.load_state_dict(at.weights)
+        if not interrupted:
+            return learning.learned()
         return learning.learned(History(epochs, at.best, INTERRUPTED, True, diverged=at.diverged))
 
     def finish(self, i: int, slot: Slot | None = None) -> Any:
         """Let one of them go on to its end; return the encoder."""
-        learning = self.learnings[i]
+        learning, encoder = self.learnings[i], self.encoders[i]
+        self.learnings, self.means = [learning], []  # the memory of the others is free
         learning.trainer.keep_in(slot)
-        return self.encoders[i].take(learning.finish())
+        return encoder.take(learning.finish())
 
     def _part_of_an_epoch(self, trainers: list[Trainer], n_steps: int, bar: tqdm[None]) -> None:
         """Go through the epoch that has begun, or a new one, as far as steps are left."""

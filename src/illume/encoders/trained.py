@@ -199,14 +199,6 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """
         return PulledBack(*self._fitted.pull_back(X, coef, at, self.alpha_))
 
-    def pieces(self, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
-        """Yield what `pull_back` returns, a few rows at a time, without room for all of it."""
-        forward = self._fitted
-        if isinstance(forward, InPieces):
-            yield from forward.pieces(X, coef, self.alpha_)
-        else:
-            yield Whole(*forward.pull_back(X, coef, None, self.alpha_))
-
     @property
     def _fitted(self) -> Forward:
         try:
@@ -228,3 +220,14 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if len(P) != n_rows:
             raise ValueError(f"X has {n_rows} rows, y has {len(P)}")
         return P
+
+
+def pieces_of(encoder: Any, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
+    """Yield what an encoder pulls back: a few rows at a time where it is ours, else all at once."""
+    forward = getattr(encoder, "forward_", None)
+    ours = getattr(type(encoder), "pull_back", None) is TrainedEncoder.pull_back
+    if ours and isinstance(forward, InPieces):
+        yield from forward.pieces(X, coef, encoder.alpha_)
+    else:
+        pulled = encoder.pull_back(X, coef)
+        yield Whole(pulled.slopes, pulled.Z)

@@ -134,7 +134,8 @@ class Trainer:
             while self.goes_on:
                 self.one_epoch(progress)
         finally:
-            self.model.modules.load_state_dict(self.at.weights)
+            if self.at.best or self.at.ended:  # else, no epoch is done that one could go back to
+                self.model.modules.load_state_dict(self.at.weights)
         self.at.ended = self.at.ended or f"all {self.n_epochs} epochs done"
 
     def one_epoch(self, progress: tqdm[None]) -> None:

@@ -105,6 +105,8 @@ class Neighbours:
     ----------
     X, Z
         The encoded training rows, (N, m), and their latents, (N, k).
+    alike
+        Which rows are valid, (N,).
     valid
         Positions of the valid rows that are searched, per decision.
     searches
@@ -113,6 +115,7 @@ class Neighbours:
 
     X: FloatArray
     Z: FloatArray
+    alike: BoolArray
     valid: tuple[IntArray, ...]
     searches: tuple[Search | None, ...]
 
@@ -128,7 +131,8 @@ class Neighbours:
         # PAPER: all training rows are searched there, which costs n² where n rows are explained.
         most = MOST if how == "exact" else len(X)
         valid = tuple(_some(np.flatnonzero(agreed & (decisions == c)), most) for c in range(P.shape[1]))
-        return cls(X, Z, valid, tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid))
+        searches = tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid)
+        return cls(X, Z, agreed, valid, searches)
 
     def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
         """Return the nearest valid training row of the wanted decision, -1 where there is none."""

@@ -56,14 +56,6 @@ def probabilities(arrays: ArrayReader, name: str, shape: tuple[int | None, ...])
     return P
 
 
-def valid_rows(neighbours: Neighbours) -> FloatArray:
-    """Return which rows surrogate and black box decide alike, (N,)."""
-    valid = np.zeros(len(neighbours.X), dtype=bool)
-    for rows in neighbours.valid:
-        valid[rows] = True
-    return valid
-
-
 def read_neighbours(training: Answered, Z: FloatArray, valid: FloatArray, search: str) -> Neighbours:
     """Return the neighbours, ready to be searched."""
     mine = np.where(valid, training.P.argmax(1), -1)
@@ -74,7 +66,7 @@ def no_neighbours(n_inputs: int, n_latents: int, n_classes: int) -> Neighbours:
     """Return neighbours without any row."""
     none = np.empty(0, dtype=np.intp)
     X, Z = np.empty((0, n_inputs)), np.empty((0, n_latents))
-    return Neighbours(X, Z, (none,) * n_classes, (None,) * n_classes)
+    return Neighbours(X, Z, np.zeros(0, dtype=bool), (none,) * n_classes, (None,) * n_classes)
 
 
 def dump_sample(arrays: ArrayWriter, name: str, encoding: Encoding, sample: Sample) -> None:

@@ -19,7 +19,7 @@ from illume.errors import SaveError
 from illume.explanations.sample import spread
 from illume.fitting import Answered
 from illume.io.encoders import dump_encoder
-from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust, valid_rows
+from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust
 from illume.io.reference import dump_reference
 from illume.io.settings import dump_settings
 from illume.io.surrogates import dump_tree, dump_weights
@@ -137,6 +137,6 @@ def _dump_rows(explainer: Any, kept: IntArray, encoders: list[Any], arrays: Arra
         dump_sample(arrays, "polishing", encoding, rules.bins.sample)
         dump_sample(arrays, "report", encoding, rules.report)
     for name, (encoder, neighbours) in searched.items():
-        arrays.add(f"{name}.valid", valid_rows(neighbours)[kept])
+        arrays.add(f"{name}.valid", neighbours.alike[kept])
         if not isinstance(encoder, IdentityEncoder):
             arrays.add(f"{name}.latents", neighbours.Z[kept])
