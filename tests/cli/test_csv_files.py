@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 
@@ -7,6 +8,7 @@ import pytest
 import illume
 from illume.cli import csv_files
 from illume.cli.csv_files import MISSING, Reading, read_csv
+from illume.cli.errors import CommandError
 from illume.cli.reading import read_rows
 
 
@@ -97,6 +99,47 @@ def test_columns_of_one_name_or_of_none_are_read_as_pandas_does(read):
     assert frame["a.1"].tolist() == ["1", "02"]
     assert frame["Unnamed: 2"].isna().tolist() == [True, False]
     assert len(said) == 3
+
+
+@pytest.mark.parametrize("end", [",", ",,", ", "])
+@pytest.mark.parametrize("every", [1, 2])
+def test_commas_at_the_ends_of_lines_move_no_value(read, end, every):
+    lines = [f"{i:02d},{i},x{end if i % every == 0 else ''}" for i in range(6)]
+    frame, said = read("\n".join(["zip,n,town", *lines]) + "\n")
+    assert frame.to_dict("list") == {
+        "zip": [f"{i:02d}" for i in range(6)],
+        "n": list(range(6)),
+        "town": ["x"] * 6,
+    }
+    assert len(said) == 1
+    assert "column 'zip' holds digits with leading zeros, such as '00'" in said[0]
+
+
+@pytest.mark.parametrize("first", ["1,2,", '"1\n3",2,'])
+def test_a_line_with_more_values_than_columns_is_named(read, first):
+    with pytest.raises(CommandError) as caught:
+        read(f"a,b\n{first}\n3,4,9\n5,6,\n")
+    line = 4 if "\n" in first else 3
+    assert f"line {line} of " in str(caught.value)
+    assert str(caught.value).endswith(
+        "a.csv has 3 fields, and the header names 2 columns; name every column, or take out what is too much"
+    )
+
+
+def test_names_of_rows_without_a_header_are_not_taken_for_the_first_column(read):
+    with pytest.raises(CommandError, match=r"line 2 of .* has 3 fields, and the header names 2 columns"):
+        read("a,b\nrow1,1,2\nrow2,3,4\n")
+
+
+def test_stdin_and_packed_files_with_commas_at_the_ends_are_read_alike(monkeypatch, tmp_path):
+    class Stdin:
+        buffer = io.BytesIO(b"a,b\n1,2,\n3,4,\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
+        file.write(Stdin.buffer.getvalue())
+    for path in (csv_files.STDIN, tmp_path / "a.csv.gz"):
+        assert read_rows(path).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
 
 
 def test_stdin_is_read_alike(monkeypatch):
