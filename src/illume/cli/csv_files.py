@@ -60,7 +60,7 @@ def read_csv(path: Path, reading: Reading, say: Say | None = None) -> Any:
     """Return the rows of a CSV file; what was taken for missing, or for text, by its looks is said."""
     import pandas as pd
 
-    with _readable(pd, _named(path)):
+    with _readable(pd, named(path)):
         file = _File(path, pd)
         frame = file.read(reading, reading.texts)
         codes, words = _looked_at(file, frame, {*reading.texts, *reading.plain}, counts=say is not None)
@@ -138,7 +138,7 @@ class _File:
             for fields in lines:
                 if any(field.strip() for field in fields[most:]):
                     raise CommandError(
-                        f"line {lines.line_num} of {_named(self.path)} has {len(fields)} fields, and the "
+                        f"line {lines.line_num} of {named(self.path)} has {len(fields)} fields, and the "
                         f"header names {most} columns; name every column, or take out what is too much"
                     )
         self.longer = "ignore"
@@ -178,23 +178,24 @@ def _looked_at(
 
 
 @contextmanager
-def _readable(pd: Any, named: str) -> Iterator[None]:
+def _readable(pd: Any, name: str) -> Iterator[None]:
     """Say in words of ours what is wrong with a file."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise CommandError(
-            f"{named} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"
+            f"{name} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"
         ) from error
     except pd.errors.EmptyDataError as error:
-        raise CommandError(f"{named} is empty; expected a line of column names and rows below it") from error
+        raise CommandError(f"{name} is empty; expected a line of column names and rows below it") from error
     except (pd.errors.ParserError, csv.Error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise CommandError(f"{named} cannot be read as CSV: {error}") from error
+        raise CommandError(f"{name} cannot be read as CSV: {error}") from error
 
 
-def _named(path: Path) -> str:
+def named(path: Path) -> str:
+    """Return what to call a file of rows."""
     return "stdin" if path == STDIN else str(path)
 
 
