@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from illume import BlackBoxError, Explainer
+from illume import BlackBoxError, Explainer, RowError
 from illume.assembly import counterfactuals
 from illume.assembly.counterfactuals import CounterfactualAssembly
 from illume.errors import rows_after
+from illume.report import explained
+from illume.report.explained import spread_out
 
 X = np.random.default_rng(0).normal(size=(120, 2))
-ROWS = X[:30]
+ROWS = np.random.default_rng(1).normal(size=(30, 2))  # none of which values are taken from
 BAD = int(np.flatnonzero(ROWS[:, 0] < 0)[-1])  # others before it are decided 1, and not changed to become 1
 SAID = "on changed rows, named by the rows they were made of, the model raised ValueError: no such row"
 WISH = {"n": 1, "features_to_vary": ["x0"], "desired_class": "1"}
@@ -73,3 +75,19 @@ def test_where_no_row_can_be_named_it_is_said_that_rows_were_changed(explainer):
     explainer.model.refuse(BAD)
     with pytest.raises(BlackBoxError, match=r"^on changed rows, the model raised ValueError on \d+ rows"):
         explainer.counterfactuals(ROWS[[BAD]], **WISH)
+
+
+def test_a_report_on_some_rows_names_them_by_their_place_in_all(explainer, tmp_path):
+    odd, place = X[:60].copy(), int(spread_out(60, 20)[13])
+    odd[place, 1] = np.inf
+    with pytest.raises(RowError, match=f"column 'x1' holds inf in row {place}; replace"):
+        explainer.report(odd, tmp_path / "a.html", max_rows=20)
+
+
+def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_path, monkeypatch):
+    monkeypatch.setattr(explained, "CF_PIECE", 3)
+    place = int(spread_out(30, 20)[spread_out(20, 8)[4]])
+    explainer.model.refuse(place)
+    with pytest.raises(BlackBoxError, match="^on changed rows, .*no such row") as caught:
+        explainer.report(ROWS, tmp_path / "a.html", max_rows=20, max_counterfactual_rows=8)
+    assert caught.value.rows == (place,)
