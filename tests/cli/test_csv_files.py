@@ -4,9 +4,10 @@ import json
 
 import pandas as pd
 import pytest
+from pandas._libs.parsers import STR_NA_VALUES
 
 import illume
-from illume.cli import csv_files
+from illume.cli import csv_files, fit
 from illume.cli.csv_files import MISSING, Reading, read_csv
 from illume.cli.errors import CommandError
 from illume.cli.reading import read_rows
@@ -57,6 +58,36 @@ def test_text_and_numbers_can_be_asked_for(read):
     assert len(said) == 1
 
 
+def test_spaces_around_codes_are_no_part_of_them(read):
+    frame, said = read("zip,n\n 01010,1\n01010 ,2\n01010,3\n 22222,4\n,5\n")
+    assert frame["zip"].tolist()[:4] == ["01010"] * 3 + ["22222"]
+    assert frame["zip"].isna().tolist() == [False] * 4 + [True]
+    assert "such as '01010'" in said[0]
+
+
+def test_spaces_around_codes_of_new_rows_are_no_part_of_them_unless_they_were_when_fitting(read):
+    text = "zip,code,town\n 01010, 7, Ulm\n01010 ,7,Ulm\n 9,7 ,Bonn \n"
+    known = {"zip": frozenset(["01010"]), "code": frozenset([" 7", "7"]), "town": frozenset(["Ulm"])}
+    frame, _ = read(text, texts=tuple(known), categories=known)
+    assert frame["zip"].tolist() == ["01010", "01010", " 9"]
+    assert frame["code"].tolist() == [" 7", "7", "7"]
+    assert frame["town"].tolist() == [" Ulm", "Ulm", "Bonn "]
+
+
+@pytest.mark.parametrize("given", [("a,b", "c"), ("c", "a,b"), ("a,b",)])
+def test_a_column_whose_name_holds_a_comma_can_be_asked_for(read, given):
+    text = '"a,b",a,b,c\n01,01,01,01\n'
+    frame, _ = read(text, plain=given)
+    assert {name: frame[name][0] for name in frame} == {
+        "a,b": 1,
+        "a": "01",
+        "b": "01",
+        "c": 1 if "c" in given else "01",
+    }
+    frame, _ = read(text.replace('"a,b",', "").replace("01,01,01,01", "01,01,01"), plain=given)
+    assert frame["a"][0] == frame["b"][0] == 1
+
+
 def test_words_that_count_as_missing_are_counted_and_said(read):
     frame, said = read("region,income\nNA,3\nEU,n/a\nNA,\n")
     assert frame["region"].isna().tolist() == [True, False, True]
@@ -85,10 +116,10 @@ def test_a_word_that_is_a_known_category_is_not_missing(read):
     assert frame["b"].isna().tolist() == [True, False]
 
 
-def test_all_that_pandas_takes_for_missing_is_by_default(read):
-    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in MISSING))
-    assert frame["a"].isna().all()
-    assert pd.read_csv(io.StringIO("a,b\n" + "".join(f"{w},1\n" for w in MISSING)))["a"].isna().all()
+def test_what_pandas_takes_for_missing_is_by_default_and_no_more(read):
+    assert {*MISSING, ""} == set(STR_NA_VALUES)
+    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in [*MISSING, "-"]))
+    assert frame["a"].isna().tolist() == [True] * len(MISSING) + [False]
 
 
 def test_columns_of_one_name_or_of_none_are_read_as_pandas_does(read):
@@ -198,6 +229,25 @@ def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
     assert (
         f"{option} names 'educaton', which is no column; the nearest column is 'education'" in answer.stderr
     )
+
+
+@pytest.mark.parametrize("option", ["--text", "--number"])
+def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, monkeypatch, run):
+    table = pd.DataFrame({"zip, old": ["01", "02"] * 10, "n": range(20), "y": ["a", "b"] * 10})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    seen = []
+
+    def stop(plan, voice):
+        wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
+        seen.append(fit.rows_to_learn(*wish, reading=plan.reading, whole=True, voice=voice))
+        raise CommandError("enough")
+
+    monkeypatch.setattr(fit, "fit", stop)
+    words = ("--target", "y", "--train", "gbm", "-o", tmp_path / "a.illume", option, "zip, old", option, "n")
+    assert "enough" in run("fit", tmp_path / "a.csv", *words).stderr
+    (learning,) = seen
+    kinds = {name: learning.rows[name].dtype.kind for name in learning.rows}
+    assert (kinds["zip, old"] == "i", kinds["n"] == "i") == (option == "--number", option == "--number")
 
 
 @pytest.mark.parametrize("command", ["fit", "explain", "report", "check"])

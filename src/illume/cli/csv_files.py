@@ -9,13 +9,14 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from illume.cli.errors import CommandError
+from illume.cli.options import listed
 
 SEPARATORS = (",", ";", "\t", "|")
 STDIN = Path("-")
@@ -25,6 +26,7 @@ MISSING = (
     *("None", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"),
 )
 CODE = r"\s*0[0-9]+\s*"  # 01010 is no number, but 0, 0.5 and 10 are
+DIGITS = r"[-+.0-9]+"
 LOOK_ROWS = 100_000
 Say = Callable[[str], None]
 
@@ -50,6 +52,10 @@ class Reading:
     missing: tuple[str, ...] = MISSING
     categories: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def of(self, columns: Sequence[str]) -> Reading:
+        """Return the same with names of columns, which may be given with commas between."""
+        return replace(self, texts=listed(self.texts, columns), plain=listed(self.plain, columns))
+
     def words(self, column: str) -> list[str]:
         """Return what stands for a missing value in a column."""
         known = self.categories.get(column, frozenset())
@@ -62,10 +68,16 @@ def read_csv(path: Path, reading: Reading, say: Say | None = None) -> Any:
 
     with _readable(pd, named(path)):
         file = _File(path, pd)
+        reading = reading.of(file.columns)
         frame = file.read(reading, reading.texts)
         codes, words = _looked_at(file, frame, {*reading.texts, *reading.plain}, counts=say is not None)
         if codes:
             frame = file.read(reading, (*reading.texts, *codes))
+        for name in codes:
+            frame[name] = frame[name].str.strip()
+        for name, known in reading.categories.items():
+            if name in frame and name in reading.texts:
+                frame[name] = _without_spaces(frame[name], known)
     if say is not None:
         _tell(say, codes, words)
     return frame
@@ -175,6 +187,13 @@ def _looked_at(
                 codes[name] = str(found.iloc[0]).strip()
         start += len(piece)
     return codes, words
+
+
+def _without_spaces(column: Any, known: frozenset[str]) -> Any:
+    """Return texts, less the spaces around digits that are known without: those of a fit were read so."""
+    codes = {word for word in known if re.fullmatch(DIGITS, word)}
+    bare = column.str.strip() if codes else column
+    return column.where(column.isin(known) | ~bare.isin(codes), bare)
 
 
 @contextmanager
