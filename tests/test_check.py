@@ -69,7 +69,9 @@ def test_an_infinite_number_is_named_by_its_place_among_all_rows(explainer, monk
 def test_of_rows_that_were_drawn_a_place_is_said_to_be_one_among_these(explainer, monkeypatch, tmp_path):
     monkeypatch.setattr(comparing, "MOST_ROWS", 100)
     new_rows(income=math.inf).to_parquet(tmp_path / "rows.parquet")
-    with pytest.raises(RowError, match=r"holds inf in row 0 of the rows drawn \(rows count from 0\); replace"):
+    with pytest.raises(
+        RowError, match=r"holds inf in row 0 of the rows drawn \(rows count from 0\); replace"
+    ):
         explainer.check(tmp_path / "rows.parquet")
 
 

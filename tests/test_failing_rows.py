@@ -88,6 +88,6 @@ def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_
     monkeypatch.setattr(explained, "CF_PIECE", 3)
     place = int(spread_out(30, 20)[spread_out(20, 8)[4]])
     explainer.model.refuse(place)
-    with pytest.raises(BlackBoxError, match="^on changed rows, .*no such row") as caught:
+    with pytest.raises(BlackBoxError, match=r"^on changed rows, .*no such row") as caught:
         explainer.report(ROWS, tmp_path / "a.html", max_rows=20, max_counterfactual_rows=8)
     assert caught.value.rows == (place,)

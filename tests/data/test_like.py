@@ -79,7 +79,9 @@ def test_a_value_that_is_none_of_the_categories_stays_what_it_is(values, ordered
     example = pd.DataFrame({"job": pd.Categorical(["a", "b", "a"], ordered=ordered)})
     column = like(example).frame({"job": values}).native["job"]
     assert column.isna().tolist() == [value is None for value in values]
-    assert [value for value in column if isinstance(value, (int, str))] == [v for v in values if v is not None]
+    assert [value for value in column if isinstance(value, (int, str))] == [
+        v for v in values if v is not None
+    ]
     assert column.cat.categories.tolist()[:2] == ["a", "b"]
     assert column.cat.ordered == ordered
 
