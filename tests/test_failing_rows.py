@@ -68,7 +68,7 @@ def test_in_a_stream_and_of_a_file_it_is_the_row_of_the_whole(explainer):
     explainer.model.refuse(BAD)
     says = rf"failing rows of new\.csv \(from 0\): {BAD}$"
     with pytest.raises(BlackBoxError, match=says), rows_after(0, "new.csv"):
-        list(explainer.stream(ROWS, 8, "counterfactuals", **WISH))
+        list(explainer.stream(ROWS, 8, "counterfactuals", **WISH | {"desired_class": "opposite"}))
 
 
 def test_where_no_row_can_be_named_it_is_said_that_rows_were_changed(explainer):

@@ -276,7 +276,7 @@ def _answers(black_box: BlackBoxCall, made: Frame, row: IntArray) -> FloatArray:
     except BlackBoxError as error:
         named = ", named by the rows they were made of" if error.rows else ""
         said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
-        raise said.placed(row) from error.__cause__
+        raise said.placed(row.tolist()) from error.__cause__
 
 
 def _named(wanted: Wanted) -> str:

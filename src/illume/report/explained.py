@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,7 @@ def explain(explainer: Any, frame: Frame, options: Options) -> Explained:
     searched = spread_out(len(rows), options.max_counterfactual_rows if options.counterfactuals else 0)
     disable = None if explainer.verbose is None else not explainer.verbose
     parts = [searched[i : i + CF_PIECE] for i in range(0, len(searched), CF_PIECE)]
+    search = partial(explainer.counterfactuals, n=options.n_counterfactuals)
     with tqdm(desc="report", total=3 + len(parts), unit="step", disable=disable) as bar:
         attributions = _step(bar, "attributions", positions, lambda: explainer(rows.native))
         latents = _step(bar, "latents", positions, lambda: explainer.latents(rows.native))
@@ -84,14 +86,7 @@ def explain(explainer: Any, frame: Frame, options: Options) -> Explained:
             bar, "rules", positions, lambda: explainer.rules(rows.native) if options.rules else None
         )
         found = tuple(
-            _step(
-                bar,
-                "counterfactuals",
-                positions[part],
-                lambda part=part: explainer.counterfactuals(
-                    rows.take(part).native, n=options.n_counterfactuals
-                ),
-            )
+            _step(bar, "counterfactuals", positions[part], partial(search, rows.take(part).native))
             for part in parts
         )
     return Explained(len(frame), positions, attributions, latents, rules, searched, found)
