@@ -1,5 +1,7 @@
 """Bare arrays for an explainer that was fitted on a frame: columns are taken in the order of the fit."""
 
+from copy import copy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from illume import Explainer, SchemaError
+from illume import Explainer, SchemaError, UnknownCategoryError
 from tests.common import loans
 
 
@@ -40,6 +42,40 @@ def test_an_array_of_mixed_values_becomes_columns_of_the_fitted_types(loan_expla
     rows = loans(12, seed=4)
     found = loan_explainer(rows.astype(object).to_numpy())
     np.testing.assert_allclose(found.values, loan_explainer(rows).values, atol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def towns():
+    """Rows with a column of pandas' categories, and an explainer of a model that needs it to be one."""
+    rng = np.random.default_rng(0)
+    town = pd.Categorical(rng.choice(["Bonn", "Ulm", None], 120), categories=["Bonn", "Ulm"])
+    rows = pd.DataFrame({"a": rng.normal(size=120), "town": town})
+
+    def model(rows):
+        assert isinstance(rows["town"].dtype, pd.CategoricalDtype)
+        return 1 / (1 + np.exp(-rows["a"] - (rows["town"] == "Ulm")))
+
+    return Explainer(model, encoder="identity", queries=0).fit(rows), rows
+
+
+@pytest.mark.parametrize("rows", [[[0.5, "Kiel"]], [[0.1, "Ulm"], [0.5, "Kiel"]]])
+def test_a_category_never_seen_is_refused_in_an_array_as_in_a_frame(towns, rows):
+    explainer, _ = towns
+    array = np.array(rows, dtype=object)
+    for given in (array, pd.DataFrame(array, columns=["a", "town"]).astype({"a": float, "town": "category"})):
+        with pytest.raises(UnknownCategoryError, match=f"'town' holds 'Kiel' in row {len(rows) - 1}, not"):
+            explainer(given)
+    lenient = copy(explainer).set_params(unknown="ignore")
+    assert lenient(array).outside.tolist() == [False] * (len(rows) - 1) + [True]
+    assert lenient(array).data[-1, 1] == "Kiel"
+    assert len(lenient.counterfactuals(array, n=1)) == len(rows)
+
+
+def test_a_missing_category_stays_missing_in_an_array(towns):
+    explainer, rows = towns
+    array = rows[:20].astype(object).to_numpy()
+    np.testing.assert_array_equal(explainer(array).values, explainer(rows[:20]).values)
+    assert not explainer(array).outside.any()
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import illume
-from illume import Explainer, SchemaError
+from illume import Explainer, RowError, SchemaError
 from illume.drift import comparing
 from tests.common import linear_black_box, loans
 
@@ -54,6 +54,25 @@ def test_the_rows_of_the_fit_have_not_moved_at_all(explainer):
     assert [feature.shift for feature in found.features] == [0.0] * 4
     assert [feature.outside_share for feature in found.features] == [0.0] * 4
     assert [f.missing_share for f in found.features] == [f.fitted_missing_share for f in found.features]
+
+
+def test_an_infinite_number_is_named_by_its_place_among_all_rows(explainer, monkeypatch, tmp_path):
+    monkeypatch.setattr(comparing, "BATCH_ROWS", 64)
+    rows = new_rows()
+    rows.loc[200, "income"] = math.inf
+    rows.to_parquet(tmp_path / "rows.parquet")
+    for given in (rows, tmp_path / "rows.parquet"):
+        with pytest.raises(RowError, match="column 'income' holds inf in row 200; replace"):
+            explainer.check(given)
+
+
+def test_of_rows_that_were_drawn_a_place_is_said_to_be_one_among_these(explainer, monkeypatch, tmp_path):
+    monkeypatch.setattr(comparing, "MOST_ROWS", 100)
+    new_rows(income=math.inf).to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(
+        RowError, match=r"holds inf in row 0 of the rows drawn \(rows count from 0\); replace"
+    ):
+        explainer.check(tmp_path / "rows.parquet")
 
 
 def test_unseen_categories_are_named_and_raise_nothing(explainer):

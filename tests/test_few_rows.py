@@ -1,11 +1,13 @@
 """A fit on very few rows works, and says that its figures mean little."""
 
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from illume import Explainer, FewRowsWarning
+from illume.data.splits import rows_needed, split_rows
 from tests.common import linear_black_box
 
 
@@ -20,13 +22,13 @@ def test_ten_rows_are_warned_of_with_what_was_found_and_what_to_do():
     (warning,) = caught
     assert str(warning.message) == (
         "only 2 report and 2 validation rows, so the figures mean little: were all 2 alike, the agreement "
-        "might still be 0.34; fit with 134 rows or more (or, in Python, larger validation_size, report_size)"
+        "might still be 0.34; fit with 130 rows or more (or, in Python, larger validation_size, report_size)"
     )
     assert warning.filename == __file__
     assert "only 2 report and 2 validation rows" in repr(explainer.quality_)
 
 
-@pytest.mark.parametrize(("n", "size"), [(134, 0.15), (80, 0.25)])
+@pytest.mark.parametrize(("n", "size"), [(130, 0.15), (78, 0.25), (134, 0.15)])
 def test_enough_rows_are_not_warned_of(n, size):
     with warnings.catch_warnings():
         warnings.simplefilter("error", FewRowsWarning)
@@ -37,8 +39,24 @@ def test_enough_rows_are_not_warned_of(n, size):
 
 
 def test_one_row_less_is_too_few():
-    with pytest.warns(FewRowsWarning, match=r"only 19 report and 19 validation rows.* fit with 134 rows"):
+    with pytest.warns(FewRowsWarning, match=r"only 19 report and 19 validation rows.* fit with 130 rows"):
         fitted(129)
+
+
+def test_the_guide_names_the_same_number_of_rows():
+    guide = (Path(__file__).parents[1] / "docs/guides/trust.md").read_text(encoding="utf-8")
+    assert "(fewer than 130 rows in all, by default)" in guide
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.15, 0.2, 1 / 3, 0.4])
+@pytest.mark.parametrize("size", [1, 2, 19, 20])
+def test_so_many_rows_are_needed_and_none_less(size, share):
+    def part(n):
+        return len(split_rows(np.arange(n) % 2, share, share, np.random.default_rng(0)).report)
+
+    needed = rows_needed(size, share)
+    assert part(needed) >= size
+    assert size == 1 or part(needed - 1) < size
 
 
 def test_few_rows_that_choose_are_warned_of_too():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
@@ -35,6 +35,11 @@ class RowError(SchemaError):
     def moved(self, start: int, file: str = "") -> Self:
         """Return the same error about a row that comes after so many others, of a file."""
         return type(self)(self.column, self.found, start + self.row, self.why, self.advice, file or self.file)
+
+    def placed(self, places: Sequence[int]) -> Self:
+        """Return the same error about the row that stands where `places` says: row i at places[i]."""
+        row = int(places[self.row])
+        return type(self)(self.column, self.found, row, self.why, self.advice, self.file)
 
     def advised(self, advice: str) -> Self:
         """Return the same error with other advice."""
@@ -69,6 +74,15 @@ class BlackBoxError(IllumeError, RuntimeError):
             self.message, tuple(start + row for row in self.rows), self.more, file or self.file
         )
 
+    def placed(self, places: Sequence[int]) -> BlackBoxError:
+        """Return the same error about the rows that stand where `places` says: row i at places[i].
+
+        >>> print(BlackBoxError("no", rows=(0, 1, 2)).placed([7, 7, 4]))
+        no; failing rows: 4, 7
+        """
+        rows = sorted({int(places[row]) for row in self.rows})
+        return BlackBoxError(self.message, tuple(rows), self.more, self.file)
+
     def __reduce__(self) -> tuple[type[BlackBoxError], tuple[str, tuple[int, ...], bool, str]]:
         return type(self), (self.message, self.rows, self.more, self.file)
 
@@ -80,6 +94,15 @@ def rows_after(start: int, file: str = "") -> Iterator[None]:
         yield
     except (RowError, BlackBoxError) as error:
         raise error.moved(start, file) from error.__cause__
+
+
+@contextmanager
+def rows_at(places: Sequence[int]) -> Iterator[None]:
+    """Let errors about rows, taken from others, name them by where they stand there: row i at places[i]."""
+    try:
+        yield
+    except (RowError, BlackBoxError) as error:
+        raise error.placed(places) from error.__cause__
 
 
 class FormatError(IllumeError, ValueError):

@@ -14,6 +14,7 @@ from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.choosing import Choice
 from illume.data.encoding import Encoded
 from illume.data.gathering import Gathered
+from illume.data.splits import rows_needed
 from illume.errors import FewRowsWarning
 from illume.explanations.sample import spread
 from illume.fitting import Answered, Material
@@ -56,7 +57,7 @@ def measure(
 def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:
     """Warn where trust is measured on next to nothing; `sizes` are shares of rows that choose, report."""
     if quality.few:
-        needed = math.ceil(FEW / min(sizes))
+        needed = rows_needed(FEW, min(sizes))
         warnings.warn(
             f"{quality.few}; fit with {needed} rows or more "
             f"(or, in Python, larger validation_size, report_size)",

@@ -27,6 +27,13 @@ def test_rows_that_drifted_exit_with_3_and_say_why(run, explainer, drifted, load
     assert found["agreement"] is None
 
 
+def test_an_infinite_number_is_named_by_file_and_row(run, explainer, rows, tmp_path):
+    rows.assign(income=[*range(11), "inf"]).to_csv(tmp_path / "new.csv", index=False)
+    answer = run("check", explainer, tmp_path / "new.csv", "-q")
+    assert answer.exit_code == 1
+    assert f"holds inf in row 11 of {tmp_path / 'new.csv'} (rows count from 0)" in answer.stderr
+
+
 def test_a_folder_of_parquet_files_is_checked_too(run, explainer, rows, tmp_path, model):
     rows[:5].to_parquet(tmp_path / "a.parquet")
     rows[5:].to_parquet(tmp_path / "b.parquet")

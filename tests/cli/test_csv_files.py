@@ -1,12 +1,15 @@
+import gzip
 import io
 import json
 
 import pandas as pd
 import pytest
+from pandas._libs.parsers import STR_NA_VALUES
 
 import illume
-from illume.cli import csv_files
+from illume.cli import csv_files, fit
 from illume.cli.csv_files import MISSING, Reading, read_csv
+from illume.cli.errors import CommandError
 from illume.cli.reading import read_rows
 
 
@@ -55,6 +58,36 @@ def test_text_and_numbers_can_be_asked_for(read):
     assert len(said) == 1
 
 
+def test_spaces_around_codes_are_no_part_of_them(read):
+    frame, said = read("zip,n\n 01010,1\n01010 ,2\n01010,3\n 22222,4\n,5\n")
+    assert frame["zip"].tolist()[:4] == ["01010"] * 3 + ["22222"]
+    assert frame["zip"].isna().tolist() == [False] * 4 + [True]
+    assert "such as '01010'" in said[0]
+
+
+def test_spaces_around_codes_of_new_rows_are_no_part_of_them_unless_they_were_when_fitting(read):
+    text = "zip,code,town\n 01010, 7, Ulm\n01010 ,7,Ulm\n 9,7 ,Bonn \n"
+    known = {"zip": frozenset(["01010"]), "code": frozenset([" 7", "7"]), "town": frozenset(["Ulm"])}
+    frame, _ = read(text, texts=tuple(known), categories=known)
+    assert frame["zip"].tolist() == ["01010", "01010", " 9"]
+    assert frame["code"].tolist() == [" 7", "7", "7"]
+    assert frame["town"].tolist() == [" Ulm", "Ulm", "Bonn "]
+
+
+@pytest.mark.parametrize("given", [("a,b", "c"), ("c", "a,b"), ("a,b",)])
+def test_a_column_whose_name_holds_a_comma_can_be_asked_for(read, given):
+    text = '"a,b",a,b,c\n01,01,01,01\n'
+    frame, _ = read(text, plain=given)
+    assert {name: frame[name][0] for name in frame} == {
+        "a,b": 1,
+        "a": "01",
+        "b": "01",
+        "c": 1 if "c" in given else "01",
+    }
+    frame, _ = read(text.replace('"a,b",', "").replace("01,01,01,01", "01,01,01"), plain=given)
+    assert frame["a"][0] == frame["b"][0] == 1
+
+
 def test_words_that_count_as_missing_are_counted_and_said(read):
     frame, said = read("region,income\nNA,3\nEU,n/a\nNA,\n")
     assert frame["region"].isna().tolist() == [True, False, True]
@@ -83,10 +116,10 @@ def test_a_word_that_is_a_known_category_is_not_missing(read):
     assert frame["b"].isna().tolist() == [True, False]
 
 
-def test_all_that_pandas_takes_for_missing_is_by_default(read):
-    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in MISSING))
-    assert frame["a"].isna().all()
-    assert pd.read_csv(io.StringIO("a,b\n" + "".join(f"{w},1\n" for w in MISSING)))["a"].isna().all()
+def test_what_pandas_takes_for_missing_is_by_default_and_no_more(read):
+    assert {*MISSING, ""} == set(STR_NA_VALUES)
+    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in [*MISSING, "-"]))
+    assert frame["a"].isna().tolist() == [True] * len(MISSING) + [False]
 
 
 def test_columns_of_one_name_or_of_none_are_read_as_pandas_does(read):
@@ -97,6 +130,47 @@ def test_columns_of_one_name_or_of_none_are_read_as_pandas_does(read):
     assert frame["a.1"].tolist() == ["1", "02"]
     assert frame["Unnamed: 2"].isna().tolist() == [True, False]
     assert len(said) == 3
+
+
+@pytest.mark.parametrize("end", [",", ",,", ", "])
+@pytest.mark.parametrize("every", [1, 2])
+def test_commas_at_the_ends_of_lines_move_no_value(read, end, every):
+    lines = [f"{i:02d},{i},x{end if i % every == 0 else ''}" for i in range(6)]
+    frame, said = read("\n".join(["zip,n,town", *lines]) + "\n")
+    assert frame.to_dict("list") == {
+        "zip": [f"{i:02d}" for i in range(6)],
+        "n": list(range(6)),
+        "town": ["x"] * 6,
+    }
+    assert len(said) == 1
+    assert "column 'zip' holds digits with leading zeros, such as '00'" in said[0]
+
+
+@pytest.mark.parametrize("first", ["1,2,", '"1\n3",2,'])
+def test_a_line_with_more_values_than_columns_is_named(read, first):
+    with pytest.raises(CommandError) as caught:
+        read(f"a,b\n{first}\n3,4,9\n5,6,\n")
+    line = 4 if "\n" in first else 3
+    assert f"line {line} of " in str(caught.value)
+    assert str(caught.value).endswith(
+        "a.csv has 3 fields, and the header names 2 columns; name every column, or take out what is too much"
+    )
+
+
+def test_names_of_rows_without_a_header_are_not_taken_for_the_first_column(read):
+    with pytest.raises(CommandError, match=r"line 2 of .* has 3 fields, and the header names 2 columns"):
+        read("a,b\nrow1,1,2\nrow2,3,4\n")
+
+
+def test_stdin_and_packed_files_with_commas_at_the_ends_are_read_alike(monkeypatch, tmp_path):
+    class Stdin:
+        buffer = io.BytesIO(b"a,b\n1,2,\n3,4,\n")
+
+    monkeypatch.setattr("sys.stdin", Stdin)
+    with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
+        file.write(Stdin.buffer.getvalue())
+    for path in (csv_files.STDIN, tmp_path / "a.csv.gz"):
+        assert read_rows(path).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
 
 
 def test_stdin_is_read_alike(monkeypatch):
@@ -155,6 +229,25 @@ def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
     assert (
         f"{option} names 'educaton', which is no column; the nearest column is 'education'" in answer.stderr
     )
+
+
+@pytest.mark.parametrize("option", ["--text", "--number"])
+def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, monkeypatch, run):
+    table = pd.DataFrame({"zip, old": ["01", "02"] * 10, "n": [1, 2] * 10, "y": ["a", "b"] * 10})
+    table.to_csv(tmp_path / "a.csv", index=False)
+    seen = []
+
+    def stop(plan, voice):
+        wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
+        seen.append(fit.rows_to_learn(*wish, reading=plan.reading, whole=True, voice=voice))
+        raise CommandError("enough")
+
+    monkeypatch.setattr(fit, "fit", stop)
+    words = ("--target", "y", "--train", "gbm", "-o", tmp_path / "a.illume", option, "zip, old", option, "n")
+    assert "enough" in run("fit", tmp_path / "a.csv", *words).stderr
+    (learning,) = seen
+    kinds = {name: learning.rows[name].dtype.kind for name in learning.rows}
+    assert (kinds["zip, old"] == "i", kinds["n"] == "i") == (option == "--number", option == "--number")
 
 
 @pytest.mark.parametrize("command", ["fit", "explain", "report", "check"])

@@ -119,3 +119,9 @@ def test_column_names_that_are_numbers_become_text():
     frame = as_frame(pd.DataFrame(np.eye(2)))
     assert frame.names == ("0", "1")
     assert frame.numbers("1").tolist() == [0, 1]
+
+
+def test_values_that_are_none_of_the_others_categories_are_mixed_with_them_as_they_are():
+    town = pd.Series(["Ulm", "Bonn"], dtype="category")
+    mix = as_frame(pd.DataFrame({"town": ["Kiel", "Ulm"]})).mixer(as_frame(pd.DataFrame({"town": town})))
+    assert mix(np.array([0, 1, 0]), np.array([[-1], [-1], [1]])).labels("town") == ["Kiel", "Ulm", "Bonn"]

@@ -73,6 +73,19 @@ def test_a_value_that_a_column_cannot_hold_is_for_the_model_to_judge():
     assert frame.native["town"].tolist() in (["5.0"], [5.0])
 
 
+@pytest.mark.parametrize("values", [["z"], ["a", "z", None], [3, "b", "z"]])
+@pytest.mark.parametrize("ordered", [False, True])
+def test_a_value_that_is_none_of_the_categories_stays_what_it_is(values, ordered):
+    example = pd.DataFrame({"job": pd.Categorical(["a", "b", "a"], ordered=ordered)})
+    column = like(example).frame({"job": values}).native["job"]
+    assert column.isna().tolist() == [value is None for value in values]
+    assert [value for value in column if isinstance(value, (int, str))] == [
+        v for v in values if v is not None
+    ]
+    assert column.cat.categories.tolist()[:2] == ["a", "b"]
+    assert column.cat.ordered == ordered
+
+
 def test_without_an_example_types_are_found():
     frame = Like(("a", "b"), "pandas").frame({"b": ["x", None], "a": [1.0, None]})
     assert list(frame.native.columns) == ["a", "b"]

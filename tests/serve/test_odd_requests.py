@@ -5,6 +5,8 @@ import json
 import pytest
 
 from illume import Explainer
+from illume.cli.loading import load_explainer
+from illume.cli.voice import Voice
 from tests.common import FAST
 from tests.serve.client import Client
 
@@ -166,6 +168,20 @@ def test_unknown_categories_are_answered_where_the_explainer_ignores_them(loan_m
     for odd in (None, 3, False, "\u0000", ""):
         answer = client.post("/explain", json={"rows": [row | {"education": odd}]})
         assert answer.status_code in (200, 422), answer.text
+
+
+def test_unknown_categories_are_answered_where_a_loaded_explainer_is_told_to_ignore_them(saved, row):
+    given = {"rows": [row | {"education": "PhD"}]}
+    path = saved / "loans.illume"
+    (found,) = problems(Client(load_explainer(path, None, Voice())).post("/explain", json=given))
+    assert "illume serve --unknown ignore" in found["msg"]
+    client = Client(load_explainer(path, None, Voice(), unknown="ignore"))
+    for kind in ("/explain", "/rules"):
+        answer = client.post(kind, json=given)
+        assert answer.status_code == 200, answer.text
+    assert client.post("/explain", json=given).json()["explanations"][0]["outside"]
+    fields = client.get("/openapi.json").json()["components"]["schemas"]["Row"]["properties"]
+    assert "enum" not in fields["education"]
 
 
 def test_a_model_that_fails_on_rows_is_named_and_no_server_error(loan_frame, row):

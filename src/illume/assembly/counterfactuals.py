@@ -17,6 +17,7 @@ from illume.assembly.constraints import Wanted
 from illume.assembly.counterfactual_rules import counterfactual_rules
 from illume.assembly.rules import RuleAssembly
 from illume.data.frames import Frame, Mixer
+from illume.errors import BlackBoxError
 from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, Found, Task
 from illume.explanations.diversity import diverse
 from illume.explanations.neighbours import unit
@@ -144,7 +145,7 @@ class CounterfactualAssembly:
                 some = task.take(rows)
                 make = self._maker(frame.take(rows))
                 examples = partial(self._examples, some)
-                ask = partial(_ask, make, black_box)
+                ask = partial(_ask, make, black_box, rows)
                 search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
                 found = search.run(n)
                 np.minimum.at(fewest, rows[found.row], found.n_changes)
@@ -188,7 +189,7 @@ class CounterfactualAssembly:
     ) -> tuple[Found, Frame, FloatArray]:
         """Put all examples to the black box once more, as they will be returned; keep those that hold."""
         made = self._maker(frame)(found.row, found.source)
-        answers = black_box(made)
+        answers = _answers(black_box, made, found.row)
         holds = np.flatnonzero(task.reached(answers, found.row))
         if len(holds) < len(found):  # a black box that does not always answer alike
             return found.take(holds), made.take(holds), answers[holds]
@@ -262,8 +263,20 @@ class CounterfactualAssembly:
         return reasons
 
 
-def _ask(make: Mixer, black_box: BlackBoxCall, row: IntArray, source: IntArray) -> FloatArray:
-    return black_box(make(row, source))
+def _ask(
+    make: Mixer, black_box: BlackBoxCall, places: IntArray, row: IntArray, source: IntArray
+) -> FloatArray:
+    return _answers(black_box, make(row, source), places[row])
+
+
+def _answers(black_box: BlackBoxCall, made: Frame, row: IntArray) -> FloatArray:
+    """Ask about changed rows; those that fail are named by the rows that they were made of."""
+    try:
+        return black_box(made)
+    except BlackBoxError as error:
+        named = ", named by the rows they were made of" if error.rows else ""
+        said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
+        raise said.placed(row.tolist()) from error.__cause__
 
 
 def _named(wanted: Wanted) -> str:

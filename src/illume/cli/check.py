@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from illume.cli.csv_files import named
 from illume.cli.errors import Code
 from illume.cli.learning import in_parquet, require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
@@ -24,6 +25,7 @@ from illume.cli.options import (
 )
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json
+from illume.errors import rows_after
 
 if TYPE_CHECKING:
     from illume.results.check import Check
@@ -52,7 +54,9 @@ def check(request: Request, voice: Voice) -> Check:
     rows = request.rows if in_place else rows_for(explainer, request.rows, request.missing)
     if voice.quiet:
         explainer.set_params(verbose=False)
-    found: Check = explainer.check(rows, sample=request.sample)
+    # In Parquet files, rows may be drawn.
+    with rows_after(0, "" if in_place else named(request.rows)):
+        found: Check = explainer.check(rows, sample=request.sample)
     return found
 
 

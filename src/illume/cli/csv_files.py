@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import io
 import re
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from illume.cli.errors import CommandError
+from illume.cli.options import listed
 
 SEPARATORS = (",", ";", "\t", "|")
 STDIN = Path("-")
@@ -22,6 +26,7 @@ MISSING = (
     *("None", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"),
 )
 CODE = r"\s*0[0-9]+\s*"  # 01010 is no number, but 0, 0.5 and 10 are
+DIGITS = r"[-+.0-9]+"
 LOOK_ROWS = 100_000
 Say = Callable[[str], None]
 
@@ -47,6 +52,10 @@ class Reading:
     missing: tuple[str, ...] = MISSING
     categories: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    def of(self, columns: Sequence[str]) -> Reading:
+        """Return the same with names of columns, which may be given with commas between."""
+        return replace(self, texts=listed(self.texts, columns), plain=listed(self.plain, columns))
+
     def words(self, column: str) -> list[str]:
         """Return what stands for a missing value in a column."""
         known = self.categories.get(column, frozenset())
@@ -57,13 +66,18 @@ def read_csv(path: Path, reading: Reading, say: Say | None = None) -> Any:
     """Return the rows of a CSV file; what was taken for missing, or for text, by its looks is said."""
     import pandas as pd
 
-    named = "stdin" if path == STDIN else str(path)
-    with _readable(pd, named):
+    with _readable(pd, named(path)):
         file = _File(path, pd)
+        reading = reading.of(file.columns)
         frame = file.read(reading, reading.texts)
         codes, words = _looked_at(file, frame, {*reading.texts, *reading.plain}, counts=say is not None)
         if codes:
             frame = file.read(reading, (*reading.texts, *codes))
+        for name in codes:
+            frame[name] = frame[name].str.strip()
+        for name, known in reading.categories.items():
+            if name in frame and name in reading.texts:
+                frame[name] = _without_spaces(frame[name], known)
     if say is not None:
         _tell(say, codes, words)
     return frame
@@ -100,12 +114,13 @@ class _File:
     """A CSV file that is read more than once; of stdin, all bytes are kept."""
 
     def __init__(self, path: Path, pd: Any) -> None:
-        self.path, self.pd = path, pd
+        self.path, self.pd, self.longer = path, pd, "error"
         self.content = sys.stdin.buffer.read() if path == STDIN else None
         self.options = {
             "sep": "," if path == STDIN else separator(_header(path)),
             "encoding": "utf-8-sig",
             "keep_default_na": False,
+            "index_col": False,  # no first field without a name, where lines are longer than the header
         }
         self.columns = [str(name) for name in pd.read_csv(self._source(), nrows=0, **self.options).columns]
 
@@ -115,10 +130,30 @@ class _File:
     def read(self, reading: Reading, texts: tuple[str, ...]) -> Any:
         """Return all rows."""
         words = {name: reading.words(name) for name in self.columns}
-        dtype = dict.fromkeys(texts, "str")
-        return self.pd.read_csv(
-            self._source(), dtype=dtype, na_values=words, low_memory=False, **self.options
-        )
+        how = {"dtype": dict.fromkeys(texts, "str"), "na_values": words, "low_memory": False}
+        try:
+            return self._read(**how)
+        except self.pd.errors.ParserWarning:
+            self._require_empty_rests()
+        return self._read(**how)
+
+    def _read(self, **how: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter(self.longer, self.pd.errors.ParserWarning)  # type: ignore[arg-type]
+            return self.pd.read_csv(self._source(), **how, **self.options)
+
+    def _require_empty_rests(self) -> None:
+        """Refuse lines with more fields than the header, unless these are empty, as after a last comma."""
+        most = len(self.columns)
+        with _opened(self.path, self.content) as file:
+            lines = csv.reader(file, delimiter=str(self.options["sep"]))
+            for fields in lines:
+                if any(field.strip() for field in fields[most:]):
+                    raise CommandError(
+                        f"line {lines.line_num} of {named(self.path)} has {len(fields)} fields, and the "
+                        f"header names {most} columns; name every column, or take out what is too much"
+                    )
+        self.longer = "ignore"
 
     def texts(self, columns: list[str]) -> Iterator[Any]:
         """Yield some columns as they stand in the file, so many rows at a time."""
@@ -154,26 +189,43 @@ def _looked_at(
     return codes, words
 
 
+def _without_spaces(column: Any, known: frozenset[str]) -> Any:
+    """Return texts, less the spaces around digits that are known without: those of a fit were read so."""
+    codes = {word for word in known if re.fullmatch(DIGITS, word)}
+    bare = column.str.strip() if codes else column
+    return column.where(column.isin(known) | ~bare.isin(codes), bare)
+
+
 @contextmanager
-def _readable(pd: Any, named: str) -> Iterator[None]:
+def _readable(pd: Any, name: str) -> Iterator[None]:
     """Say in words of ours what is wrong with a file."""
     try:
         yield
     except UnicodeDecodeError as error:
         raise CommandError(
-            f"{named} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"
+            f"{name} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"
         ) from error
     except pd.errors.EmptyDataError as error:
-        raise CommandError(f"{named} is empty; expected a line of column names and rows below it") from error
-    except (pd.errors.ParserError, EOFError, OSError) as error:
+        raise CommandError(f"{name} is empty; expected a line of column names and rows below it") from error
+    except (pd.errors.ParserError, csv.Error, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.filename is not None:
             raise
-        raise CommandError(f"{named} cannot be read as CSV: {error}") from error
+        raise CommandError(f"{name} cannot be read as CSV: {error}") from error
+
+
+def named(path: Path) -> str:
+    """Return what to call a file of rows."""
+    return "stdin" if path == STDIN else str(path)
 
 
 def _header(path: Path) -> str:
-    import gzip
-
-    opened = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rt", encoding="utf-8-sig") as file:
+    with _opened(path) as file:
         return str(file.readline())
+
+
+def _opened(path: Path, content: bytes | None = None) -> Any:
+    """Return the text of a file, or of content that was read."""
+    if content is not None:
+        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    opened = gzip.open if path.name.lower().endswith(".gz") else open
+    return opened(path, "rt", encoding="utf-8-sig", newline="")

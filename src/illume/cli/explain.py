@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from illume.cli.csv_files import STDIN
+from illume.cli.csv_files import named
 from illume.cli.errors import UsageError
 from illume.cli.folders import Engine, explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
@@ -111,7 +111,7 @@ def explain(request: Request, voice: Voice) -> None:
     with (
         voice.progress(f"Explaining ({request.kind})", len(rows)) as done,
         opened(request.out, request.json) as sink,
-        rows_after(0, "stdin" if request.rows == STDIN else str(request.rows)),
+        rows_after(0, named(request.rows)),
     ):
         for piece in pieces:
             sink.add(lines(piece, layout) if sink.nested else laid_out(piece, layout))

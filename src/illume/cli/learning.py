@@ -53,7 +53,7 @@ def rows_to_learn(
     if not in_parquet(path):
         rows = read_rows(path, reading, voice.note)
         for option, names in (("--text", reading.texts), ("--number", reading.plain)):
-            require_names(rows.columns, names, option)
+            require_names(rows.columns, listed(names, list(rows.columns)), option)
         return replace(_of_frame(rows, target, drop, whole, voice), row_budget=row_budget)
     if whole:
         return _of_frame(_drawn(path, row_budget, seed, voice), target, drop, whole, voice)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from illume.cli.csv_files import named
 from illume.cli.errors import UsageError
 from illume.cli.learning import require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
@@ -52,7 +53,7 @@ def report(request: Request, voice: Voice) -> None:
     explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
     rows = rows_for(explainer, request.rows, request.missing)
     voice.say(f"Explaining {len(rows):,} rows for the report …")
-    with rows_after(0, str(request.rows)):
+    with rows_after(0, named(request.rows)):
         explainer.report(rows, request.out, title=request.title)
     size = request.out.stat().st_size / 1e6
     voice.say(f"Report written to {request.out} ({size:.1f} MB); open it in a browser")

@@ -13,6 +13,7 @@ import numpy as np
 
 from illume.data.frames import Frame, NarwhalsFrame, NumpyFrame, as_frame
 from illume.data.plain import PlainFrame, Values
+from illume.data.values import is_missing
 
 Build = Callable[[Mapping[str, Values]], Any]
 
@@ -117,7 +118,7 @@ def _pandas_column(values: Values, dtype: Any) -> Any:
     if dtype is None or isinstance(dtype, np.dtype):
         return pd.Series(values, dtype=object if dtype is not None else None)
     try:
-        return _of_one_value(values[0], dtype).copy() if len(values) == 1 else pd.array(values, dtype=dtype)
+        return _of_one_value(values[0], dtype).copy() if len(values) == 1 else _typed(values, dtype)
     except (TypeError, ValueError):  # a value that such a column cannot hold is for the model to judge
         return pd.Series(values)
 
@@ -125,9 +126,18 @@ def _pandas_column(values: Values, dtype: Any) -> Any:
 @lru_cache(maxsize=4096, typed=True)
 def _of_one_value(value: Hashable, dtype: Any) -> Any:
     """Return a pandas array of one value, which single rows ask for again and again; copy it before use."""
+    return _typed([value], dtype)
+
+
+def _typed(values: Values, dtype: Any) -> Any:
+    """Return a pandas array of a type; values that are none of its categories become further ones."""
     import pandas as pd
 
-    return pd.array([value], dtype=dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        known = dtype.categories
+        new = [value for value in dict.fromkeys(values) if not is_missing(value) and value not in known]
+        dtype = pd.CategoricalDtype([*known, *new], dtype.ordered) if new else dtype
+    return pd.array(values, dtype=dtype)
 
 
 def _other(columns: Mapping[str, Values], types: Mapping[str, Any], backend: str) -> Any:

@@ -91,6 +91,9 @@ def cast_pandas(series: Any, dtype: Any) -> Any:
     """Return a pandas series in another type, or None where that would change or lose a value."""
     if series.dtype == dtype:
         return series
+    categories = getattr(dtype, "categories", None)
+    if categories is not None and not (series.isin(categories) | series.isna()).all():
+        return None
     try:
         cast = series.astype(dtype)
         same = (cast.astype(series.dtype) == series) | (cast.isna() & series.isna())

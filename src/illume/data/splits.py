@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +31,21 @@ def split_rows(decisions: IntArray, validation: float, report: float, rng: np.ra
     rank = np.arange(len(by_class)) - np.repeat(starts, counts)
     depth = (rank + 0.5) / np.repeat(counts, counts)
     order = by_class[np.argsort(depth, kind="stable")]  # any stretch of it holds all decisions alike
-    n_validation, n_report = (max(1, round(share * len(order))) for share in (validation, report))
+    n_validation, n_report = (_size(len(order), share) for share in (validation, report))
     first = len(order) - n_validation - n_report
     parts = np.split(order, [first, first + n_validation])
     return Split(*(np.sort(part) for part in parts))
+
+
+def rows_needed(size: int, share: float) -> int:
+    """Return how many rows there must be for a part, of this share of them, to have a size.
+
+    >>> rows_needed(20, 0.15), rows_needed(20, 0.25), rows_needed(1, 0.1)
+    (130, 78, 1)
+    """
+    most = math.ceil(size / share)
+    return next(n for n in range(max(1, math.floor((size - 1) / share)), most + 1) if _size(n, share) >= size)
+
+
+def _size(n: int, share: float) -> int:
+    return max(1, round(share * n))

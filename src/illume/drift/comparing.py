@@ -20,12 +20,13 @@ from illume.data.schema import check_names
 from illume.data.sources import open_source
 from illume.drift.features import check_features
 from illume.drift.wording import warnings_of
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, rows_after
 from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, SampleAgreement
 
 MOST_ROWS = 200_000  # of a source; of so many, shares are known to .003
+DRAWN = "the rows drawn"
 OLD = "distributions of features, for the file was written by a version of illume that did not keep them"
 NO_ROWS = "how far rows are from the fitted ones, for the explainer was saved with rows='none'"
 NO_MODEL = "agreement with the black box, for the explainer was loaded without it"
@@ -43,7 +44,8 @@ def compare_source(explainer: Any, data: Any, sample: int) -> Check:
     like = pool.native if pool is not None and explainer.backend_ == "pandas" else None
     drawing = Drawing(MOST_ROWS, seed=0, backend=explainer.backend_ or "numpy", verbose=explainer.verbose)
     frame, n_rows = draw_frame(source.only(explainer.columns_), drawing, like)
-    found = compare(explainer, explainer._checked(frame), sample)
+    with rows_after(0, DRAWN if len(frame) < n_rows else ""):
+        found = compare(explainer, explainer._checked(frame), sample)
     return found if found.n_rows == n_rows else replace(found, n_source=n_rows)
 
 
@@ -87,7 +89,8 @@ def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[FloatA
     strange = np.zeros(len(frame), dtype=bool)
     category = np.array([not feature.numeric for feature in encoding.schema.features], dtype=bool)
     for rows, piece in chunks(frame, BATCH_ROWS):
-        encoded = encoding.transform(piece)
+        with rows_after(rows.start):
+            encoded = encoding.transform(piece)
         distance[rows] = explainer.trust_map_(encoded.X).distance
         outside[rows] = familiar(encoded, distance[rows]).outside
         strange[rows] = encoded.odd[:, category].any(1)

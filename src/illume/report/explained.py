@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.frames import Frame
+from illume.errors import rows_at
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
@@ -75,25 +78,24 @@ def explain(explainer: Any, frame: Frame, options: Options) -> Explained:
     searched = spread_out(len(rows), options.max_counterfactual_rows if options.counterfactuals else 0)
     disable = None if explainer.verbose is None else not explainer.verbose
     parts = [searched[i : i + CF_PIECE] for i in range(0, len(searched), CF_PIECE)]
+    search = partial(explainer.counterfactuals, n=options.n_counterfactuals)
     with tqdm(desc="report", total=3 + len(parts), unit="step", disable=disable) as bar:
-        attributions = _step(bar, "attributions", lambda: explainer(rows.native))
-        latents = _step(bar, "latents", lambda: explainer.latents(rows.native))
-        rules = _step(bar, "rules", lambda: explainer.rules(rows.native) if options.rules else None)
+        attributions = _step(bar, "attributions", positions, lambda: explainer(rows.native))
+        latents = _step(bar, "latents", positions, lambda: explainer.latents(rows.native))
+        rules = _step(
+            bar, "rules", positions, lambda: explainer.rules(rows.native) if options.rules else None
+        )
         found = tuple(
-            _step(
-                bar,
-                "counterfactuals",
-                lambda part=part: explainer.counterfactuals(
-                    rows.take(part).native, n=options.n_counterfactuals
-                ),
-            )
+            _step(bar, "counterfactuals", positions[part], partial(search, rows.take(part).native))
             for part in parts
         )
     return Explained(len(frame), positions, attributions, latents, rules, searched, found)
 
 
-def _step(bar: Any, name: str, work: Any) -> Any:
+def _step(bar: Any, name: str, places: IntArray, work: Callable[[], Any]) -> Any:
+    """Do a part of the work; errors about rows name them by their places in the frame that was given."""
     bar.set_postfix_str(name)
-    result = work()
+    with rows_at(places.tolist()):
+        result = work()
     bar.update()
     return result

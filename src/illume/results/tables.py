@@ -66,7 +66,8 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "offset": np.ascontiguousarray(decided(attributions, attributions.offset)),
     }
     values = decided(attributions, attributions.values)
-    if len(attributions.feature_names) < len(attributions.novelty.names):  # `top` left features out
+    # `top` left features out; of results of format version 1, all that is known is what these sum to
+    if len(attributions.feature_names) < len(attributions.novelty.names) or attributions.rest.any():
         about["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
     columns = apart(about, attributions.feature_names)
     for j, name in enumerate(attributions.feature_names):

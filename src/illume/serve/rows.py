@@ -40,7 +40,7 @@ class Rows:
     @classmethod
     def of(cls, explainer: Any) -> Rows:
         """Read the schema off an explainer."""
-        schema, strict = explainer.schema_, explainer.encoding_.unknown == "error"
+        schema, strict = explainer.schema_, explainer.unknown == "error"  # which may be set after the fit
         by_name = {feature.name: feature for feature in schema.features}
         fields = {
             name: _field(by_name[name], strict) if name in by_name else Scalar for name in explainer.columns_
