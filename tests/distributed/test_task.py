@@ -135,6 +135,7 @@ def test_engines_have_names():
         ({"engine": "flink"}, "engine must be one of .*'processes', 'ray', 'spark', 'dask'.*, found 'flink'"),
         ({"engine": 3}, "or RayTasks, SparkTasks or DaskTasks .*, found a int"),
         ({"engine": "ray", "workers": 2}, "leave `workers` out with engine='ray'"),
+        ({"workers": -1}, "workers must be 0 or more, found -1"),
     ],
 )
 def test_an_engine_that_is_none_is_refused(asked, message, source, given, tmp_path):
