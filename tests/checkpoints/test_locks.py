@@ -11,7 +11,7 @@ import pytest
 from illume import CheckpointError, CheckpointWarning
 from illume.storage import locks
 from illume.storage.locks import HeldError, locked
-from tests.checkpoints.common import ROWS, Killed, explainer, kill_at, same
+from tests.checkpoints.common import ROWS, Killed, explainer, kill_at, refused, same
 
 HOLD = """
 import sys
@@ -39,23 +39,6 @@ def other(path):
         assert process.stdout.readline() == "held\n"
         yield process
         process.kill()
-
-
-def refused(path):
-    """Say whether another thread is refused, and how."""
-    found = []
-
-    def want():
-        try:
-            with locked(path):
-                found.append("not at all")
-        except HeldError as error:
-            found.append(str(error))
-
-    thread = threading.Thread(target=want)
-    thread.start()
-    thread.join()
-    return found[0]
 
 
 def test_a_lock_is_there_while_it_is_held_and_then_gone(path):
@@ -100,7 +83,7 @@ def test_a_process_of_another_machine_is_named_with_it(path, other):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}'])
 def test_what_a_file_says_is_of_no_consequence(path, other, text):
     path.write_text(text)
-    with pytest.raises(HeldError, match="^another process$"), locked(path):
+    with pytest.raises(HeldError, match=r"^another process$"), locked(path):
         raise AssertionError
     other.kill()
     other.wait()
