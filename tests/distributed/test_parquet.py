@@ -1,5 +1,6 @@
 import json
 import os
+from copy import copy
 
 import joblib
 import pandas as pd
@@ -25,20 +26,49 @@ def test_a_folder_holds_what_one_frame_would_get_in_the_same_order(kind, source,
     assert json.loads((tmp_path / "out" / "_SUCCESS").read_text())["lines"] == len(found)
 
 
-def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(rows, given, tmp_path):
-    folder, out = tmp_path / "rows", tmp_path / "out"
+@pytest.fixture
+def strange(rows, tmp_path):
+    """A folder of two files; row 17 of the second holds a category that was not seen."""
+    folder = tmp_path / "strange"
     folder.mkdir()
-    strange = rows.copy()
-    strange.loc[47, "education"] = "doctorate"
-    for name, part in (("a", strange[:30]), ("b", strange[30:])):
+    changed = rows.copy()
+    changed.loc[47, "education"] = "doctorate"
+    for name, part in (("a", changed[:30]), ("b", changed[30:])):
         pq.write_table(pa.Table.from_pandas(part), folder / f"{name}.parquet", row_group_size=10)
-    with pytest.raises(UnknownCategoryError, match=r"'doctorate' in row 17 of .*b\.parquet \(rows count"):
-        explain_parquet(folder, out, workers=0, batch_rows=4, **given)
+    return folder
+
+
+def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(
+    strange, rows, given, tmp_path
+):
+    out = tmp_path / "out"
+    message = (
+        r"'doctorate' in row 17 of .*b\.parquet \(rows count.*unknown='ignore'\): what is written already"
+    )
+    with pytest.raises(UnknownCategoryError, match=message):
+        explain_parquet(strange, out, workers=0, batch_rows=4, **given)
     done = len(list(out.glob("part-*")))
-    written = explain_parquet(folder, out, workers=0, batch_rows=4, unknown="ignore", **given)
+    written = explain_parquet(strange, out, workers=0, batch_rows=4, unknown="ignore", **given)
     assert written.n_skipped == done > 0
     assert pd.read_parquet(out)["key"].tolist() == rows["key"].tolist()
     assert pd.read_parquet(out)["outside"][47]
+
+
+def test_an_explainer_that_is_told_to_ignore_categories_goes_on_where_it_was(
+    strange, rows, loan_explainer, tmp_path
+):
+    explainer, out = copy(loan_explainer), tmp_path / "out"
+    asked = {"workers": 0, "batch_rows": 4, "keep": ["key"]}
+    with pytest.raises(UnknownCategoryError):
+        explain_parquet(strange, out, explainer, **asked)
+    done = len(list(out.glob("part-*")))
+    explainer.unknown = "ignore"
+    assert explain_parquet(strange, out, explainer, **asked).n_skipped == done > 0
+    assert pd.read_parquet(out)["key"].tolist() == rows["key"].tolist()
+    explainer.unknown = "error"
+    (out / "part-00004.parquet").unlink()
+    with pytest.raises(UnknownCategoryError):
+        explain_parquet(strange, out, explainer, **asked)
 
 
 def test_a_dead_process_is_replaced_and_its_part_done_again(files, loan_model, tmp_path, capsys):

@@ -17,8 +17,12 @@ from illume.distributed.packed import Packed
 from illume.distributed.partition import explain_partition
 from illume.distributed.plan import Part
 from illume.distributed.processes import Task, single_threaded, travelling
-from illume.errors import SchemaError, rows_after
+from illume.errors import SchemaError, UnknownCategoryError, rows_after
 from illume.storage.replacing import replaced
+
+ADVICE = (
+    "map it to one of these, or take it as none of them (unknown='ignore'): what is written already is kept"
+)
 
 
 @dataclass(frozen=True)
@@ -177,6 +181,8 @@ def _named(part: Part) -> Iterator[None]:
     """Let errors about columns say whose; those about rows do already."""
     try:
         yield
+    except UnknownCategoryError as error:
+        raise error.advised(ADVICE) from error.__cause__
     except SchemaError as error:
         if type(error) is SchemaError:
             raise SchemaError(f"{part.path}: {error}") from error.__cause__
