@@ -1,6 +1,7 @@
 import json
 import os
 from copy import copy
+from threading import Thread
 
 import joblib
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from illume import SchemaError, UnknownCategoryError
 from illume.distributed import WorkerError, explain_parquet
 from illume.distributed import task as work
+from illume.distributed.engines import Here
 from illume.distributed.plan import files_of, grouped, split
 from illume.distributed.processes import Processes
 from tests.distributed.common import KINDS, KillsOnce, assert_same, keyed, poisoned
@@ -112,6 +114,43 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(source, given, tmp_path, mo
     assert not list(out.glob(".*"))
     again = explain_parquet(source, out, workers=0, **given)
     assert again.n_skipped == 6
+
+
+def test_the_same_run_started_twice_leaves_the_first_ones_halves_alone(source, given, tmp_path):
+    out, told = tmp_path / "out", []
+
+    def second():
+        try:
+            explain_parquet(source, out, workers=0, **given)
+        except FileExistsError as error:
+            told.append(str(error))
+
+    class First:
+        n_workers = 1
+
+        def __call__(self, task, parts, done):
+            half = out / ".part-00000.0a.tmp.parquet"
+            half.write_bytes(b"half")
+            thread = Thread(target=second)
+            thread.start()
+            thread.join()
+            assert half.exists()
+            half.unlink()
+            return Here()(task, parts, done)
+
+    written = explain_parquet(source, out, engine=First(), **given)
+    (message,) = told
+    assert message.startswith(f"another run, of this very process, is writing explanations into {out}; wait")
+    assert (written.n_lines, written.n_retried) == (60, 0)
+    assert not list(out.glob("*.lock"))
+
+
+def test_a_lock_that_a_killed_run_left_is_no_other_file(source, given, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "_illume.lock").write_text("")
+    assert explain_parquet(source, out, workers=0, **given).n_lines == 60
+    assert not list(out.glob("*.lock"))
 
 
 def test_a_folder_of_other_work_is_left_alone(source, given, tmp_path):

@@ -6,15 +6,17 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
 from illume.errors import SchemaError
+from illume.storage.locks import HeldError, locked
 from illume.storage.replacing import replaced
 
-PLAN, SUCCESS = "_illume.json", "_SUCCESS"
+PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
 LEAST_PARTS = 4  # per worker, so that none waits long for the last one
 
 
@@ -130,9 +132,23 @@ def fingerprint(files: list[Path], settings: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([stamps, settings], default=str).encode()).hexdigest()
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder, which is made if it is not there, while the block runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / LOCK))
+        except HeldError as error:
+            raise FileExistsError(
+                f"another run, of {error}, is writing explanations into {folder}; wait until it is done, or "
+                f"name another folder"
+            ) from None
+        yield
+
+
 def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
     """Write the plan into a folder, or take up the one that is there, if it is of the same work."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN
     if path.is_file():
         found = json.loads(path.read_text())
@@ -143,7 +159,7 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
             )
         forget_halves(folder)
         return [Part(**part) for part in found["parts"]]
-    if any(folder.iterdir()):
+    if any(each.name != LOCK for each in folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
     with replaced(path) as temporary:
         temporary.write_text(json.dumps({"fingerprint": mark, "parts": [asdict(part) for part in parts]}))
