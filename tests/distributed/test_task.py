@@ -1,17 +1,27 @@
 import os
 import pickle
 import sys
+from concurrent.futures import Future
+from types import ModuleType, SimpleNamespace
 
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
 from illume import BlackBoxError, MissingExtraError, SchemaError
-from illume.distributed import DaskTasks, RayTasks, SparkTasks, explain_parquet
+from illume.distributed import (
+    DaskTasks,
+    RayTasks,
+    SparkTasks,
+    WorkerError,
+    explain_parquet,
+    ray_tasks,
+    spark_tasks,
+)
 from illume.distributed.engines import Here, engine_of
 from illume.distributed.plan import files_of, require_written, split
 from illume.distributed.processes import Processes
-from illume.distributed.task import outcome
+from illume.distributed.task import Outcome, outcome
 from tests.distributed.common import Fails, poisoned
 from tests.distributed.dying import Dies
 from tests.distributed.files import written_by
@@ -109,9 +119,32 @@ def test_a_worker_that_does_not_see_a_path_says_which(source, given, tmp_path):
 
 
 def test_parts_written_to_another_disk_are_missed(source, tmp_path):
-    parts = split(files_of(source), 10, 1)
+    parts, waited = split(files_of(source), 10, 1), []
     with pytest.raises(FileNotFoundError, match=r"6 parts, part-00000.parquet among them, were written but"):
-        require_written(tmp_path, parts)
+        require_written(tmp_path, parts, wait=waited.append)
+    assert sum(waited) == pytest.approx(30)
+
+
+def test_parts_that_are_seen_only_after_a_while_are_waited_for(source, tmp_path):
+    parts, waited = split(files_of(source), 10, 1), []
+
+    def wait(seconds):
+        waited.append(seconds)
+        (tmp_path / parts[2 * len(waited) - 1].name).touch()
+        (tmp_path / parts[2 * len(waited) - 2].name).touch()
+
+    require_written(tmp_path, parts, wait=wait)
+    assert len(waited) == 3
+    require_written(tmp_path, parts, wait=wait)
+    assert len(waited) == 3
+
+
+def test_parts_are_found_by_name_where_the_list_of_the_folder_is_old(source, tmp_path, monkeypatch):
+    parts = split(files_of(source), 10, 1)
+    for part in parts:
+        (tmp_path / part.name).touch()
+    monkeypatch.setattr(os, "listdir", lambda folder: [])
+    require_written(tmp_path, parts, patience=0)
 
 
 def test_what_goes_wrong_is_told_and_not_raised(source):
@@ -150,3 +183,39 @@ def test_an_engine_that_is_not_installed_names_its_extra(engine, source, given, 
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"illume\[{engine}\]"):
         explain_parquet(source, tmp_path / "out", engine=engine, **given)
+
+
+class DiedError(Exception):
+    """What an engine raises where a worker died."""
+
+    java_exception = SimpleNamespace(getMessage=lambda: "Lost task 3.0")
+
+
+def test_ray_says_of_deaths_that_they_were_too_many_and_of_other_errors_what_they_are(source):
+    (part, *_) = split(files_of(source), 10, 1)
+
+    def answering(error):
+        def get(ready):
+            raise error
+
+        return SimpleNamespace(
+            get=get, exceptions=SimpleNamespace(**dict.fromkeys(ray_tasks.DEATHS, DiedError))
+        )
+
+    with pytest.raises(WorkerError, match=r"died more often than it may \(RayTasks\(retries=…\)\): killed"):
+        ray_tasks._lines(answering(DiedError("killed")), None, part)
+    with pytest.raises(RuntimeError, match=r"^no such package on the cluster$"):
+        ray_tasks._lines(answering(RuntimeError("no such package on the cluster")), None, part)
+
+
+def test_a_spark_job_that_fails_when_all_is_done_is_done(source, monkeypatch):
+    monkeypatch.setitem(sys.modules, "py4j", ModuleType("py4j"))
+    monkeypatch.setitem(sys.modules, "py4j.protocol", SimpleNamespace(Py4JJavaError=DiedError))
+    parts, job = split(files_of(source), 10, 1)[:2], Future()
+    job.set_exception(DiedError())
+    heard = spark_tasks._Heard({part.number: part for part in parts}, lambda n: None)
+    heard([Outcome(0, 10)])
+    with pytest.raises(WorkerError, match=r"rows 10 to 19 .* \(spark.task.maxFailures\): Lost task 3.0"):
+        spark_tasks._require_done(job, heard)
+    heard([Outcome(1, 10)])
+    spark_tasks._require_done(job, heard)

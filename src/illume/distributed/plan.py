@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from illume.storage.locks import HeldError, locked
 from illume.storage.replacing import replaced
 
 PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
+PATIENCE, PAUSE = 30.0, 0.5  # seconds
 LEAST_PARTS = 4  # per worker, so that none waits long for the last one
 
 
@@ -174,15 +176,30 @@ def forget_halves(folder: Path) -> int:
     return len(halves)
 
 
-def require_written(folder: Path, parts: list[Part]) -> None:
-    """Refuse a folder that workers say they have filled, but that does not hold their parts."""
-    there = set(os.listdir(folder))
-    lost = [part.name for part in parts if part.name not in there]
+def require_written(
+    folder: Path, parts: list[Part], patience: float = PATIENCE, wait: Callable[[float], None] = time.sleep
+) -> None:
+    """Refuse a folder that workers say they have filled, but that does not hold their parts.
+
+    On a file system that machines share, what another one wrote may be seen only after a while: `patience`
+    seconds, at most.
+    """
+    lost, waited = _missing(folder, [part.name for part in parts]), 0.0
+    while lost and waited < patience:
+        wait(PAUSE)
+        waited += PAUSE
+        lost = _missing(folder, lost)
     if lost:
         raise FileNotFoundError(
             f"{len(lost)} parts, {lost[0]} among them, were written but are not in {folder}; workers need a "
             f"folder that all of them and this process share"
         )
+
+
+def _missing(folder: Path, names: list[str]) -> list[str]:
+    """Return which files are neither in the folder's list, which may be old, nor found by their names."""
+    listed = set(os.listdir(folder))
+    return [name for name in names if name not in listed and not (folder / name).exists()]
 
 
 def finished(folder: Path, parts: list[Part]) -> dict[int, int]:
