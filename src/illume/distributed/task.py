@@ -5,18 +5,18 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from illume.distributed.bounded import bounded
 from illume.distributed.columns import arrow
-from illume.distributed.freed import keep_freed
 from illume.distributed.kinds import Form
 from illume.distributed.packed import Packed
 from illume.distributed.partition import explain_partition
 from illume.distributed.plan import Part
-from illume.distributed.processes import Task, single_threaded, travelling
+from illume.distributed.processes import Task, travelling
 from illume.errors import SchemaError, UnknownCategoryError, rows_after
 from illume.storage.replacing import replaced
 
@@ -65,16 +65,17 @@ class Explain:
         return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **options}
 
     def ready(self) -> None:
-        """Load the explainer, and let a worker have one thread: each has a core of its own."""
+        """Load the explainer."""
         self.packed.explainer()
-        if os.getpid() != self.home:
-            arrow().set_cpu_count(1)
-            single_threaded()
-            keep_freed()
 
     def __call__(self, part: Part, done: Callable[[int], None]) -> int:
-        """Explain a part and return the number of lines."""
-        explainer, lines = self.packed.explainer(), 0
+        """Explain a part, with one thread where this is a worker, and return the number of lines."""
+        explainer = self.packed.explainer()
+        with nullcontext() if os.getpid() == self.home else bounded():
+            return self._explained(part, explainer, done)
+
+    def _explained(self, part: Part, explainer: Any, done: Callable[[int], None]) -> int:
+        lines = 0
         options = {
             "kind": self.form.kind,
             "classes": self.form.classes,
