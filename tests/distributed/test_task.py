@@ -4,7 +4,9 @@ import sys
 from concurrent.futures import Future
 from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,9 +21,9 @@ from illume.distributed import (
     spark_tasks,
 )
 from illume.distributed.engines import Here, engine_of
-from illume.distributed.plan import files_of, require_written, split
+from illume.distributed.plan import Part, files_of, require_written, split
 from illume.distributed.processes import Processes
-from illume.distributed.task import Outcome, outcome
+from illume.distributed.task import Outcome, _batches, _opened, outcome
 from tests.distributed.common import Fails, poisoned
 from tests.distributed.dying import Dies
 from tests.distributed.files import written_by
@@ -106,6 +108,24 @@ def test_damage_inside_a_file_is_told_with_its_name(source, given, tmp_path):
     path.write_bytes(content)
     with pytest.raises(SchemaError, match=r"0\.parquet cannot be read as a Parquet file"):
         explain_parquet(source, tmp_path / "out", workers=0, **given)
+
+
+@pytest.mark.parametrize("group_rows", [2**14, 2**18])
+def test_what_is_held_while_reading_depends_neither_on_the_part_nor_on_row_groups(group_rows, tmp_path):
+    n_rows, columns = 2**18, [f"x{j}" for j in range(10)]  # 21 MB
+    rows = np.random.default_rng(0).normal(size=n_rows)
+    options = {"row_group_size": group_rows, "use_dictionary": False, "data_page_size": 2**16}
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({name: rows + j for j, name in enumerate(columns)}), path, **options)
+    part, before, held, seen = Part(0, str(path), 0, n_rows // group_rows, 0, n_rows), 0, [], 0
+    with _opened(part) as file:
+        before = pa.total_allocated_bytes()
+        for start, batch in _batches(file, part, 2**12, columns):
+            assert start == seen
+            seen += len(batch)
+            held.append(pa.total_allocated_bytes() - before)
+    assert seen == n_rows
+    assert max(held) < 6e6
 
 
 def test_a_worker_that_does_not_see_a_path_says_which(source, given, tmp_path):

@@ -20,6 +20,7 @@ from illume.distributed.processes import Task, travelling
 from illume.errors import SchemaError, UnknownCategoryError, rows_after
 from illume.storage.replacing import replaced
 
+READ_BYTES = 2**17  # of a column at once
 ADVICE = (
     "map it to one of these, or take it as none of them (unknown='ignore'): what is written already is kept"
 )
@@ -145,8 +146,9 @@ def parquet() -> Any:
 
 
 def _opened(part: Part) -> Any:
+    """Open a part's file so that neither all of its row groups are read ahead, nor a large one at once."""
     try:
-        return parquet().ParquetFile(part.path)
+        return parquet().ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(_unseen(part.path)) from error
 
