@@ -2,6 +2,7 @@ import json
 import os
 from copy import copy
 from threading import Thread
+from weakref import ref
 
 import joblib
 import pandas as pd
@@ -178,6 +179,20 @@ def test_parts_are_runs_of_row_groups_of_one_file(source):
     ]
     assert [part.number for part in parts] == list(range(6))
     assert list(grouped([], 3)) == []
+
+
+def test_a_piece_and_its_answers_are_let_go_before_the_next(source, given, tmp_path, monkeypatch):
+    before, partition = [], work.explain_partition
+
+    def seen(batch, *words, **options):
+        assert [each() for each in before] == [None] * len(before)
+        table = partition(batch, *words, **options)
+        before.extend([ref(batch), ref(table)])
+        return table
+
+    monkeypatch.setattr(work, "explain_partition", seen)
+    explain_parquet(source, tmp_path / "out", workers=0, batch_rows=4, **given)
+    assert len(before) == 2 * 6 * 3
 
 
 def test_only_needed_columns_are_read(source, given, tmp_path, monkeypatch):

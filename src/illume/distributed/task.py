@@ -93,6 +93,7 @@ class Explain:
                 writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
                 lines += len(table)
                 done(len(batch))
+                del batch, table  # not to be held while the next ones are made
         return lines
 
     def _columns(self, there: list[str], explainer: Any) -> list[str]:
@@ -175,8 +176,10 @@ def _batches(file: Any, part: Part, size: int, columns: list[str]) -> Iterator[t
             raise SchemaError(f"{part.path} cannot be read as a Parquet file: {error}") from error
         if batch is None:
             return
+        n = len(batch)
         yield start, batch
-        start += len(batch)
+        del batch
+        start += n
 
 
 @contextmanager
