@@ -88,6 +88,26 @@ def test_linear_algebra_stays_in_its_thread_meanwhile_and_has_its_own_again_afte
         assert set(blas_threads()) == {2}
 
 
+def test_linear_algebra_has_its_threads_again_whichever_thread_leaves_last(monkeypatch):
+    monkeypatch.setattr(_crew, "threads", lambda: 2)
+    inside, leave = threading.Event(), threading.Event()
+
+    def late():
+        with _crew.undisturbed(10**6):
+            inside.set()
+            leave.wait(60)
+
+    thread = threading.Thread(target=late)
+    with threadpool_limits(2, user_api="blas"):
+        with _crew.undisturbed(10**6):
+            thread.start()
+            assert inside.wait(60)
+        assert set(blas_threads()) == {1}
+        leave.set()
+        thread.join()
+        assert set(blas_threads()) == {2}
+
+
 def test_numpy_warns_in_threads_as_it_does_for_the_caller(n_threads):
     with np.errstate(divide="ignore"):
         in_chunks(lambda rows: np.ones(rows.stop - rows.start) / 0, 100, 10)

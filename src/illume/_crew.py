@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
@@ -63,6 +63,22 @@ def threads() -> int:
     return max(1, min(bounds))
 
 
+def set_threads(libraries: Sequence[Any], n_threads: Sequence[int]) -> None:
+    """Set the threads of libraries, whichever thread has set them before.
+
+    Otherwise threadpoolctl heeds only the first thread that did, and says nothing to others.
+    """
+    from threadpoolctl import OpenBLASController
+
+    anybody = getattr(OpenBLASController, "clear_controlling_thread", None)  # not in older ones
+    for library, n in zip(libraries, n_threads, strict=True):
+        if anybody is not None:
+            anybody(force=True)
+        library.set_num_threads(n)
+    if anybody is not None:
+        anybody(force=True)
+
+
 def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -108,8 +124,7 @@ class _Limiting:
                     self._set(self.before)
 
     def _set(self, n_threads: tuple[int, ...]) -> None:
-        for library, n in zip(self.libraries, n_threads, strict=True):
-            library.set_num_threads(n)
+        set_threads(self.libraries, n_threads)
 
 
 _limiting = _Limiting()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from numbers import Integral
 from typing import Any
@@ -17,7 +18,7 @@ from illume.data.frames import Frame
 from illume.data.gathering import Gathered
 from illume.data.values import Storage
 from illume.encoders.ranks import ranks
-from illume.errors import SchemaError
+from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.io.settings import dump_setting
 from illume.storage.checkpoints import Checkpoints, Slot, Stages, slot_of
 
@@ -43,28 +44,44 @@ def opened(explainer: Any, rows: Gathered) -> Iterator[Stages | None]:
 
 @contextmanager
 def going_on(explainer: Any, trains: bool) -> Iterator[Slot | None]:
-    """Yield the place of the rules' training among the stages of a fit, for it alone, if it has one."""
+    """Yield the place of the rules' training among the stages of a fit, for it alone, if it has one.
+
+    Where the folder is in use, or is another fit's by now, there is a warning, and no place.
+    """
     stages = getattr(explainer, "stages_", None) if trains else None
-    with nullcontext() if stages is None else stages.held():
+    with ExitStack() as stack:
+        try:
+            if stages is not None:
+                stack.enter_context(stages.held())
+                stages.begin()
+        except CheckpointError as error:
+            warnings.warn(f"rules are trained without checkpoints: {error}", CheckpointWarning, stacklevel=4)
+            stages = None
+            stack.close()
         yield slot_of(stages, "rules")
 
 
 def finish(explainer: Any, *, interrupted: bool) -> None:
-    """Remove the checkpoints of a fit, unless it was interrupted or rules have an encoder of their own."""
-    shared = explainer.rule_objective == "shared" or explainer.encoder == "identity"
+    """Remove the checkpoints of a fit, unless it was interrupted or rules have an encoder of their own.
+
+    To be called while the folder is held, else they may be another fit's.
+    """
+    stages = explainer.stages_
     if interrupted:
         explainer.stages_ = None
-    elif shared:
-        finish_rules(explainer)
-
-
-def finish_rules(explainer: Any, *, interrupted: bool = False) -> None:
-    """Remove the checkpoints, for rules were the last that needed them, unless they were interrupted."""
-    stages = getattr(explainer, "stages_", None)
-    if interrupted:
-        explainer.stages_ = None
-    elif stages is not None:
+    elif stages is not None and (explainer.rule_objective == "shared" or explainer.encoder == "identity"):
         stages.finish()
+
+
+def finish_rules(explainer: Any, slot: Slot | None, *, interrupted: bool) -> None:
+    """Remove the checkpoints of a fit whose rules had a place among them, unless they were interrupted.
+
+    To be called while the folder is held, too.
+    """
+    if interrupted:
+        explainer.stages_ = None
+    elif slot is not None:
+        slot.stages.finish()
 
 
 def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:

@@ -122,7 +122,7 @@ class CheckpointError(IllumeError, RuntimeError):
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written; training goes on without it."""
+    """A checkpoint could not be written, or a folder not be locked; work goes on without."""
 
 
 class OutOfMemoryError(IllumeError, MemoryError):

@@ -196,28 +196,28 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             prepared = prepare(rows, self.model, data, rng, self.stages_)
             material = prepared.material
             choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
-        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
-        self.schema_, self.class_names_, self.black_box_ = prepared.known
-        self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
-        self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
-        self.trials_, self.history_ = choice.trials, choice.history
-        self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-        pool = parts.pool_rows(material.training)
-        self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
-        self.pool_answers_ = material.training.P[pool]
-        report = material.report
-        Q = choice.pair.probabilities(report.X)
-        self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
-        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
-        seconds = time.perf_counter() - start
-        told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
-        quality = measure(choice, Q, material, self.class_names_, **told)
-        self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
-        self.n_features_in_ = len(self.schema_)
-        for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        self._interrupted = choice.interrupted
-        finish(self, interrupted=choice.interrupted)
+            self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
+            self.schema_, self.class_names_, self.black_box_ = prepared.known
+            self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
+            self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
+            self.trials_, self.history_ = choice.trials, choice.history
+            self.neighbours_ = choice.pair.neighbours(material.training, self.search)
+            pool = parts.pool_rows(material.training)
+            self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
+            self.pool_answers_ = material.training.P[pool]
+            report = material.report
+            Q = choice.pair.probabilities(report.X)
+            self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
+            self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
+            seconds = time.perf_counter() - start
+            told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
+            quality = measure(choice, Q, material, self.class_names_, **told)
+            self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
+            self.n_features_in_ = len(self.schema_)
+            for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
+            self._interrupted = choice.interrupted
+            finish(self, interrupted=choice.interrupted)
         warn_of_few(self.quality_, sizes)
         return self
 
@@ -232,11 +232,11 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
         with going_on(self, encoder is not None) as slot:
             pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
-        self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
-        seconds = time.perf_counter() - start
-        self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
-        self._interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
-        finish_rules(self, interrupted=self._interrupted)
+            self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
+            seconds = time.perf_counter() - start
+            self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
+            self._interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
+            finish_rules(self, slot, interrupted=self._interrupted)
         return self
 
     def _options(self) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """A small fit that is stopped at a given epoch, and what must be the same in two explainers."""
 
+import threading
+
 import numpy as np
 from benchmarks.killed_fits import timeless
 
 from illume import Checkpoints, Explainer, Objective, Training
 from illume.encoders.training import Trainer
+from illume.storage.locks import HeldError, locked
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=8, patience=4, decay=True, sparsity_epochs=3)
@@ -49,3 +52,20 @@ def kill_at(monkeypatch, epoch):
 def same(one, other):
     """Say whether two explainers are the same to the last bit, times of day apart."""
     return timeless(one) == timeless(other)
+
+
+def refused(path):
+    """Return how another thread is refused that wants a lock."""
+    found = []
+
+    def want():
+        try:
+            with locked(path):
+                found.append("not at all")
+        except HeldError as error:
+            found.append(str(error))
+
+    thread = threading.Thread(target=want)
+    thread.start()
+    thread.join()
+    return found[0]

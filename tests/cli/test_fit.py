@@ -10,7 +10,8 @@ from sklearn.linear_model import LogisticRegression
 import illume
 from illume import Explainer
 from illume.encoders.training import Trainer
-from tests.checkpoints.common import Killed, kill_at
+from illume.storage.checkpoints import Stages
+from tests.checkpoints.common import Killed, kill_at, refused
 
 FEW = ("--n-latents", 2, "--queries", 0)
 
@@ -246,3 +247,28 @@ def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
     assert answer.exit_code == 130
     assert "training of the rules' encoder ended early: interrupted" in answer.stderr
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("fast")
+def test_checkpoints_are_the_commands_alone_until_they_are_removed(
+    run, folder, own_model, tmp_path, monkeypatch
+):
+    checkpoints, seen = tmp_path / "checkpoints", []
+
+    def watched(owner, name):
+        original = getattr(owner, name)
+
+        def call(self, *words, **options):
+            seen.append((name, refused(checkpoints / "fit.lock")))
+            return original(self, *words, **options)
+
+        monkeypatch.setattr(owner, name, call)
+
+    watched(illume.Explainer, "fit_rules")
+    watched(illume.Explainer, "save")
+    watched(Stages, "remove")
+    words = ("fit", folder / "loans.csv", "--model", own_model, "--trust-model", *FEW)
+    answer = run(*words, "--checkpoint-dir", checkpoints, "-o", tmp_path / "a.illume")
+    assert answer.exit_code == 0, answer.stderr
+    assert set(seen) == {(name, "this very process") for name in ("fit_rules", "save", "remove")}
+    assert not list(checkpoints.iterdir())

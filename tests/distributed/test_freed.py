@@ -8,10 +8,13 @@ import pytest
 LOOK = """
 import resource, sys, threading
 import numpy as np
-from illume.distributed.freed import keep_freed
+from illume.distributed.freed import freed_kept
 
-if sys.argv[1] == "kept":
-    keep_freed()
+if sys.argv[1] in ("kept", "kept before"):
+    kept = freed_kept()
+    kept.__enter__()
+if sys.argv[1] == "kept before":
+    kept.__exit__(None, None, None)
 
 def work():
     for _ in range(200):
@@ -35,3 +38,4 @@ def test_freed_memory_is_used_again_although_the_process_was_told_to_give_it_bac
 
     assert pages("given back") > 200 * 200
     assert pages("kept") < 10 * 256
+    assert pages("kept before") > 200 * 200

@@ -1,5 +1,8 @@
 import json
 import os
+from copy import copy
+from threading import Thread
+from weakref import ref
 
 import joblib
 import pandas as pd
@@ -10,6 +13,7 @@ import pytest
 from illume import SchemaError, UnknownCategoryError
 from illume.distributed import WorkerError, explain_parquet
 from illume.distributed import task as work
+from illume.distributed.engines import Here
 from illume.distributed.plan import files_of, grouped, split
 from illume.distributed.processes import Processes
 from tests.distributed.common import KINDS, KillsOnce, assert_same, keyed, poisoned
@@ -25,20 +29,49 @@ def test_a_folder_holds_what_one_frame_would_get_in_the_same_order(kind, source,
     assert json.loads((tmp_path / "out" / "_SUCCESS").read_text())["lines"] == len(found)
 
 
-def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(rows, given, tmp_path):
-    folder, out = tmp_path / "rows", tmp_path / "out"
+@pytest.fixture
+def strange(rows, tmp_path):
+    """A folder of two files; row 17 of the second holds a category that was not seen."""
+    folder = tmp_path / "strange"
     folder.mkdir()
-    strange = rows.copy()
-    strange.loc[47, "education"] = "doctorate"
-    for name, part in (("a", strange[:30]), ("b", strange[30:])):
+    changed = rows.copy()
+    changed.loc[47, "education"] = "doctorate"
+    for name, part in (("a", changed[:30]), ("b", changed[30:])):
         pq.write_table(pa.Table.from_pandas(part), folder / f"{name}.parquet", row_group_size=10)
-    with pytest.raises(UnknownCategoryError, match=r"'doctorate' in row 17 of .*b\.parquet \(rows count"):
-        explain_parquet(folder, out, workers=0, batch_rows=4, **given)
+    return folder
+
+
+def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(
+    strange, rows, given, tmp_path
+):
+    out = tmp_path / "out"
+    message = (
+        r"'doctorate' in row 17 of .*b\.parquet \(rows count.*unknown='ignore'\): what is written already"
+    )
+    with pytest.raises(UnknownCategoryError, match=message):
+        explain_parquet(strange, out, workers=0, batch_rows=4, **given)
     done = len(list(out.glob("part-*")))
-    written = explain_parquet(folder, out, workers=0, batch_rows=4, unknown="ignore", **given)
+    written = explain_parquet(strange, out, workers=0, batch_rows=4, unknown="ignore", **given)
     assert written.n_skipped == done > 0
     assert pd.read_parquet(out)["key"].tolist() == rows["key"].tolist()
     assert pd.read_parquet(out)["outside"][47]
+
+
+def test_an_explainer_that_is_told_to_ignore_categories_goes_on_where_it_was(
+    strange, rows, loan_explainer, tmp_path
+):
+    explainer, out = copy(loan_explainer), tmp_path / "out"
+    asked = {"workers": 0, "batch_rows": 4, "keep": ["key"]}
+    with pytest.raises(UnknownCategoryError):
+        explain_parquet(strange, out, explainer, **asked)
+    done = len(list(out.glob("part-*")))
+    explainer.unknown = "ignore"
+    assert explain_parquet(strange, out, explainer, **asked).n_skipped == done > 0
+    assert pd.read_parquet(out)["key"].tolist() == rows["key"].tolist()
+    explainer.unknown = "error"
+    (out / "part-00004.parquet").unlink()
+    with pytest.raises(UnknownCategoryError):
+        explain_parquet(strange, out, explainer, **asked)
 
 
 def test_a_dead_process_is_replaced_and_its_part_done_again(files, loan_model, tmp_path, capsys):
@@ -84,6 +117,43 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(source, given, tmp_path, mo
     assert again.n_skipped == 6
 
 
+def test_the_same_run_started_twice_leaves_the_first_ones_halves_alone(source, given, tmp_path):
+    out, told = tmp_path / "out", []
+
+    def second():
+        try:
+            explain_parquet(source, out, workers=0, **given)
+        except FileExistsError as error:
+            told.append(str(error))
+
+    class First:
+        n_workers = 1
+
+        def __call__(self, task, parts, done):
+            half = out / ".part-00000.0a.tmp.parquet"
+            half.write_bytes(b"half")
+            thread = Thread(target=second)
+            thread.start()
+            thread.join()
+            assert half.exists()
+            half.unlink()
+            return Here()(task, parts, done)
+
+    written = explain_parquet(source, out, engine=First(), **given)
+    (message,) = told
+    assert message.startswith(f"another run, of this very process, is writing explanations into {out}; wait")
+    assert (written.n_lines, written.n_retried) == (60, 0)
+    assert not list(out.glob("*.lock"))
+
+
+def test_a_lock_that_a_killed_run_left_is_no_other_file(source, given, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "_illume.lock").write_text("")
+    assert explain_parquet(source, out, workers=0, **given).n_lines == 60
+    assert not list(out.glob("*.lock"))
+
+
 def test_a_folder_of_other_work_is_left_alone(source, given, tmp_path):
     out = tmp_path / "out"
     explain_parquet(source, out, workers=0, **given)
@@ -109,6 +179,20 @@ def test_parts_are_runs_of_row_groups_of_one_file(source):
     ]
     assert [part.number for part in parts] == list(range(6))
     assert list(grouped([], 3)) == []
+
+
+def test_a_piece_and_its_answers_are_let_go_before_the_next(source, given, tmp_path, monkeypatch):
+    before, partition = [], work.explain_partition
+
+    def seen(batch, *words, **options):
+        assert [each() for each in before] == [None] * len(before)
+        table = partition(batch, *words, **options)
+        before.extend([ref(batch), ref(table)])
+        return table
+
+    monkeypatch.setattr(work, "explain_partition", seen)
+    explain_parquet(source, tmp_path / "out", workers=0, batch_rows=4, **given)
+    assert len(before) == 2 * 6 * 3
 
 
 def test_only_needed_columns_are_read(source, given, tmp_path, monkeypatch):

@@ -1,17 +1,29 @@
 import os
 import pickle
 import sys
+from concurrent.futures import Future
+from types import ModuleType, SimpleNamespace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from illume import BlackBoxError, MissingExtraError, SchemaError
-from illume.distributed import DaskTasks, RayTasks, SparkTasks, explain_parquet
+from illume.distributed import (
+    DaskTasks,
+    RayTasks,
+    SparkTasks,
+    WorkerError,
+    explain_parquet,
+    ray_tasks,
+    spark_tasks,
+)
 from illume.distributed.engines import Here, engine_of
-from illume.distributed.plan import files_of, require_written, split
+from illume.distributed.plan import Part, files_of, require_written, split
 from illume.distributed.processes import Processes
-from illume.distributed.task import outcome
+from illume.distributed.task import Outcome, _batches, _opened, outcome
 from tests.distributed.common import Fails, poisoned
 from tests.distributed.dying import Dies
 from tests.distributed.files import written_by
@@ -98,6 +110,24 @@ def test_damage_inside_a_file_is_told_with_its_name(source, given, tmp_path):
         explain_parquet(source, tmp_path / "out", workers=0, **given)
 
 
+@pytest.mark.parametrize("group_rows", [2**14, 2**18])
+def test_what_is_held_while_reading_depends_neither_on_the_part_nor_on_row_groups(group_rows, tmp_path):
+    n_rows, columns = 2**18, [f"x{j}" for j in range(10)]  # 21 MB
+    rows = np.random.default_rng(0).normal(size=n_rows)
+    options = {"row_group_size": group_rows, "use_dictionary": False, "data_page_size": 2**16}
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({name: rows + j for j, name in enumerate(columns)}), path, **options)
+    part, before, held, seen = Part(0, str(path), 0, n_rows // group_rows, 0, n_rows), 0, [], 0
+    with _opened(part) as file:
+        before = pa.total_allocated_bytes()
+        for start, batch in _batches(file, part, 2**12, columns):
+            assert start == seen
+            seen += len(batch)
+            held.append(pa.total_allocated_bytes() - before)
+    assert seen == n_rows
+    assert max(held) < 6e6
+
+
 def test_a_worker_that_does_not_see_a_path_says_which(source, given, tmp_path):
     class Elsewhere(Travels):
         def __call__(self, task, parts, done):
@@ -109,9 +139,32 @@ def test_a_worker_that_does_not_see_a_path_says_which(source, given, tmp_path):
 
 
 def test_parts_written_to_another_disk_are_missed(source, tmp_path):
-    parts = split(files_of(source), 10, 1)
+    parts, waited = split(files_of(source), 10, 1), []
     with pytest.raises(FileNotFoundError, match=r"6 parts, part-00000.parquet among them, were written but"):
-        require_written(tmp_path, parts)
+        require_written(tmp_path, parts, wait=waited.append)
+    assert sum(waited) == pytest.approx(30)
+
+
+def test_parts_that_are_seen_only_after_a_while_are_waited_for(source, tmp_path):
+    parts, waited = split(files_of(source), 10, 1), []
+
+    def wait(seconds):
+        waited.append(seconds)
+        (tmp_path / parts[2 * len(waited) - 1].name).touch()
+        (tmp_path / parts[2 * len(waited) - 2].name).touch()
+
+    require_written(tmp_path, parts, wait=wait)
+    assert len(waited) == 3
+    require_written(tmp_path, parts, wait=wait)
+    assert len(waited) == 3
+
+
+def test_parts_are_found_by_name_where_the_list_of_the_folder_is_old(source, tmp_path, monkeypatch):
+    parts = split(files_of(source), 10, 1)
+    for part in parts:
+        (tmp_path / part.name).touch()
+    monkeypatch.setattr(os, "listdir", lambda folder: [])
+    require_written(tmp_path, parts, patience=0)
 
 
 def test_what_goes_wrong_is_told_and_not_raised(source):
@@ -135,6 +188,7 @@ def test_engines_have_names():
         ({"engine": "flink"}, "engine must be one of .*'processes', 'ray', 'spark', 'dask'.*, found 'flink'"),
         ({"engine": 3}, "or RayTasks, SparkTasks or DaskTasks .*, found a int"),
         ({"engine": "ray", "workers": 2}, "leave `workers` out with engine='ray'"),
+        ({"workers": -1}, "workers must be 0 or more, found -1"),
     ],
 )
 def test_an_engine_that_is_none_is_refused(asked, message, source, given, tmp_path):
@@ -149,3 +203,39 @@ def test_an_engine_that_is_not_installed_names_its_extra(engine, source, given, 
         monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(MissingExtraError, match=rf"illume\[{engine}\]"):
         explain_parquet(source, tmp_path / "out", engine=engine, **given)
+
+
+class DiedError(Exception):
+    """What an engine raises where a worker died."""
+
+    java_exception = SimpleNamespace(getMessage=lambda: "Lost task 3.0")
+
+
+def test_ray_says_of_deaths_that_they_were_too_many_and_of_other_errors_what_they_are(source):
+    (part, *_) = split(files_of(source), 10, 1)
+
+    def answering(error):
+        def get(ready):
+            raise error
+
+        return SimpleNamespace(
+            get=get, exceptions=SimpleNamespace(**dict.fromkeys(ray_tasks.DEATHS, DiedError))
+        )
+
+    with pytest.raises(WorkerError, match=r"died more often than it may \(RayTasks\(retries=…\)\): killed"):
+        ray_tasks._lines(answering(DiedError("killed")), None, part)
+    with pytest.raises(RuntimeError, match=r"^no such package on the cluster$"):
+        ray_tasks._lines(answering(RuntimeError("no such package on the cluster")), None, part)
+
+
+def test_a_spark_job_that_fails_when_all_is_done_is_done(source, monkeypatch):
+    monkeypatch.setitem(sys.modules, "py4j", ModuleType("py4j"))
+    monkeypatch.setitem(sys.modules, "py4j.protocol", SimpleNamespace(Py4JJavaError=DiedError))
+    parts, job = split(files_of(source), 10, 1)[:2], Future()
+    job.set_exception(DiedError())
+    heard = spark_tasks._Heard({part.number: part for part in parts}, lambda n: None)
+    heard([Outcome(0, 10)])
+    with pytest.raises(WorkerError, match=r"rows 10 to 19 .* \(spark.task.maxFailures\): Lost task 3.0"):
+        spark_tasks._require_done(job, heard)
+    heard([Outcome(1, 10)])
+    spark_tasks._require_done(job, heard)

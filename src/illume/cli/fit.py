@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -74,11 +75,19 @@ class Fitted:
 
 def fit(plan: Plan, voice: Voice) -> Fitted:
     """Read the rows, load or train the model, fit the explainer and write it."""
+    from illume.storage.checkpoints import held
+
     plan.check()
     wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
     learning = rows_to_learn(*wish, reading=plan.reading, whole=plan.trainer is not None, voice=voice)
     categorical = listed(plan.categorical, list(learning.columns))
     require_names(learning.columns, categorical, "--categorical")
+    with nullcontext() if plan.checkpoints is None else held(plan.checkpoints):
+        return _fitted(learning, categorical, plan, voice)
+
+
+def _fitted(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Fitted:
+    """Do what is to be done before checkpoints can go: they are this command's as long as it runs."""
     if plan.model is not None:
         model, score, model_file = load_model(plan.model, voice, plan.trusted), None, plan.model
         require_features(model, list(learning.columns), plan.target)

@@ -45,5 +45,5 @@ def explain(
     if set(wanted) <= set(ddf.columns):
         ddf = ddf[list(dict.fromkeys(wanted))]
     meta = explain_partition(ddf._meta, packed, **settings)
-    shared = dask.delayed(packed, name=f"illume-{packed.digest}")  # one for all partitions
+    shared = dask.delayed(packed, name=f"illume-{packed.digest}-{packed.unknown}")  # one for all partitions
     return ddf.map_partitions(explain_partition, shared, meta=meta, **settings)

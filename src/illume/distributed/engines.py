@@ -50,6 +50,8 @@ def engine_of(engine: Any, workers: int | None, retries: int) -> Engine:
     """
     if engine == "processes":
         n_workers = WORKERS if workers is None else workers
+        if n_workers < 0:
+            raise ValueError(f"workers must be 0 or more, found {n_workers}")
         return Processes(n_workers, retries) if n_workers else Here()
     if workers is not None:
         raise ValueError(f"workers are those that the engine has; leave `workers` out with {engine=}")

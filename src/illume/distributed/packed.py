@@ -8,10 +8,13 @@ import os
 import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
+
+from illume.data.unknown import Unknown
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -23,11 +26,23 @@ _lock = Lock()
 
 @dataclass(frozen=True)
 class Packed:
-    """An explainer's file and, where there is one, its model, as bytes."""
+    """An explainer's file and, where there is one, its model, as bytes.
+
+    Parameters
+    ----------
+    content, model
+        The bytes.
+    digest
+        What tells explainers and models apart.
+    unknown
+        What to do with categories that were not seen, where not as the file says; it may change from one run
+        to the next, and the digest does not.
+    """
 
     content: bytes
     model: bytes | None
     digest: str
+    unknown: Unknown | None = None
 
     @classmethod
     def of(cls, explainer: Any, model: Any = None, trust_model: bool = False, rules: bool = True) -> Packed:
@@ -36,21 +51,22 @@ class Packed:
         An explainer is packed with all its rows and its own model. `rules` are grown before, if they will be
         asked for: else every process would grow them anew.
         """
+        unknown = None
         if not _named(explainer):
             from illume.io.saving import content as saved
 
             _require_own(model)
-            content = saved(explainer.fit_rules() if rules else explainer, "all")
-            model = explainer.model
+            unknown, model = explainer.unknown, explainer.model
+            content = saved(_strict(explainer.fit_rules() if rules else explainer), "all")
         else:
             content = Path(explainer).read_bytes()
         travelling = None if model is None else _model_bytes(model, trust_model)
         digest = hashlib.sha256(content + b"\0" + (travelling or b"")).hexdigest()
-        return cls(content, travelling, digest)
+        return cls(content, travelling, digest, unknown)
 
     def explainer(self) -> Explainer:
         """Return the explainer, loaded by the first call in a process."""
-        return _once(self.digest, self._load)
+        return _once((self.digest, self.unknown), self._load)
 
     def _load(self) -> Explainer:
         import joblib
@@ -61,7 +77,8 @@ class Packed:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "explainer.illume"
             path.write_bytes(self.content)
-            return load(path, model)
+            loaded = load(path, model)
+        return loaded if self.unknown is None else loaded.set_params(unknown=self.unknown)
 
 
 def explainer_of(explainer: Any, model: Any = None, trust_model: bool = False) -> Explainer:
@@ -85,6 +102,13 @@ def explainer_of(explainer: Any, model: Any = None, trust_model: bool = False) -
         return load(explainer, joblib.load(model) if named else model)
 
     return _once(key, read)
+
+
+def _strict(explainer: Explainer) -> Explainer:
+    """Return an explainer that refuses unseen categories; the one given stays as it is."""
+    strict = copy(explainer).set_params(unknown="error")
+    strict.encoding_ = replace(explainer.encoding_, unknown="error")
+    return strict
 
 
 def _once(key: Hashable, read: Callable[[], Explainer]) -> Explainer:

@@ -20,6 +20,7 @@ from illume.distributed.plan import (
     SUCCESS,
     Part,
     Written,
+    alone_in,
     begun,
     files_of,
     fingerprint,
@@ -70,7 +71,7 @@ def explain_parquet(
         A Parquet file, or a folder: all `.parquet` files in it, by name. Workers on other machines need
         source and target under the same paths, on a file system that all of them share.
     target
-        A folder that is new, empty, or begun by the same call, with whatever engine.
+        A folder that is new, empty, or begun by the same call, with whatever engine; not by two at a time.
     explainer, kind, model, trust_model, keep, classes, float32
         As in `explain_partition`; further options are those of the explainer's method.
     engine
@@ -99,21 +100,23 @@ def explain_parquet(
     kept = _types(files[0], keep)
     task = Explain(packed, folder.absolute(), form, kept, dict(options), int(batch_rows), compression)
     mark = fingerprint(files, task.settings())
-    parts = begun(folder, mark, split(files, part_rows, schedules.n_workers))
-    before = finished(folder, parts)
-    left = [_absolute(part) for part in parts if part.number not in before]
-    n_rows = sum(part.n_rows for part in parts)
-    disable = None if verbose is None else not verbose
-    with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
-        bar.update(n_rows - sum(part.n_rows for part in left))
-        lines, retried = schedules(task, left, lambda n: bar.update(n) and None)
-    retried = max(retried, forget_halves(folder))
-    require_written(folder, parts)
-    n_lines = sum({**before, **lines}.values())
-    said = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
-    with replaced(folder / SUCCESS) as temporary:
-        temporary.write_text(json.dumps(said) + "\n")
-    return Written(folder, n_rows, n_lines, len(parts), len(before), retried)
+    planned = split(files, part_rows, schedules.n_workers)
+    with alone_in(folder):
+        parts = begun(folder, mark, planned)
+        before = finished(folder, parts)
+        left = [_absolute(part) for part in parts if part.number not in before]
+        n_rows = sum(part.n_rows for part in parts)
+        disable = None if verbose is None else not verbose
+        with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
+            bar.update(n_rows - sum(part.n_rows for part in left))
+            lines, retried = schedules(task, left, lambda n: bar.update(n) and None)
+        retried = max(retried, forget_halves(folder))
+        require_written(folder, parts)
+        n_lines = sum({**before, **lines}.values())
+        said = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
+        with replaced(folder / SUCCESS) as temporary:
+            temporary.write_text(json.dumps(said) + "\n")
+        return Written(folder, n_rows, n_lines, len(parts), len(before), retried)
 
 
 def _absolute(part: Part) -> Part:

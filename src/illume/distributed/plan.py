@@ -5,16 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
 from illume.errors import SchemaError
+from illume.storage.locks import HeldError, locked
 from illume.storage.replacing import replaced
 
-PLAN, SUCCESS = "_illume.json", "_SUCCESS"
+PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
+PATIENCE, PAUSE = 30.0, 0.5  # seconds
 LEAST_PARTS = 4  # per worker, so that none waits long for the last one
 
 
@@ -130,9 +134,23 @@ def fingerprint(files: list[Path], settings: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps([stamps, settings], default=str).encode()).hexdigest()
 
 
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Keep other runs out of a folder, which is made if it is not there, while the block runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / LOCK))
+        except HeldError as error:
+            raise FileExistsError(
+                f"another run, of {error}, is writing explanations into {folder}; wait until it is done, or "
+                f"name another folder"
+            ) from None
+        yield
+
+
 def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
     """Write the plan into a folder, or take up the one that is there, if it is of the same work."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / PLAN
     if path.is_file():
         found = json.loads(path.read_text())
@@ -143,7 +161,7 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
             )
         forget_halves(folder)
         return [Part(**part) for part in found["parts"]]
-    if any(folder.iterdir()):
+    if any(each.name != LOCK for each in folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
     with replaced(path) as temporary:
         temporary.write_text(json.dumps({"fingerprint": mark, "parts": [asdict(part) for part in parts]}))
@@ -158,15 +176,30 @@ def forget_halves(folder: Path) -> int:
     return len(halves)
 
 
-def require_written(folder: Path, parts: list[Part]) -> None:
-    """Refuse a folder that workers say they have filled, but that does not hold their parts."""
-    there = set(os.listdir(folder))
-    lost = [part.name for part in parts if part.name not in there]
+def require_written(
+    folder: Path, parts: list[Part], patience: float = PATIENCE, wait: Callable[[float], None] = time.sleep
+) -> None:
+    """Refuse a folder that workers say they have filled, but that does not hold their parts.
+
+    On a file system that machines share, what another one wrote may be seen only after a while: `patience`
+    seconds, at most.
+    """
+    lost, waited = _missing(folder, [part.name for part in parts]), 0.0
+    while lost and waited < patience:
+        wait(PAUSE)
+        waited += PAUSE
+        lost = _missing(folder, lost)
     if lost:
         raise FileNotFoundError(
             f"{len(lost)} parts, {lost[0]} among them, were written but are not in {folder}; workers need a "
             f"folder that all of them and this process share"
         )
+
+
+def _missing(folder: Path, names: list[str]) -> list[str]:
+    """Return which files are neither in the folder's list, which may be old, nor found by their names."""
+    listed = set(os.listdir(folder))
+    return [name for name in names if name not in listed and not (folder / name).exists()]
 
 
 def finished(folder: Path, parts: list[Part]) -> dict[int, int]:

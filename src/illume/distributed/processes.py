@@ -180,13 +180,6 @@ def travelling(error: Exception) -> Exception:
     return error
 
 
-def single_threaded() -> None:
-    """Let the libraries that are loaded use one thread each: every process has a core of its own."""
-    from threadpoolctl import threadpool_limits
-
-    threadpool_limits(1)
-
-
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let processes started meanwhile load their libraries with one thread."""

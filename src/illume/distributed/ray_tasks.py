@@ -11,6 +11,8 @@ from illume.distributed.processes import Lines, Task, WorkerError
 from illume.distributed.task import outcome
 from illume.errors import MissingExtraError
 
+DEATHS = ("WorkerCrashedError", "NodeDiedError", "LocalRayletDiedError", "OutOfMemoryError")
+
 
 @dataclass(frozen=True)
 class RayTasks:
@@ -59,9 +61,10 @@ class RayTasks:
 
 
 def _lines(ray: Any, ready: Any, part: Part) -> int:
+    """Return what a task made; other errors of Ray than that a worker died are told as they are."""
     try:
         found = ray.get(ready)
-    except ray.exceptions.RayError as error:
+    except tuple(getattr(ray.exceptions, name) for name in DEATHS) as error:
         raise WorkerError.of(part, "RayTasks(retries=…)", str(error).strip()) from error
     if found.error is not None:
         raise found.error

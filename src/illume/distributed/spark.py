@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from illume.distributed.bounded import bounded
 from illume.distributed.columns import DDL, plain_texts
 from illume.distributed.packed import Packed
 from illume.distributed.partition import Keep, explain_partition, output_schema
-from illume.distributed.processes import single_threaded
 from illume.errors import MissingExtraError, SchemaError
 
 
@@ -58,9 +58,9 @@ def explain(
 
     def explained(batches: Iterator[Any]) -> Iterator[Any]:
         ready = shared.value.explainer()
-        single_threaded()
-        for batch in batches:
-            yield from plain_texts(explain_partition(batch, ready, **settings)).to_batches()
+        with bounded():
+            for batch in batches:
+                yield from plain_texts(explain_partition(batch, ready, **settings)).to_batches()
 
     return df.mapInArrow(explained, _fields(schema, df.schema, list(keep)))
 

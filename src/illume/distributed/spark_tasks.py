@@ -87,19 +87,22 @@ class _Heard:
                 self.lines[found.number] = found.lines
                 self.done(self.parts[found.number].n_rows)
 
-    def first_left(self) -> Part:
-        """Return the first part that nobody has told about."""
-        return next(part for number, part in self.parts.items() if number not in self.lines)
+    def first_left(self) -> Part | None:
+        """Return the first part that nobody has told about, if any."""
+        return next((part for number, part in self.parts.items() if number not in self.lines), None)
 
 
 def _require_done(job: Future[None], heard: _Heard) -> None:
+    """Raise what ended the job, unless all parts were done by then."""
     from py4j.protocol import Py4JJavaError
 
     try:
         job.result()
     except Py4JJavaError as error:
-        why = shortened(str(error.java_exception.getMessage()))
-        raise WorkerError.of(heard.first_left(), "spark.task.maxFailures", why) from error
+        left = heard.first_left()
+        if left is not None:
+            why = shortened(str(error.java_exception.getMessage()))
+            raise WorkerError.of(left, "spark.task.maxFailures", why) from error
 
 
 def shortened(message: str) -> str:

@@ -5,20 +5,25 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from illume.distributed.bounded import bounded
 from illume.distributed.columns import arrow
-from illume.distributed.freed import keep_freed
 from illume.distributed.kinds import Form
 from illume.distributed.packed import Packed
 from illume.distributed.partition import explain_partition
 from illume.distributed.plan import Part
-from illume.distributed.processes import Task, single_threaded, travelling
-from illume.errors import SchemaError, rows_after
+from illume.distributed.processes import Task, travelling
+from illume.errors import SchemaError, UnknownCategoryError, rows_after
 from illume.storage.replacing import replaced
+
+READ_BYTES = 2**17  # of a column at once
+ADVICE = (
+    "map it to one of these, or take it as none of them (unknown='ignore'): what is written already is kept"
+)
 
 
 @dataclass(frozen=True)
@@ -61,16 +66,17 @@ class Explain:
         return {"explainer": self.packed.digest, "form": str(self.form), "keep": kept, **options}
 
     def ready(self) -> None:
-        """Load the explainer, and let a worker have one thread: each has a core of its own."""
+        """Load the explainer."""
         self.packed.explainer()
-        if os.getpid() != self.home:
-            arrow().set_cpu_count(1)
-            single_threaded()
-            keep_freed()
 
     def __call__(self, part: Part, done: Callable[[int], None]) -> int:
-        """Explain a part and return the number of lines."""
-        explainer, lines = self.packed.explainer(), 0
+        """Explain a part, with one thread where this is a worker, and return the number of lines."""
+        explainer = self.packed.explainer()
+        with nullcontext() if os.getpid() == self.home else bounded():
+            return self._explained(part, explainer, done)
+
+    def _explained(self, part: Part, explainer: Any, done: Callable[[int], None]) -> int:
+        lines = 0
         options = {
             "kind": self.form.kind,
             "classes": self.form.classes,
@@ -87,6 +93,7 @@ class Explain:
                 writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
                 lines += len(table)
                 done(len(batch))
+                del batch, table  # not to be held while the next ones are made
         return lines
 
     def _columns(self, there: list[str], explainer: Any) -> list[str]:
@@ -140,8 +147,9 @@ def parquet() -> Any:
 
 
 def _opened(part: Part) -> Any:
+    """Open a part's file so that neither all of its row groups are read ahead, nor a large one at once."""
     try:
-        return parquet().ParquetFile(part.path)
+        return parquet().ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
     except FileNotFoundError as error:
         raise FileNotFoundError(_unseen(part.path)) from error
 
@@ -168,8 +176,10 @@ def _batches(file: Any, part: Part, size: int, columns: list[str]) -> Iterator[t
             raise SchemaError(f"{part.path} cannot be read as a Parquet file: {error}") from error
         if batch is None:
             return
+        n = len(batch)
         yield start, batch
-        start += len(batch)
+        del batch
+        start += n
 
 
 @contextmanager
@@ -177,6 +187,8 @@ def _named(part: Part) -> Iterator[None]:
     """Let errors about columns say whose; those about rows do already."""
     try:
         yield
+    except UnknownCategoryError as error:
+        raise error.advised(ADVICE) from error.__cause__
     except SchemaError as error:
         if type(error) is SchemaError:
             raise SchemaError(f"{part.path}: {error}") from error.__cause__

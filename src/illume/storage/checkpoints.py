@@ -63,6 +63,28 @@ class Stage:
     arrays: ArrayReader
 
 
+@contextmanager
+def held(folder: Path) -> Iterator[None]:
+    """Keep other fits out of a folder, which is made if it is not there, while the block runs.
+
+    Within it, the same thread may hold the folder again.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CheckpointError(
+            f"the folder {folder} for checkpoints cannot be made: {error.strerror or error}"
+        ) from error
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(folder / LOCK))
+        except HeldError as error:
+            raise CheckpointError(
+                f"another fit, of {error}, is using {folder}; wait until it is done, or use another folder"
+            ) from None
+        yield
+
+
 class Stages:
     """The stages of one fit.
 
@@ -79,21 +101,8 @@ class Stages:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other fits out of the folder, which is made if it is not there, while the block runs."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise CheckpointError(
-                f"the folder {self.folder} for checkpoints cannot be made: {error.strerror or error}"
-            ) from error
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(locked(self.folder / LOCK))
-            except HeldError as error:
-                raise CheckpointError(
-                    f"another fit, of {error}, is using {self.folder}; wait until it is done, or use another "
-                    f"folder (if it is gone, remove {self.folder / LOCK})"
-                ) from None
+        """Keep other fits out of the folder while the block runs."""
+        with held(self.folder):
             yield
 
     def begin(self) -> None:

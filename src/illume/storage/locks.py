@@ -1,161 +1,168 @@
-"""A file that says who is at work in a folder, so that nobody else is at the same time."""
+"""One at a time in a folder: a lock on a file that the system gives back when its holder ends, however."""
 
 from __future__ import annotations
 
 import json
 import os
-import secrets
 import socket
 import sys
-import time
+import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE = 2.0  # seconds after which a lock that says nothing was left by somebody who died writing it
-PAUSE = 0.05
-_held: set[str] = set()  # tokens of this process
+from illume.errors import CheckpointWarning
 
+TRIES = 100  # each of them lost to somebody who was just leaving
+ABOUT_BYTES = 1_000
+_held: dict[tuple[int, str], _Holder] = {}  # by process, for a fork is another one, and path
+_warned: set[str] = set()
 
-@dataclass(frozen=True)
-class Holder:
-    """Who holds a lock: a process, told from a later one of the same number by when it was born."""
+if sys.platform == "win32":
+    import msvcrt
 
-    pid: int
-    host: str
-    born: str
-    token: str
+    ASIDE = 2**30  # what is locked cannot be read; nothing is written there
 
-    @classmethod
-    def me(cls) -> Holder:
-        """Return this process, with a token for one lock."""
-        return cls(os.getpid(), socket.gethostname(), _born(os.getpid()), secrets.token_hex(8))
+    def _lock(file: int) -> None:
+        os.lseek(file, ASIDE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
 
-    @property
-    def gone(self) -> bool:
-        """Whether it is sure that nobody is there any more; of another machine that is never sure."""
-        if self.host != socket.gethostname():
-            return False
-        if self.pid == os.getpid():
-            return self.token not in _held
-        return not _alive(self.pid) or _born(self.pid) != self.born
+else:
+    import fcntl
 
-    def __str__(self) -> str:
-        here = self.host == socket.gethostname()
-        mine = "this very process" if self.pid == os.getpid() and here else f"process {self.pid}"
-        return mine if here else f"{mine} on {self.host}"
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class HeldError(Exception):
-    """Somebody else is at work; `holder` is None where that is not known."""
+    """Somebody else is at work; the message says who, as far as that is known."""
 
-    def __init__(self, holder: Holder | None) -> None:
-        self.holder = holder
-        super().__init__(str(holder or "another process"))
+
+@dataclass(frozen=True, eq=False)
+class _Holder:
+    """A thread that holds a lock."""
+
+    thread: int = field(default_factory=threading.get_ident)
 
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Hold a lock while the block runs; raises `HeldError` where another process, that lives, holds it.
+    """Hold a lock while the block runs; raises `HeldError` where another process or thread holds it.
 
-    Where no file can be written, there is no lock, and nobody to keep away.
+    The thread that holds it may take it again. The file is there only meanwhile, or left by a process that
+    was killed, and then keeps nobody away. Where files cannot be locked, there is a warning, and no lock.
     """
-    mine = Holder.me()
-    try:
-        _take(path, mine)
-    except OSError:
+    key, mine = (os.getpid(), os.path.realpath(path)), _Holder()
+    found = _held.setdefault(key, mine)
+    if found is not mine:
+        if found.thread != mine.thread:
+            raise HeldError("this very process")
         yield
         return
-    _held.add(mine.token)
     try:
-        yield
+        file = _taken(path)
+        try:
+            yield
+        finally:
+            if file is not None:
+                _give_back(file, path, key[0])
     finally:
-        _held.discard(mine.token)
-        with suppress(OSError):
-            if _read(path) == mine:
-                path.unlink()
+        _held.pop(key, None)
 
 
-def _take(path: Path, mine: Holder) -> None:
+def _taken(path: Path) -> int | None:
+    """Return the file, open and locked, or None where files cannot be locked."""
     try:
-        _write(path, mine, os.O_EXCL)
-    except FileExistsError:
-        theirs = _waited_for(path)
-        if theirs is not None and not theirs.gone:
-            raise HeldError(theirs) from None
-        _take_over(path, mine, theirs)
-
-
-def _take_over(path: Path, mine: Holder, theirs: Holder | None) -> None:
-    """Put one's own name over that of somebody gone; of several who do so at once, the last one holds it."""
-    if _read(path) != theirs:
-        raise HeldError(_read(path))
-    beside = path.with_name(f"{path.name}.{mine.token}")
-    try:
-        _write(beside, mine, os.O_EXCL)
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)
-    time.sleep(PAUSE)
-    if _read(path) != mine:
-        raise HeldError(_read(path))
-
-
-def _waited_for(path: Path) -> Holder | None:
-    """Read who holds a lock; somebody who has just made it may still be writing."""
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        holder = _read(path)
-        if holder is not None or not path.exists():
-            return holder
-        time.sleep(PAUSE)
-    return None
-
-
-def _write(path: Path, holder: Holder, flags: int) -> None:
-    file = os.open(path, os.O_CREAT | os.O_WRONLY | flags, 0o644)
-    try:
-        os.write(file, json.dumps(asdict(holder)).encode())
-    except OSError:  # a full disk must not leave a lock of nobody's
-        path.unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(file)
-
-
-def _read(path: Path) -> Holder | None:
-    try:
-        found = json.loads(path.read_bytes())
-        return Holder(int(found["pid"]), str(found["host"]), str(found["born"]), str(found["token"]))
-    except (OSError, ValueError, KeyError, TypeError):
+        for _ in range(TRIES):
+            file = _opened(path)
+            if _is_mine(file, path):
+                return file
+    except OSError as error:
+        _warn(path, error)
         return None
+    raise HeldError("another process")
 
 
-def _born(pid: int) -> str:
-    """Return when a process began, where the system tells; else nothing."""
+def _opened(path: Path) -> int:
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def _alive(pid: int) -> bool:
-    """Say whether a process of this machine is there; signal 0 only asks, but on Windows it would kill."""
-    if sys.platform == "win32":
-        import ctypes
-
-        handle = ctypes.windll.kernel32.OpenProcess(0x1000, False, pid)  # may be asked about itself
-        if not handle:
-            return False
-        code = ctypes.c_ulong()
-        known = ctypes.windll.kernel32.GetExitCodeProcess(handle, ctypes.byref(code))
-        ctypes.windll.kernel32.CloseHandle(handle)
-        return not known or code.value == 259  # still active
+        return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    except PermissionError:  # of another user, perhaps: to read will do
+        if not path.exists():
+            raise
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return os.open(path, os.O_RDONLY)
+    except PermissionError:
+        raise HeldError(f"another user, who does not let {path} be opened") from None
+
+
+def _is_mine(file: int, path: Path) -> bool:
+    """Lock the file; say no, and close it, where its holder has removed it since it was opened."""
+    try:
+        _lock(file)
+        if _is_at(file, path):
+            _sign(file)
+            return True
+    except (BlockingIOError, PermissionError):
+        said = _signed(file)
+        os.close(file)
+        raise HeldError(said) from None
+    except OSError:
+        with suppress(OSError):
+            if not os.fstat(file).st_size:
+                path.unlink()
+        os.close(file)
+        raise
+    os.close(file)
+    return False
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        found = os.fstat(file)
+        return found.st_nlink > 0 and os.path.samestat(found, os.stat(path))
+    except OSError:
         return False
-    except OSError:  # it is there, but somebody else's
-        return True
-    return True
+
+
+def _give_back(file: int, path: Path, pid: int) -> None:
+    """Remove the file, if it is still the one that was locked, and let go of it; a fork leaves it alone."""
+    mine = os.getpid() == pid and _is_at(file, path)
+    with suppress(OSError):
+        if mine and sys.platform != "win32":
+            path.unlink()  # while it is held: nobody else can have locked it yet
+    os.close(file)
+    with suppress(OSError):
+        if mine and sys.platform == "win32":
+            path.unlink()  # fails where somebody has opened it meanwhile
+
+
+def _sign(file: int) -> None:
+    """Write down who holds the lock, for others to read; it holds without that, too."""
+    with suppress(OSError):
+        os.ftruncate(file, 0)
+        os.lseek(file, 0, os.SEEK_SET)
+        os.write(file, json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode())
+
+
+def _signed(file: int) -> str:
+    try:
+        os.lseek(file, 0, os.SEEK_SET)
+        found = json.loads(os.read(file, ABOUT_BYTES))
+        pid, host = int(found["pid"]), str(found["host"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+    return f"process {pid}" if host == socket.gethostname() else f"process {pid} on {host}"
+
+
+def _warn(path: Path, error: OSError) -> None:
+    """Say once of a folder that nobody is kept out of it."""
+    if str(path) not in _warned:
+        _warned.add(str(path))
+        warnings.warn(
+            f"{path.parent} cannot be locked ({error.strerror or error}); see to it that nothing else writes "
+            f"there meanwhile",
+            CheckpointWarning,
+            stacklevel=5,
+        )

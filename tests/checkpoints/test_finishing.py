@@ -1,0 +1,97 @@
+import pytest
+
+from illume import CheckpointWarning
+from illume.storage.checkpoints import Stages
+from illume.storage.locks import locked
+from tests.checkpoints.common import ROWS, SMALL, Killed, explainer, kill_at, refused, same
+
+OWN = {"rule_objective": SMALL}  # rules have an encoder of their own
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Rules of a fit without checkpoints."""
+    return explainer(**OWN).fit(ROWS).fit_rules()
+
+
+def killed(folder, **settings):
+    """Leave the checkpoints of a fit that was killed, and return their contents."""
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, 2)
+        with pytest.raises(Killed):
+            explainer(folder, **settings).fit(ROWS)
+    return contents(folder)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("settings", [{}, OWN], ids=["shared", "own"])
+def test_checkpoints_are_removed_while_nobody_else_can_begin(tmp_path, monkeypatch, settings):
+    removed, original = [], Stages.remove
+
+    def remove(self):
+        removed.append(refused(tmp_path / "fit.lock"))
+        original(self)
+
+    monkeypatch.setattr(Stages, "remove", remove)
+    fitted = explainer(tmp_path, **settings).fit(ROWS)
+    assert len(removed) == (not settings)
+    fitted.fit_rules()
+    assert removed == ["this very process"]
+    assert not list(tmp_path.iterdir())
+
+
+def test_rules_that_train_nothing_leave_the_folder_to_the_next_fit(tmp_path):
+    fitted = explainer(tmp_path).fit(ROWS)
+    left = killed(tmp_path, random_state=1)
+    fitted.fit_rules()
+    assert contents(tmp_path) == left
+
+
+def test_rules_go_on_without_checkpoints_where_another_fit_holds_the_folder(tmp_path, whole):
+    from threading import Event, Thread
+
+    fitted, held, done = explainer(tmp_path, **OWN).fit(ROWS), Event(), Event()
+    left = contents(tmp_path)
+
+    def hold():
+        with locked(tmp_path / "fit.lock"):
+            held.set()
+            done.wait(60)
+
+    thread = Thread(target=hold)
+    thread.start()
+    try:
+        assert held.wait(60)
+        with pytest.warns(CheckpointWarning, match="rules are trained without checkpoints: another fit, of"):
+            fitted.fit_rules()
+    finally:
+        done.set()
+        thread.join()
+    assert same(fitted, whole)
+    assert contents(tmp_path) == left
+
+
+def test_rules_go_on_without_checkpoints_where_the_folder_is_another_fits(tmp_path, whole):
+    fitted = explainer(tmp_path, **OWN).fit(ROWS)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    left = killed(tmp_path, random_state=1, **OWN)
+    with pytest.warns(CheckpointWarning, match="without checkpoints: .* which differs in random_state"):
+        fitted.fit_rules()
+    assert same(fitted, whole)
+    assert contents(tmp_path) == left
+
+
+def test_rules_go_on_without_checkpoints_where_the_folder_cannot_be_made(tmp_path, whole):
+    folder = tmp_path / "run"
+    fitted = explainer(folder, **OWN).fit(ROWS)
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    folder.write_text("a file")
+    with pytest.warns(CheckpointWarning, match="without checkpoints: the folder .* cannot be made"):
+        fitted.fit_rules()
+    assert same(fitted, whole)
