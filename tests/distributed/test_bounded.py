@@ -1,3 +1,4 @@
+import pickle
 import threading
 
 import numpy as np
@@ -56,3 +57,7 @@ def test_of_several_at_a_time_the_last_one_gives_threads_back():
     second.set()
     thread.join()
     assert threads() == ({2}, 3)
+
+
+def test_it_travels_with_functions_that_use_it():
+    assert pickle.loads(pickle.dumps(bounded)) is bounded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from illume._crew import set_threads
 from illume.distributed.columns import arrow
@@ -19,10 +19,7 @@ class _Bounded:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Let libraries have one thread each while the block runs: every worker has a core of its own.
-
-        The process may be an engine's, with other work to do afterwards.
-        """
+        """Bind libraries while the block runs; the last to leave gives back what they had."""
         with self.lock:
             self.count += 1
             if self.count == 1:
@@ -57,4 +54,12 @@ def _one_thread(kind: str) -> Iterator[None]:
         set_threads(libraries, before)
 
 
-bounded = _Bounded()
+_bounded = _Bounded()
+
+
+def bounded() -> AbstractContextManager[None]:
+    """Let libraries have one thread each while the block runs: every worker has a core of its own.
+
+    The process may be an engine's, with other work to do afterwards.
+    """
+    return _bounded()
