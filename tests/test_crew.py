@@ -19,7 +19,9 @@ def n_threads(request, monkeypatch):
 
 
 def blas_threads():
-    return [library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"]
+    """Return the threads of every library whose number is the same for all who call it."""
+    found = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    return [each["num_threads"] for each in found if each["threading_layer"] != "openmp"]
 
 
 def test_every_row_is_worked_on_once(n_threads):
@@ -106,6 +108,41 @@ def test_linear_algebra_has_its_threads_again_whichever_thread_leaves_last(monke
         leave.set()
         thread.join()
         assert set(blas_threads()) == {2}
+
+
+def test_of_libraries_that_count_by_thread_each_thread_has_its_own_again(monkeypatch):
+    class Library:
+        user_api, threading_layer = "blas", "openmp"
+
+        def __init__(self):
+            self.numbers = threading.local()
+
+        def get_num_threads(self):
+            return getattr(self.numbers, "n", 4)
+
+        def set_num_threads(self, n):
+            self.numbers.n = n
+
+    library, seen = Library(), []
+    monkeypatch.setattr(_crew, "_libraries", lambda: (library,))
+    inside, leave = threading.Event(), threading.Event()
+
+    def late():
+        with _crew._limiting():
+            seen.append(library.get_num_threads())
+            inside.set()
+            leave.wait(60)
+        seen.append(library.get_num_threads())
+
+    thread = threading.Thread(target=late)
+    with _crew._limiting():
+        thread.start()
+        assert inside.wait(60)
+        assert library.get_num_threads() == 1
+    assert library.get_num_threads() == 4
+    leave.set()
+    thread.join()
+    assert seen == [1, 4]
 
 
 def test_numpy_warns_in_threads_as_it_does_for_the_caller(n_threads):

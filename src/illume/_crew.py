@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from contextvars import copy_context
 from functools import lru_cache
 from typing import Any
@@ -79,6 +79,22 @@ def set_threads(libraries: Sequence[Any], n_threads: Sequence[int]) -> None:
         anybody(force=True)
 
 
+def by_thread(library: Any) -> bool:
+    """Whether every thread has a number of its own, as with OpenMP."""
+    return "openmp" in (library.user_api, getattr(library, "threading_layer", ""))
+
+
+@contextmanager
+def one_thread(libraries: Sequence[Any]) -> Iterator[None]:
+    """Let libraries have one thread while the block runs."""
+    before = [library.get_num_threads() for library in libraries]
+    set_threads(libraries, [1] * len(libraries))
+    try:
+        yield
+    finally:
+        set_threads(libraries, before)
+
+
 def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
@@ -102,29 +118,26 @@ class _Limiting:
 
     def __init__(self) -> None:
         self.lock, self.count, self.n_threads = threading.Lock(), 0, 1
-        self.libraries: tuple[Any, ...] = ()
-        self.before: tuple[int, ...] = ()
+        self.after = ExitStack()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
         """Let linear algebra have one thread while the block runs; the last to leave gives back the rest."""
+        libraries = _libraries()
         with self.lock:
             if not self.count:
-                self.libraries = _libraries()
-                self.before = tuple(library.get_num_threads() for library in self.libraries)
-                self.n_threads = min(self.before, default=_processors())
-                self._set((1,) * len(self.before))
+                self.n_threads = min((each.get_num_threads() for each in libraries), default=_processors())
+                shared = [library for library in libraries if not by_thread(library)]
+                self.after.enter_context(one_thread(shared))
             self.count += 1
         try:
-            yield
+            with one_thread([library for library in libraries if by_thread(library)]):
+                yield
         finally:
             with self.lock:
                 self.count -= 1
                 if not self.count:
-                    self._set(self.before)
-
-    def _set(self, n_threads: tuple[int, ...]) -> None:
-        set_threads(self.libraries, n_threads)
+                    self.after.close()
 
 
 _limiting = _Limiting()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any
 
-from illume._crew import set_threads
+from illume._crew import by_thread, one_thread
 from illume.distributed.columns import arrow
 from illume.distributed.freed import freed_kept
 
@@ -25,7 +26,7 @@ class _Bounded:
             if self.count == 1:
                 self._bind()
         try:
-            with _one_thread("openmp"):  # which counts by the thread that asks
+            with one_thread([library for library in _libraries() if by_thread(library)]):
                 yield
         finally:
             with self.lock:
@@ -37,21 +38,14 @@ class _Bounded:
         pa = arrow()
         self.after.callback(pa.set_cpu_count, pa.cpu_count())
         pa.set_cpu_count(1)
-        self.after.enter_context(_one_thread("blas"))
+        self.after.enter_context(one_thread([library for library in _libraries() if not by_thread(library)]))
         self.after.enter_context(freed_kept())
 
 
-@contextmanager
-def _one_thread(kind: str) -> Iterator[None]:
+def _libraries() -> list[Any]:
     from threadpoolctl import ThreadpoolController
 
-    libraries = ThreadpoolController().select(user_api=kind).lib_controllers
-    before = [library.get_num_threads() for library in libraries]
-    set_threads(libraries, [1] * len(libraries))
-    try:
-        yield
-    finally:
-        set_threads(libraries, before)
+    return list(ThreadpoolController().lib_controllers)
 
 
 _bounded = _Bounded()
