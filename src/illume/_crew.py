@@ -113,31 +113,52 @@ def _found(n_modules: int) -> tuple[Any, ...]:
     return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
-class _Limiting:
-    """How many at a time want linear algebra to stay in the thread that calls it; what it had before."""
+class Shared:
+    """A state of the process that several threads want at a time: the last to leave gives back what was.
 
-    def __init__(self) -> None:
-        self.lock, self.count, self.n_threads = threading.Lock(), 0, 1
-        self.after = ExitStack()
+    `begin` makes the state, on a stack of what to do when it ends.
+    """
+
+    def __init__(self, begin: Callable[[ExitStack], None]) -> None:
+        self.begin, self.lock, self.count, self.after = begin, threading.Lock(), 0, ExitStack()
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Let linear algebra have one thread while the block runs; the last to leave gives back the rest."""
-        libraries = _libraries()
+        """Be in the state while the block runs."""
         with self.lock:
             if not self.count:
-                self.n_threads = min((each.get_num_threads() for each in libraries), default=_processors())
-                shared = [library for library in libraries if not by_thread(library)]
-                self.after.enter_context(one_thread(shared))
+                self.begin(self.after)
             self.count += 1
         try:
-            with one_thread([library for library in libraries if by_thread(library)]):
-                yield
+            yield
         finally:
             with self.lock:
                 self.count -= 1
                 if not self.count:
                     self.after.close()
+
+
+class _Limiting:
+    """Linear algebra that stays in the thread that calls it, and how many threads it had before."""
+
+    def __init__(self) -> None:
+        self.n_threads, self.shared = 1, Shared(self._begin)
+
+    @property
+    def count(self) -> int:
+        """How many want it so now."""
+        return self.shared.count
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Let linear algebra have one thread while the block runs."""
+        with self.shared(), one_thread([library for library in _libraries() if by_thread(library)]):
+            yield
+
+    def _begin(self, after: ExitStack) -> None:
+        libraries = _libraries()
+        self.n_threads = min((each.get_num_threads() for each in libraries), default=_processors())
+        after.enter_context(one_thread([library for library in libraries if not by_thread(library)]))
 
 
 _limiting = _Limiting()

@@ -7,14 +7,14 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from illume.distributed.columns import arrow
 from illume.errors import SchemaError
-from illume.storage.locks import HeldError, locked
+from illume.storage.locks import HeldError, locked_or
 from illume.storage.replacing import replaced
 
 PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
@@ -138,14 +138,14 @@ def fingerprint(files: list[Path], settings: dict[str, Any]) -> str:
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other runs out of a folder, which is made if it is not there, while the block runs."""
     folder.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / LOCK))
-        except HeldError as error:
-            raise FileExistsError(
-                f"another run, of {error}, is writing explanations into {folder}; wait until it is done, or "
-                f"name another folder"
-            ) from None
+
+    def refused(holder: HeldError) -> FileExistsError:
+        return FileExistsError(
+            f"another run, of {holder}, is writing explanations into {folder}; wait until it is done, or "
+            f"name another folder"
+        )
+
+    with locked_or(folder / LOCK, refused):
         yield
 
 

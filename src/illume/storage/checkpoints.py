@@ -7,7 +7,7 @@ import os
 import time
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from illume.errors import CheckpointError, CheckpointWarning, FormatError, SaveError
 from illume.storage import archive
 from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.locks import HeldError, locked
+from illume.storage.locks import HeldError, locked_or
 from illume.storage.values import items_of, of_type
 
 SUFFIX = ".checkpoint"
@@ -75,13 +75,13 @@ def held(folder: Path) -> Iterator[None]:
         raise CheckpointError(
             f"the folder {folder} for checkpoints cannot be made: {error.strerror or error}"
         ) from error
-    with ExitStack() as stack:
-        try:
-            stack.enter_context(locked(folder / LOCK))
-        except HeldError as error:
-            raise CheckpointError(
-                f"another fit, of {error}, is using {folder}; wait until it is done, or use another folder"
-            ) from None
+
+    def refused(holder: HeldError) -> CheckpointError:
+        return CheckpointError(
+            f"another fit, of {holder}, is using {folder}; wait until it is done, or use another folder"
+        )
+
+    with locked_or(folder / LOCK, refused):
         yield
 
 

@@ -8,8 +8,8 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +70,17 @@ def locked(path: Path) -> Iterator[None]:
                 _give_back(file, path, key[0])
     finally:
         _held.pop(key, None)
+
+
+@contextmanager
+def locked_or(path: Path, refused: Callable[[HeldError], Exception]) -> Iterator[None]:
+    """Hold a lock while the block runs; where another holds it, raise what `refused` makes of that."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(path))
+        except HeldError as error:
+            raise refused(error) from None
+        yield
 
 
 def _taken(path: Path) -> int | None:
