@@ -228,7 +228,7 @@ def _at_the_end(ax: Axes, labels: list[Label], size: float, last: bool) -> None:
     inches = 0.85 * ax.figure.get_figheight() / ax.get_subplotspec().get_gridspec().nrows
     step = (high - low) * size * 1.25 / (72 * inches)
     places = spread([float(np.log10(label.height)) for label in labels], step)
-    where = {"xytext": (7, 0), "ha": "left"} if last else {"xytext": (3, 9), "ha": "right"}
+    where = {"xytext": (7, 0), "ha": "left"} if last else {"xytext": (0, 9), "ha": "center"}
     box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 0.5}
     style = {"textcoords": "offset points", "fontsize": size, "va": "center", "bbox": box}
     for label, place in zip(labels, places, strict=True):
