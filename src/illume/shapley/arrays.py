@@ -1,0 +1,107 @@
+"""The trained networks as plain arrays: explaining needs no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.shapley.codes import Codes
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Main values and embeddings of every knot, category and missing value: `nodes` (size, c + d)."""
+
+    nodes: FloatArray
+    n_main: int
+
+    def look_up(self, codes: Codes) -> tuple[FloatArray, FloatArray]:
+        """Return main values (n, m, c) and embeddings (n, m, d) of coded rows."""
+        low = self.nodes[codes.at]
+        values = self.nodes[np.minimum(codes.at + 1, len(self.nodes) - 1)]
+        values -= low
+        values *= codes.part[..., None]
+        values += low
+        return values[..., : self.n_main], values[..., self.n_main :]
+
+
+def gate(hidden: FloatArray) -> FloatArray:
+    """Return SiLU of the first half times the second half, on the last axis.
+
+    >>> gate(np.array([[0.0, 3.0]], dtype=np.float32))
+    array([[0.]], dtype=float32)
+    """
+    half = hidden.shape[-1] // 2
+    first = hidden[..., :half]
+    with np.errstate(over="ignore"):  # exp of a large number is infinite, and the quotient 0
+        result = np.exp(-first)
+    result += 1.0
+    np.divide(first, result, out=result)
+    result *= hidden[..., half:]
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class ModelArrays:
+    """The network that learned the model: coded rows to log-odds."""
+
+    table: Table
+    first: FloatArray
+    first_bias: FloatArray
+    last: FloatArray
+    last_bias: FloatArray
+
+    def __call__(self, codes: Codes) -> FloatArray:
+        """Return log-odds (n, c)."""
+        main, embedding = self.table.look_up(codes)
+        return main.sum(1) + self.interacting(embedding.reshape(len(codes), -1) @ self.first + self.first_bias)
+
+    def interacting(self, hidden: FloatArray) -> FloatArray:
+        """Return what the gated units add to the log-odds, from the first layer's sums (…, 2 h)."""
+        return gate(hidden) @ self.last + self.last_bias
+
+    def summands(self, embedding: FloatArray) -> FloatArray:
+        """Return what each feature adds to the first layer's sums, (m, n, 2 h), from embeddings (n, m, d)."""
+        m, d = embedding.shape[1:]
+        return np.matmul(embedding.transpose(1, 0, 2), self.first.reshape(m, d, -1))
+
+
+@dataclass(frozen=True, eq=False)
+class ValueArrays:
+    """The network that learned Shapley values: coded rows to one value for each feature and output."""
+
+    table: Table
+    constant: FloatArray
+    first: FloatArray
+    first_bias: FloatArray
+    last: FloatArray
+    last_bias: FloatArray
+
+    def __call__(self, codes: Codes) -> FloatArray:
+        """Return values (n, m, c), before they are made to add up to the model's log-odds."""
+        main, embedding = self.table.look_up(codes)
+        n, m, d = embedding.shape
+        hidden = embedding.reshape(n, m * d) @ self.first
+        hidden += self.first_bias
+        units = hidden.shape[1] // 3
+        hidden[:, units : 2 * units] = gate(hidden[:, : 2 * units])
+        coefficients = hidden[:, units:] @ self.last
+        coefficients += self.last_bias
+        if main.shape[2] == 1:
+            coefficients = coefficients.reshape(n, m, d)
+            coefficients *= embedding
+            values = coefficients.sum(2)[..., None]
+        else:
+            values = np.einsum("nmdc,nmd->nmc", coefficients.reshape(n, m, d, -1), embedding)
+        values += main
+        values += self.constant
+        return values
+
+
+def arrays_of(networks: ModelArrays | ValueArrays) -> dict[str, Any]:
+    """Return the arrays of a network by name, the table's nodes among them."""
+    found = {field.name: getattr(networks, field.name) for field in fields(networks) if field.name != "table"}
+    return {"nodes": networks.table.nodes, **found}

@@ -1,0 +1,93 @@
+"""How much a fit may spend on Shapley values: questions to the model, steps of training, walks."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from illume.shapley.training import BATCH, Sizes
+
+FEWEST_QUERIES, MOST_QUERIES = 10_000, 2_000_000
+MOST_CODES = 150_000_000  # codes of all queries that are held in memory
+FIRST_QUERIES = 500  # by whose time the model's speed is measured
+STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
+WALKS_PER_QUERY = 20
+
+
+@dataclass(frozen=True)
+class Effort:
+    """A level of effort.
+
+    Parameters
+    ----------
+    ask_seconds
+        How long the model may take to answer all queries, where their number is not given.
+    operations
+        Floating-point operations that training the model's network may take.
+    n_units
+        Gated units of that network, for up to 64 features.
+    walks
+        Walks times features that the values' network learns from.
+    """
+
+    ask_seconds: float
+    operations: float
+    n_units: int
+    walks: float
+
+    def sizes(self, m: int, n_queries: int) -> Sizes:
+        """Return sizes of networks for m features."""
+        n_embedding = 8 if m <= 64 else 4 if m <= 256 else 2
+        n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
+        per_step = 6.0 * BATCH * max(m * n_embedding, 64) * 2 * n_units
+        n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, 12_000)
+        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 600_000)
+        return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
+
+    def most_queries(self, m: int) -> int:
+        """Return how many queries training can make use of."""
+        useful = self.sizes(m, MOST_QUERIES).n_steps * BATCH
+        return max(FEWEST_QUERIES, min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
+
+
+EFFORTS = {
+    "quick": Effort(2.0, 2e11, 128, 1e6),
+    "standard": Effort(8.0, 1.2e12, 256, 4e6),
+    "thorough": Effort(40.0, 8e12, 384, 1.6e7),
+}
+
+
+def require_effort(effort: object) -> None:
+    """Raise unless `effort` is the name of a level."""
+    if effort not in EFFORTS:
+        raise ValueError(f"effort must be one of {list(EFFORTS)}, found {effort!r}")
+
+
+def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
+    """Return how many queries the model can answer in the time that the effort gives it.
+
+    `ask` puts so many rows to the model. The number is a round one, so that a little noise in the measured
+    speed does not change it.
+    """
+    start = time.perf_counter()
+    ask(FIRST_QUERIES)
+    seconds = time.perf_counter() - start
+    asked = FIRST_QUERIES
+    if seconds < 0.25:  # mostly overhead: ask about more rows
+        start = time.perf_counter()
+        ask(10 * FIRST_QUERIES)
+        seconds, asked = time.perf_counter() - start, 10 * FIRST_QUERIES
+    found = effort.ask_seconds * asked / max(seconds, 1e-6)
+    return max(FEWEST_QUERIES, min(round_down(found), effort.most_queries(m)))
+
+
+def round_down(number: float) -> int:
+    """Return the next lower of 1, 2, 5, 10, 20, 50, …
+
+    >>> round_down(1), round_down(4.9), round_down(99_000)
+    (1, 2, 50000)
+    """
+    power = 10 ** math.floor(math.log10(max(number, 1.0)))
+    return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1.0)))

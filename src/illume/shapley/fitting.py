@@ -1,0 +1,284 @@
+"""Fitting Shapley values: ask the model about mixed rows, then train, then measure on held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoded, Encoding
+from illume.data.frames import Frame
+from illume.data.splits import Split
+from illume.shapley.codes import Codes, Coding
+from illume.shapley.effort import Effort
+from illume.shapley.judging import ContributionQuality, Reference, fit_errors, judge, network_values
+from illume.shapley.log_odds import LogOdds
+from illume.shapley.questions import MixedFrames, Mixtures, probes, walk_values
+from illume.shapley.training import Game, train_model_network, train_value_network
+from illume.shapley.values import ErrorModel, ShapleyModel
+from illume.shapley.walks import Walks
+
+Ask = Callable[[Frame], FloatArray]
+
+PROBE_SHARE, WALK_SHARE = 0.04, 0.08  # of the queries: for probes, and for walks of each kind of held-out rows
+FEWEST_PROBES, MOST_PROBES = 64, 512
+MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
+VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
+NO_EFFECT = 1e-9
+BACKGROUND_ROWS = 5_000
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """All rows of a fit with the model's answers, and the background rows with theirs."""
+
+    frame: Frame
+    encoded: Encoded
+    P: FloatArray
+    split: Split
+    background: Frame
+    background_encoded: Encoded
+    background_P: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutWalks:
+    """Walks of held-out rows and the log-odds at their points, step by step."""
+
+    rows: IntArray
+    walks: tuple[Walks, ...]
+    mixtures: tuple[Mixtures, ...]
+    points: tuple[FloatArray, ...] = ()
+
+    @property
+    def n_points(self) -> int:
+        """How many rows the model is asked about."""
+        return sum(len(each) for each in self.mixtures)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What the model answered: everything that training and measuring need, before either begins."""
+
+    used: BoolArray
+    mixtures: Mixtures
+    log_odds: FloatArray
+    validation: HeldOutWalks
+    report: HeldOutWalks
+    scale: LogOdds
+    n_asked: int
+
+
+def ask_model(
+    encoding: Encoding, material: Material, ask: Ask, n_queries: int, rng: np.random.Generator
+) -> Answers:
+    """Put mixed rows to the model: to find features without effect, to learn from, and to measure with."""
+    names = encoding.schema.names
+    frames = MixedFrames.of(material.frame, material.background, names)
+    f = len(names)
+    live = np.zeros(f, dtype=bool)
+    live[np.unique(encoding.owner)] = True
+    training, background = material.split.training, np.arange(len(material.background))
+    used, n_probes = _used(encoding, material, ask, n_queries, live, rng)
+    walks_for = int(WALK_SHARE * n_queries)
+    validation, report = (
+        _held_out(rows, f, np.flatnonzero(used), len(background), walks_for, rng)
+        for rows in (material.split.validation, material.split.report)
+    )
+    left = max(n_queries - n_probes - validation.n_points - report.n_points, n_queries // 2)
+    mixtures = _mixtures(training, background, f, np.flatnonzero(used), left, rng)
+    every = Mixtures.concatenate([mixtures, *validation.mixtures, *report.mixtures])
+    P = frames.answers(every, ask)
+    scale = LogOdds.fit(np.concatenate([material.P, material.background_P, P]))
+    log_odds = scale(P)
+    ends = np.cumsum([len(mixtures), *(len(each) for each in validation.mixtures + report.mixtures)])
+    parts = np.split(log_odds, ends[:-1])
+    n = len(validation.mixtures)
+    return Answers(
+        used=used,
+        mixtures=mixtures,
+        log_odds=parts[0],
+        validation=replace(validation, points=tuple(parts[1 : 1 + n])),
+        report=replace(report, points=tuple(parts[1 + n :])),
+        scale=scale,
+        n_asked=n_probes + len(every),
+    )
+
+
+def _used(
+    encoding: Encoding,
+    material: Material,
+    ask: Ask,
+    n_queries: int,
+    live: BoolArray,
+    rng: np.random.Generator,
+) -> tuple[BoolArray, int]:
+    """Return which features have any effect on the model's answers, (f,), and how many rows were asked about."""
+    n = int(min(MOST_PROBES, PROBE_SHARE * n_queries / max(live.sum(), 1)))
+    if n < FEWEST_PROBES:
+        return live, 0
+    coding = Coding.fit(encoding, material.encoded.X[material.split.training], live)
+    codes = coding.codes(material.encoded.X, material.encoded.imputed)
+    told_apart = np.zeros((len(codes), len(live)))
+    told_apart[:, coding.features] = codes.at + codes.part
+    asked = probes(told_apart, material.split.training, n, rng)
+    P = MixedFrames.of(material.frame, material.frame, encoding.schema.names).answers(asked, ask)
+    moved = np.abs(P - material.P[asked.row]).max(1) > NO_EFFECT
+    changed = (~asked.from_row).argmax(1)
+    used = np.bincount(changed[moved], minlength=len(live)) > 0
+    if not used.any():
+        return live, len(asked)
+    return np.asarray(used & live), len(asked)
+
+
+def _mixtures(
+    rows: IntArray, background: IntArray, f: int, used: IntArray, n: int, rng: np.random.Generator
+) -> Mixtures:
+    """Draw mixed rows to learn from; features without effect come from the background."""
+    drawn = Mixtures.of_sizes(rows, background, len(used), n, rng)
+    from_row = np.zeros((n, f), dtype=bool)
+    from_row[:, used] = drawn.from_row
+    return Mixtures(drawn.row, drawn.background, from_row)
+
+
+def _held_out(
+    rows: IntArray, f: int, used: IntArray, n_background: int, n_points: int, rng: np.random.Generator
+) -> HeldOutWalks:
+    """Draw walks of held-out rows: several for each, of as many rows as there are questions for."""
+    m = len(used)
+    a_walk = max(1, 2 * (m - 1))
+    n_rows = min(len(rows), MOST_ROWS, n_points // (2 * a_walk))
+    if n_rows < FEWEST_ROWS or m < 2:
+        return HeldOutWalks(np.empty(0, dtype=np.intp), (), ())
+    chosen = np.sort(rng.choice(rows, n_rows, replace=False))
+    n_walks = min(MOST_WALKS, n_points // (n_rows * a_walk))
+    walks = tuple(Walks.draw(n_rows, m, n_background, rng) for _ in range(n_walks))
+    background = np.arange(n_background)
+    mixtures = []
+    for walk in walks:
+        points = Mixtures.of_walks(chosen, walk, background)
+        from_row = np.zeros((len(points), f), dtype=bool)
+        from_row[:, used] = points.from_row
+        mixtures.append(Mixtures(points.row, points.background, from_row))
+    return HeldOutWalks(chosen, walks, tuple(mixtures))
+
+
+@dataclass(frozen=True, eq=False)
+class FittedShapley:
+    """Shapley values that were fitted, and how true they are."""
+
+    model: ShapleyModel
+    quality: ContributionQuality
+
+
+def fit_shapley(
+    encoding: Encoding,
+    material: Material,
+    answers: Answers,
+    effort: Effort,
+    *,
+    seed: int,
+    device: str,
+    stop: Callable[[], bool] = lambda: False,
+    progress: Callable[[float], None] = lambda share: None,
+) -> FittedShapley:
+    """Train both networks and measure the values on held-out rows; the model is not asked any more."""
+    rng = np.random.default_rng(seed)
+    training = material.split.training
+    coding = Coding.fit(encoding, material.encoded.X[training], answers.used)
+    rows = coding.codes(material.encoded.X, material.encoded.imputed)
+    background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
+    codes = answers.mixtures.codes(rows, background, coding.features)
+    n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
+    held_out = (codes[:n_validation], answers.log_odds[:n_validation])
+    sizes = effort.sizes(coding.n_features, len(codes))
+    network = train_model_network(
+        coding,
+        codes[n_validation:],
+        answers.log_odds[n_validation:],
+        held_out,
+        sizes,
+        seed=seed,
+        device=device,
+        stop=stop,
+        progress=lambda share: progress(0.6 * share),
+    )
+    fidelity = _r2(network(held_out[0]), held_out[1])
+    some = background[np.sort(rng.permutation(len(background))[:BACKGROUND_ROWS])]
+    game = Game(network, rows[training], some)
+    values = train_value_network(
+        coding,
+        game,
+        sizes,
+        seed=seed + 1,
+        device=device,
+        stop=stop,
+        progress=lambda share: progress(0.4 * share),
+    )
+    background_log_odds = answers.scale(material.background_P)
+    m, c = coding.n_features, answers.log_odds.shape[1]
+    model = ShapleyModel(
+        log_odds=answers.scale,
+        coding=coding,
+        network=network,
+        values=values,
+        base=background_log_odds.mean(0),
+        errors=ErrorModel.unknown(m, c),
+        n_features=len(encoding.schema),
+    )
+    log_odds = answers.scale(material.P)
+    judged = _Judged(model, rows, background, log_odds, background_log_odds, rng)
+    if len(answers.validation.rows):
+        model = replace(model, errors=judged.errors(answers.validation))
+    quality = replace(judged, model=model).quality(answers.report, fidelity)
+    return FittedShapley(model, quality)
+
+
+def _r2(found: FloatArray, wanted: FloatArray) -> float:
+    spread = np.square(wanted - wanted.mean(0)).sum()
+    return float(1 - np.square(found - wanted).sum() / max(spread, 1e-12))
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Rows and background rows, coded and with the model's log-odds."""
+
+    model: ShapleyModel
+    rows: Codes
+    background: Codes
+    log_odds: FloatArray
+    background_log_odds: FloatArray
+    rng: np.random.Generator
+
+    def errors(self, held_out: HeldOutWalks) -> ErrorModel:
+        """Return how far values of validation rows are off."""
+        reference = self.reference(held_out)
+        values = self.model.values(self.rows[held_out.rows]).astype(np.float64)
+        remainder = self.log_odds[held_out.rows] - self.model.base - values.sum(1)
+        return fit_errors(values, remainder, reference)
+
+    def quality(self, held_out: HeldOutWalks, fidelity: float) -> ContributionQuality:
+        """Return how true values of report rows are."""
+        codes, log_odds = self.rows[held_out.rows], self.log_odds[held_out.rows]
+        values, remainder = self.model.start(codes, log_odds)
+        errors = self.model.errors.errors(values, remainder)
+        if len(codes):
+            reference = self.reference(held_out)
+        else:
+            reference = Reference(values, values, values)
+        return judge(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
+
+    def reference(self, held_out: HeldOutWalks) -> Reference:
+        """Return unbiased estimates of the model's Shapley values."""
+        found = network_values(self.model.network, self.rows[held_out.rows], self.background, self.rng)
+        end = self.log_odds[held_out.rows] - self.model.network(self.rows[held_out.rows])
+        start = self.background_log_odds - self.model.network(self.background)
+        each = []
+        for walk, points, mixtures in zip(held_out.walks, held_out.points, held_out.mixtures, strict=True):
+            missed = points - self.model.network(
+                mixtures.codes(self.rows, self.background, self.model.coding.features)
+            )
+            each.append(walk_values(missed, start[walk.background], end, walk.order))
+        return Reference.of(np.stack(each), found)

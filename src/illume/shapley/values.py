@@ -1,0 +1,107 @@
+"""Shapley values of a model's log-odds for whole batches, in one forward pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray
+from illume.shapley.arrays import ModelArrays, ValueArrays
+from illume.shapley.codes import Codes, Coding
+from illume.shapley.log_odds import LogOdds
+
+
+class Contributions(NamedTuple):
+    """Shapley values and their standard errors, (n, n_features, c)."""
+
+    values: FloatArray
+    errors: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorModel:
+    """How far values are off, measured on held-out rows.
+
+    The remainder, by which a row's values miss the model's log-odds, is shared out by `share` (m, c). The
+    variance of a value's error is `variance` (m, c) times a number that grows with the row's remainder, plus a
+    multiple of the squared value: `weights` (3,) of the three. `walk_variance` (m, c) is that of one walk and
+    its reverse on the model, with the network as control variate.
+    """
+
+    share: FloatArray
+    variance: FloatArray
+    weights: FloatArray
+    remainder: FloatArray
+    walk_variance: FloatArray
+
+    @classmethod
+    def unknown(cls, m: int, c: int) -> ErrorModel:
+        """Return that nothing was measured: the remainder is shared equally, errors are NaN."""
+        nothing = np.full((m, c), np.nan)
+        return cls(np.full((m, c), 1 / max(m, 1)), nothing, np.zeros(3), np.ones(c), nothing)
+
+    def errors(self, values: FloatArray, remainder: FloatArray) -> FloatArray:
+        """Return standard errors (n, m, c) of values whose remainders were (n, c)."""
+        constant, by_remainder, by_value = self.weights
+        growth = constant + by_remainder * np.square(remainder / self.remainder)
+        return np.sqrt(growth[:, None] * self.variance + by_value * np.square(values))
+
+
+@dataclass(frozen=True, eq=False)
+class ShapleyModel:
+    """All that gives rows their Shapley values.
+
+    Values are interventional Shapley values of the model's log-odds: the game's value of a set of features is
+    the mean log-odds over background rows whose features of that set are the row's. They add up to the row's
+    log-odds less `base`, the mean log-odds of the background rows.
+
+    Parameters
+    ----------
+    log_odds
+        The scale.
+    coding
+        How rows are coded; features that it leaves out have values of exactly 0.
+    network, values
+        The network that learned the model, and the one that learned its Shapley values.
+    base
+        The model's mean log-odds of the background rows, (c,).
+    errors
+        How far values are off.
+    n_features
+        How many features the schema has.
+    """
+
+    log_odds: LogOdds
+    coding: Coding
+    network: ModelArrays
+    values: ValueArrays
+    base: FloatArray
+    errors: ErrorModel
+    n_features: int
+
+    def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
+        """Return values of encoded rows X that the model answers with probabilities P."""
+        return self.of_codes(self.coding.codes(X, imputed), P)
+
+    def of_codes(self, codes: Codes, P: FloatArray) -> Contributions:
+        """Return values of coded rows that the model answers with probabilities P (n, c)."""
+        values, remainder = self.start(codes, self.log_odds(P))
+        errors = self.errors.errors(values, remainder)
+        return Contributions(self.spread(values), self.spread(errors))
+
+    def start(self, codes: Codes, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values (n, m, c) of coded features that add up to `log_odds`, and what was shared out (n, c)."""
+        values = self.values(codes).astype(np.float64)
+        remainder = log_odds - self.base - values.sum(1)
+        values += remainder[:, None] * self.errors.share
+        return values, remainder
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Put values (n, m, c) of coded features where they belong among all features; the others are 0."""
+        if len(self.coding.features) == self.n_features:
+            return values
+        every = np.zeros((len(values), self.n_features, values.shape[2]))
+        every[:, self.coding.features] = values
+        return every
