@@ -33,6 +33,8 @@ from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
+from illume.shapley.effort import EFFORTS
+from illume.shapley_fitting import ShapleyLearner, ignored_features, prepare_shapley
 from illume.storage.checkpoints import Checkpoints
 
 
@@ -61,9 +63,18 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         For wide data: `auto` lets the maps of 500 inputs or more be a constant and a part of rank 32 that
         differs from row to row, so that weights and time grow as the number of inputs and not as its
         square; a number is another rank, None never does this. Only for `encoder="meta"`.
+    contributions
+        `shapley` (the default): interventional Shapley values of the model's log-odds, which add up to the
+        model's own log-odds. `pullback`: the paper's, slopes times centred inputs, which add up to the
+        surrogate's log-odds.
+    background
+        Rows that Shapley values compare with, a frame; by default the training rows.
+    effort
+        `quick`, `standard` or `thorough`: how much time the fit may take to come close to the model.
     queries
-        At most so many made-up, but possible, rows are put to the black box while fitting (no more than
-        64 per training row); 0 switches this off.
+        At most so many made-up, but possible, rows are put to the model while fitting. `auto` asks about as
+        many as the model answers in a few seconds, from 10,000 to 2,000,000. 0 switches this off;
+        contributions are then `pullback`.
     row_budget
         The most rows to learn from, drawn uniformly and by `random_state`; ranges and categories are those
         of all rows. None takes all rows of a frame, and 200,000 of a folder, a dataset or a lazy frame.
@@ -129,7 +140,10 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         objective: str | Objective = "aligned",
         n_latents: int | str = "auto",
         rank: int | str | None = "auto",
-        queries: int = 30_000,
+        contributions: str = "shapley",
+        background: Any = None,
+        effort: str = "standard",
+        queries: int | str = "auto",
         row_budget: int | None = None,
         backend: str | None = None,
         schema: Schema | None = None,
@@ -153,6 +167,9 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         self.objective = objective
         self.n_latents = n_latents
         self.rank = rank
+        self.contributions = contributions
+        self.background = background
+        self.effort = effort
         self.queries = queries
         self.row_budget = row_budget
         self.backend = backend
@@ -186,16 +203,32 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         require_seed(self)
         seed = ranks().agreed(check_random_state(self.random_state).randint(2**31 - 1))
         rng = np.random.default_rng(seed)
-        # Where nothing is trained, nothing learns from queries.
-        queries = 0 if self.encoder == "identity" else self.queries
         sizes = (self.validation_size, self.report_size)
-        data = DataSettings(self.class_names, self.unknown, *sizes, queries)
+        shapley = self.contributions == "shapley" and self.queries != 0
+        data = DataSettings(
+            self.class_names,
+            self.unknown,
+            *sizes,
+            queries=self.queries,
+            effort=EFFORTS[self.effort],
+            encoder_learns=self.encoder != "identity",
+            shapley=shapley,
+        )
         drawing = Drawing(self.row_budget, seed, self.backend, self.verbose)
         rows = gather(X, self.model, self.schema, self.categorical, drawing)
         with opened(self, rows) as self.stages_:
             prepared = prepare(rows, self.model, data, rng, self.stages_)
             material = prepared.material
-            choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+            game = prepare_shapley(prepared, self.background, seed, self.stages_) if shapley else None
+            device = self.device if self.device != "auto" else None
+            learner = ShapleyLearner(game, EFFORTS[self.effort], seed, device, self.verbose)
+            with learner:
+                choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+                if choice.interrupted:
+                    learner.stop()
+                found = learner.result()
+            self.shapley_ = found.model if found else None
+            self.background_ = game.kept if game else None
             self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
             self.schema_, self.class_names_, self.black_box_ = prepared.known
             self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
@@ -212,6 +245,13 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             seconds = time.perf_counter() - start
             told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
             quality = measure(choice, Q, material, self.class_names_, **told)
+            if found:
+                quality = replace(
+                    quality,
+                    contributions=found.quality,
+                    n_queries=prepared.n_queries,
+                    ignored=ignored_features(self.schema_, found.model),
+                )
             self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
             self.n_features_in_ = len(self.schema_)
             for name in ("rule_model_", "rule_quality_"):  # of an earlier fit

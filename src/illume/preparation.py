@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,20 +10,24 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
-from illume.data.encoding import Encoding
+from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.gathering import Gathered
 from illume.data.queries import query_rows
 from illume.data.schema import Schema
 from illume.data.splits import Split, split_rows
 from illume.data.unknown import Unknown
+from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, RowError, SchemaError
 from illume.explanations.reference import Reference
 from illume.fitting import Answered, Material
 from illume.remembering import asked_once
+from illume.shapley.effort import EFFORTS, Effort, resolve_queries
+from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Stages, slot_of
 
 QUERIES_PER_ROW = 64
+ENCODER_QUERIES = 30_000  # that the encoder learns from
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,10 @@ class DataSettings:
     unknown: Unknown
     validation_size: float
     report_size: float
-    queries: int
+    queries: int | str
+    effort: Effort = EFFORTS["standard"]
+    encoder_learns: bool = True
+    shapley: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +57,9 @@ class Prepared:
     material: Material
     missing: BoolArray
     reference: Reference
+    encoded: Encoded
+    P: FloatArray
+    n_queries: int
 
     @property
     def known(self) -> tuple[Schema, tuple[str, ...], BlackBox]:
@@ -70,7 +80,12 @@ def prepare(
     encoding = _encoding(schema, features, split, settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
-    made_up = _query_rows(frame.take(split.training), encoding, settings.queries, rng)
+    training = frame.take(split.training)
+    n_queries = _n_queries(training, encoding, black_box, settings, stages)
+    n_made_up = 0
+    if settings.encoder_learns:
+        n_made_up = min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries
+    made_up = _query_rows(training, encoding, n_made_up, rng)
     queries = _ask(made_up, encoding, black_box, stages)
     encoded = encoding.transform(features)
     elsewhere = np.array([name in rows.missing for name in schema.names], dtype=bool)
@@ -84,7 +99,35 @@ def prepare(
         material=Material.of(encoded.X, P, split, queries),
         missing=np.asarray(encoded.imputed.any(0) | elsewhere),
         reference=Reference.fit(schema, features),
+        encoded=encoded,
+        P=P,
+        n_queries=n_queries,
     )
+
+
+def _n_queries(
+    training: Frame, encoding: Encoding, black_box: BlackBox, settings: DataSettings, stages: Stages | None
+) -> int:
+    """Return how many made-up rows the model is asked about, by its speed where that is to decide."""
+    if settings.queries != "auto":
+        return int(settings.queries)
+    if not settings.shapley:
+        return ENCODER_QUERIES if settings.encoder_learns else 0
+    slot = slot_of(stages, "speed")
+    stage = None if slot is None else slot.load()
+    if stage is not None:
+        return int(stage.values["n_queries"])
+    rng = np.random.default_rng(0)
+
+    def ask(n: int) -> None:
+        rows = query_rows(training, encoding, n, rng)
+        _naming_made_up(lambda: black_box(rows))
+
+    n_features = len(np.unique(encoding.owner))
+    found = ranks().from_first(lambda: resolve_queries(settings.effort, n_features, ask))
+    if slot is not None:
+        slot.save({"n_queries": found}, ArrayWriter())
+    return found
 
 
 def _encoding(schema: Schema, features: Frame, split: Split, unknown: Unknown) -> Encoding:
@@ -120,9 +163,14 @@ def _ask(rows: Frame | None, encoding: Encoding, black_box: BlackBox, stages: St
     if rows is None:
         return Answered.none()
     X = encoding.transform(rows.select(encoding.schema.names)).X
+    P = _naming_made_up(lambda: asked_once(black_box, rows, slot_of(stages, "queries"), checked=False))
+    return Answered(X, P)
+
+
+def _naming_made_up(ask: Callable[[], FloatArray]) -> FloatArray:
+    """Ask about made-up rows; an error says that they are."""
     try:
-        P = asked_once(black_box, rows, slot_of(stages, "queries"), checked=False)
+        return ask()
     except BlackBoxError as error:
         message = f"on made-up rows, which queries=0 does without, {error.message}"
         raise BlackBoxError(message, error.rows, error.more) from error.__cause__
-    return Answered(X, P)

@@ -24,6 +24,7 @@ from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import SEARCHES
+from illume.shapley.effort import require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 
@@ -31,6 +32,7 @@ ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
 SHORT_SHARE = 0.1  # of the epochs or steps of a whole training
 
 BACKENDS = ("pandas", "polars", "pyarrow")
+CONTRIBUTIONS = ("shapley", "pullback")
 
 LATENTS = (4, 8, 16)
 ALIGNMENTS = (1.0, 0.3, 0.0)
@@ -145,14 +147,24 @@ def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encod
     make = encoder_maker(explainer.encoder, objective, training, **options)
     choices = resolved_choices(explainer.n_latents, explainer.objective)
     named = isinstance(explainer.encoder, str) and explainer.encoder != "identity"
-    if named or isinstance(explainer.encoder, TrainedEncoder):
+    shapley = explainer.contributions == "shapley" and explainer.queries != 0
+    if named or shapley or isinstance(explainer.encoder, TrainedEncoder):
         require_torch()
     return make, choices if named else Choices((1,), (1.0,))
 
 
 def _check_numbers(explainer: Any) -> None:
-    if not (isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0):
-        raise ValueError(f"queries must be an integer, 0 or more, found {explainer.queries!r}")
+    if explainer.queries != "auto" and not (
+        isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0
+    ):
+        raise ValueError(f"queries must be 'auto' or an integer, 0 or more, found {explainer.queries!r}")
+    require_effort(explainer.effort)
+    if explainer.contributions not in CONTRIBUTIONS:
+        raise ValueError(f"contributions must be one of {CONTRIBUTIONS}, found {explainer.contributions!r}")
+    if explainer.background is not None and explainer.contributions != "shapley":
+        raise ValueError(
+            "only Shapley values have a background; leave it out, or use contributions='shapley'"
+        )
     budget = explainer.row_budget
     if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
         raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")

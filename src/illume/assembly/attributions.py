@@ -18,6 +18,7 @@ from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.encoders.trained import pieces_of
+from illume.errors import LeftOutError
 from illume.explanations.attributions import contributions
 from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.familiar import Familiar
@@ -29,9 +30,17 @@ from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
 from illume.results.trust import Trust
+from illume.shapley.refining import Refiner
+from illume.shapley.values import ShapleyModel
 from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import Weighted
 
+VALUES_AT_ONCE = 1_024  # rows whose numbers stay in the cache of a core
+REFINED_AT_ONCE = 512
+REFINES_NOT = (
+    "refining asks the model about rows mixed with background rows, and the explainer was saved with rows='none'; "
+    "save it with rows to refine"
+)
 AT_ONCE = 4_096  # rows that a thread takes: with many more, one waits long for the other's last
 
 
@@ -61,9 +70,13 @@ class AttributionAssembly:
     trust_map: TrustMap
     familiar: Familiar
     class_names: tuple[str, ...]
+    shapley: ShapleyModel | None = None
+    refiner: Refiner | None = None
 
-    def attributions(self, frame: Frame, black_box: Callable[[Frame], FloatArray]) -> Attributions:
-        """Explain the rows of a frame.
+    def attributions(
+        self, frame: Frame, black_box: Callable[[Frame], FloatArray], refine: int = 0
+    ) -> Attributions:
+        """Explain the rows of a frame; `refine` lets the model be asked so often for each row.
 
         Every piece is checked before the black box is asked about it, in the thread that calls. Beside the
         result itself, memory is needed for one piece only.
@@ -72,7 +85,10 @@ class AttributionAssembly:
         pieces = RowChunks(len(frame), BATCH_ROWS)
         for rows in pieces:
             with pieces:
-                self._explain(result, room, rows, frame.slice(rows.start, rows.stop), black_box)
+                piece = frame.slice(rows.start, rows.stop)
+                self._explain(result, room, rows, piece, black_box)
+                if self.shapley is not None:
+                    self._value(result, room, rows, piece, black_box, refine)
         return replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
 
     def _result(self, frame: Frame, stand_in: bool) -> Attributions:
@@ -81,7 +97,7 @@ class AttributionAssembly:
         outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
         return Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
-            base_values=np.broadcast_to(self._intercept(), (n, *outputs)),
+            base_values=np.broadcast_to(self._base(), (n, *outputs)),
             offset=np.zeros((n, *outputs)),
             rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
             slopes=np.empty((n, len(labels.inputs), *outputs), dtype=np.float32),
@@ -95,7 +111,59 @@ class AttributionAssembly:
             labels=labels,
             origin=frame.origin,
             stand_in=stand_in,
+            standard_errors=self._errors(n, len(labels.features), outputs),
+            kind="pullback" if self.shapley is None else "shapley",
         )
+
+    def _errors(self, n: int, f: int, outputs: tuple[int, ...]) -> FloatArray:
+        """Return room for standard errors; those of pulled-back contributions are not known."""
+        shape = (n, f, *outputs)
+        if self.shapley is None:
+            return np.broadcast_to(np.float32(np.nan), shape)
+        return np.empty(shape, dtype=np.float32)
+
+    def _value(
+        self,
+        result: Attributions,
+        room: Room,
+        rows: slice,
+        piece: Frame,
+        black_box: Callable[[Frame], FloatArray],
+        refine: int,
+    ) -> None:
+        """Fill in Shapley values, refined by asking the model where that is wanted, and their errors."""
+        n, flat, shapley = rows.stop - rows.start, result.values.ndim == 2, self.shapley
+        if shapley is None:
+            return
+        result.offset[rows] = 0.0
+
+        def value(part: slice) -> None:
+            here = slice(rows.start + part.start, rows.start + part.stop)
+            P = result.probabilities[here]
+            found = shapley(room.X[part], result.imputed[here], P)
+            result.values[here] = found.values[..., 0] if flat else found.values
+            result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
+
+        if not refine:
+            with undisturbed(n):
+                in_chunks(value, n, VALUES_AT_ONCE)
+            return
+        if self.refiner is None:
+            raise LeftOutError(REFINES_NOT)
+        for start in range(0, n, REFINED_AT_ONCE):
+            part = slice(start, min(start + REFINED_AT_ONCE, n))
+            here = slice(rows.start + part.start, rows.start + part.stop)
+            codes = shapley.coding.codes(room.X[part], result.imputed[here])
+            log_odds = shapley.log_odds(result.probabilities[here])
+            found = self.refiner(codes, piece.slice(part.start, part.stop), log_odds, black_box, refine)
+            result.values[here] = found.values[..., 0] if flat else found.values
+            result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
+
+    def _base(self) -> Any:
+        if self.shapley is None:
+            return self._intercept()
+        base = self.shapley.base
+        return base[0] if len(base) == 1 else base
 
     def _room(self, n: int) -> Room:
         at_once, m = min(n, BATCH_ROWS), self.encoding.n_inputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
 from illume.explanations.sample import spread
 from illume.fitting import Answered
+from illume.shapley.refining import Refiner
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
@@ -39,7 +41,33 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
         explainer.trust_map_,
         familiar(explainer),
         explainer.class_names_,
+        explainer.shapley_,
+        refiner(explainer),
     )
+
+
+def refiner(explainer: Any) -> Refiner | None:
+    """Return what refines Shapley values; None where there are none, or no background rows."""
+    model, kept = explainer.shapley_, explainer.background_
+    if model is None or kept is None:
+        return None
+    encoded = explainer.encoding_.transform(kept.frame.select(explainer.schema_.names))
+    codes = model.coding.codes(encoded.X, encoded.imputed)
+    return Refiner(model, kept.frame, codes, model.log_odds(kept.P), explainer.schema_.names)
+
+
+def require_refinable(explainer: Any, refine: Any) -> None:
+    """Raise unless the model can be asked so often for each row."""
+    if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
+        raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
+    if not refine:
+        return
+    if explainer.shapley_ is None:
+        raise ValueError("only Shapley values can be refined; fit with contributions='shapley' and queries")
+    if stands_in(explainer.black_box_):
+        raise BlackBoxError(
+            "refining asks the model, and the explainer was loaded without it; use illume.load(path, model=…)"
+        )
 
 
 def familiar(explainer: Any) -> Familiar:

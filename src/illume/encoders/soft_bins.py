@@ -76,5 +76,7 @@ def _knots(values: FloatArray, n_bins: int) -> FloatArray:
     if len(distinct) > n_bins + 1:
         distinct = np.unique(np.quantile(values, np.linspace(0.0, 1.0, n_bins + 1), method="nearest"))
     if len(distinct) < 2:
-        distinct = np.array([distinct[0], distinct[0] + 1.0] if len(distinct) else [0.0, 1.0], dtype=np.float32)
+        distinct = np.array(
+            [distinct[0], distinct[0] + 1.0] if len(distinct) else [0.0, 1.0], dtype=np.float32
+        )
     return distinct.astype(np.float32)

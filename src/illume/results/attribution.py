@@ -38,6 +38,11 @@ class Attribution(DecidedRow):
         return self.batch.values[0]
 
     @property
+    def standard_errors(self) -> FloatArray:
+        """Standard errors of the contributions, shaped like `values`."""
+        return self.batch.standard_errors[0]
+
+    @property
     def base_value(self) -> FloatArray:
         """The surrogate's log-odds of the average row: a number, or one per class."""
         return self.batch.base_values[0]

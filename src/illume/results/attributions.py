@@ -32,7 +32,8 @@ SCALE = "log-odds"
 class Attributions(Decided, SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
-    They are the surrogate's, refined where it would decide otherwise than the black box.
+    By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of kind
+    `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis;
     for more, every class has log-odds of its own against the mean of all classes (the logarithm of its
@@ -43,9 +44,11 @@ class Attributions(Decided, SavesResult):
     values
         Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
     base_values
-        The surrogate's log-odds of the average row, (n,) or (n, n_classes); the same for all rows.
+        The mean log-odds of the background rows, (n,) or (n, n_classes); the same for all rows. Of kind
+        `pullback`, the surrogate's log-odds of the average row.
     offset
-        What refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that agreed.
+        What refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that agreed, and
+        for Shapley values.
     rest
         Contributions of features that `top` left out; 0 otherwise.
     slopes
@@ -56,7 +59,8 @@ class Attributions(Decided, SavesResult):
     probabilities, surrogate_probabilities
         What the black box and the surrogate, before any refinement, answer, (n, n_classes).
     imputed
-        Where a missing number was filled with the mean, (n, n_features); it contributes 0.
+        Where a missing number was filled with the mean for the surrogate, (n, n_features). Of kind `pullback`
+        it contributes 0; a Shapley value is that of its being missing.
     trust
         How the surrogate did on the held-out rows around each row.
     refinement
@@ -65,6 +69,11 @@ class Attributions(Decided, SavesResult):
         What of each row is outside of what the explainer was fitted on.
     stand_in
         Whether there was no black box: its decisions and probabilities are then the surrogate's own.
+    standard_errors
+        Of Shapley values, shaped like `values`: their error on held-out rows like these or, where values were
+        refined, what is left of it. NaN where it was not measured.
+    kind
+        `shapley` or `pullback`.
     """
 
     values: FloatArray
@@ -81,7 +90,9 @@ class Attributions(Decided, SavesResult):
     novelty: Novelty
     labels: Labels
     origin: Origin
-    stand_in: bool = False
+    stand_in: bool
+    standard_errors: FloatArray
+    kind: str
 
     scale = SCALE
 
@@ -103,7 +114,9 @@ class Attributions(Decided, SavesResult):
 
     @property
     def faithful(self) -> BoolArray:
-        """Whether the explained log-odds decide like the black box, at once or after refinement."""
+        """Whether the explained log-odds decide like the black box; Shapley values always do."""
+        if self.kind == "shapley":
+            return np.ones(len(self), dtype=bool)
         return self.refinement.faithful
 
     @property
@@ -143,7 +156,7 @@ class Attributions(Decided, SavesResult):
     def _take(self, rows: Any) -> Attributions:
         per_row = (
             "values base_values offset rest slopes data probabilities surrogate_probabilities imputed trust "
-            "refinement novelty"
+            "refinement novelty standard_errors"
         )
         taken = {name: getattr(self, name)[rows] for name in per_row.split()}
         return replace(self, **taken, origin=self.origin.take(rows))
@@ -193,6 +206,7 @@ class Attributions(Decided, SavesResult):
             self,
             rest=self.rest + self.values[:, left_out].sum(1),
             values=self.values[:, order],
+            standard_errors=self.standard_errors[:, order],
             slopes=self.slopes[:, inputs],
             data=self.data[:, order],
             imputed=self.imputed[:, order],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,6 +36,45 @@ class Sampling:
     def __str__(self) -> str:
         seed = "" if self.seed is None else f" with seed {self.seed}"
         return f"fitted on {self.n_drawn:,} of {self.n_rows:,} rows, drawn at random{seed}"
+
+
+@dataclass(frozen=True)
+class ContributionQuality:
+    """How true contributions are on held-out rows, against walks of the model itself.
+
+    Parameters
+    ----------
+    r2, low, high
+        Share of the variance of the model's Shapley values that contributions explain, over rows and features,
+        with a 95 % interval; the noise of the walks is taken out.
+    error
+        Typical (root mean square) error of a contribution, in log-odds.
+    coverage
+        Share of contributions whose 95 % interval holds the model's Shapley value.
+    n_rows, n_asked
+        How many rows this rests on, and how often the model was asked for it.
+    fidelity
+        R² of the model's log-odds on mixed rows that were not learned from.
+    """
+
+    r2: float
+    low: float
+    high: float
+    error: float
+    coverage: float
+    n_rows: int
+    n_asked: int
+    fidelity: float
+
+    @property
+    def word(self) -> str:
+        """How far contributions can be trusted: `high` from an R² of .9, `fair` from .7, else `low`.
+
+        What was not measured is `unknown`.
+        """
+        if not math.isfinite(self.r2):
+            return "unknown"
+        return "high" if self.r2 >= 0.9 else "fair" if self.r2 >= 0.7 else "low"
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +116,8 @@ class Quality:
     n_asked: int
     seconds: float
     sampling: Sampling | None = None
+    contributions: ContributionQuality | None = None
+    ignored: tuple[str, ...] = ()
 
     @property
     def agreement(self) -> float:

@@ -57,7 +57,9 @@ class ModelArrays:
     def __call__(self, codes: Codes) -> FloatArray:
         """Return log-odds (n, c)."""
         main, embedding = self.table.look_up(codes)
-        return main.sum(1) + self.interacting(embedding.reshape(len(codes), -1) @ self.first + self.first_bias)
+        return main.sum(1) + self.interacting(
+            embedding.reshape(len(codes), -1) @ self.first + self.first_bias
+        )
 
     def interacting(self, hidden: FloatArray) -> FloatArray:
         """Return what the gated units add to the log-odds, from the first layer's sums (…, 2 h)."""

@@ -7,13 +7,23 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from illume.shapley.training import BATCH, Sizes
-
+BATCH = 512
 FEWEST_QUERIES, MOST_QUERIES = 10_000, 2_000_000
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
 FIRST_QUERIES = 500  # by whose time the model's speed is measured
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
 WALKS_PER_QUERY = 20
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large the networks are, and how long they are trained."""
+
+    n_embedding: int
+    n_units: int
+    n_value_units: int
+    n_steps: int
+    n_walks: int
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,22 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.splits import Split
+from illume.results.quality import ContributionQuality
 from illume.shapley.codes import Codes, Coding
 from illume.shapley.effort import Effort
-from illume.shapley.judging import ContributionQuality, Reference, fit_errors, judge, network_values
+from illume.shapley.judging import Reference, fit_errors, judge, network_values
+from illume.shapley.labels import Game
 from illume.shapley.log_odds import LogOdds
 from illume.shapley.questions import MixedFrames, Mixtures, probes, walk_values
-from illume.shapley.training import Game, train_model_network, train_value_network
 from illume.shapley.values import ErrorModel, ShapleyModel
 from illume.shapley.walks import Walks
 
 Ask = Callable[[Frame], FloatArray]
 
-PROBE_SHARE, WALK_SHARE = 0.04, 0.08  # of the queries: for probes, and for walks of each kind of held-out rows
+PROBE_SHARE, WALK_SHARE = (
+    0.04,
+    0.08,
+)  # of the queries: for probes, and for walks of each kind of held-out rows
 FEWEST_PROBES, MOST_PROBES = 64, 512
 MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
 VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
@@ -185,6 +189,8 @@ def fit_shapley(
     progress: Callable[[float], None] = lambda share: None,
 ) -> FittedShapley:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
+    from illume.shapley.training import train_model_network, train_value_network
+
     rng = np.random.default_rng(seed)
     training = material.split.training
     coding = Coding.fit(encoding, material.encoded.X[training], answers.used)

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
+from illume.results.quality import ContributionQuality
 from illume.shapley.arrays import ModelArrays
 from illume.shapley.codes import Codes
-from illume.shapley.training import Game, WalkLabels
+from illume.shapley.labels import Game, WalkLabels
 from illume.shapley.values import ErrorModel
 
 NETWORK_WALKS = 64
@@ -79,7 +80,9 @@ def _shares(off: FloatArray, remainder: FloatArray, reference: Reference) -> Flo
     return np.where(totals > 0, mixed / np.where(totals > 0, totals, 1.0), equal)
 
 
-def _rescaled(weights: FloatArray, terms: list[FloatArray], left: FloatArray, noise: FloatArray) -> FloatArray:
+def _rescaled(
+    weights: FloatArray, terms: list[FloatArray], left: FloatArray, noise: FloatArray
+) -> FloatArray:
     """Scale variances so that 95 % of the validation rows' errors lie within 1.96 standard errors."""
     variance = sum(w * term for w, term in zip(weights, terms, strict=True))
     if not np.any(weights > 0):
@@ -90,45 +93,6 @@ def _rescaled(weights: FloatArray, terms: list[FloatArray], left: FloatArray, no
         inside = np.square(left) <= 1.96**2 * (factor * variance + noise)
         low, high = (low, factor) if inside.mean() > 0.95 else (factor, high)
     return np.asarray(weights * (low * high) ** 0.5)
-
-
-@dataclass(frozen=True)
-class ContributionQuality:
-    """How true contributions are on held-out rows, against walks of the model itself.
-
-    Parameters
-    ----------
-    r2, low, high
-        Share of the variance of the model's Shapley values that contributions explain, over rows and features,
-        with a 95 % interval; the noise of the walks is taken out.
-    error
-        Typical (root mean square) error of a contribution, in log-odds.
-    coverage
-        Share of contributions whose 95 % interval holds the model's Shapley value.
-    n_rows, n_asked
-        How many rows this rests on, and how often the model was asked for it.
-    fidelity
-        R² of the model's log-odds on mixed rows that were not learned from.
-    """
-
-    r2: float
-    low: float
-    high: float
-    error: float
-    coverage: float
-    n_rows: int
-    n_asked: int
-    fidelity: float
-
-    @property
-    def word(self) -> str:
-        """How far contributions can be trusted: `high` from an R² of .9, `fair` from .7, else `low`.
-
-        What was not measured is `unknown`.
-        """
-        if not np.isfinite(self.r2):
-            return "unknown"
-        return "high" if self.r2 >= 0.9 else "fair" if self.r2 >= 0.7 else "low"
 
 
 def judge(
@@ -158,7 +122,7 @@ def judge(
     )
 
 
-def _r2(missed: FloatArray, reference: Reference, rows: FloatArray) -> float:
+def _r2(missed: FloatArray, reference: Reference, rows: IntArray) -> float:
     values = reference.values[rows]
     spread = np.square(values - values.mean(0)).sum() - reference.variance[rows].sum() * (1 - 1 / len(rows))
     return float(1 - missed[rows].sum() / max(spread, 1e-12))

@@ -40,7 +40,9 @@ class Mixtures:
         )
 
     @classmethod
-    def of_sizes(cls, rows: IntArray, background: IntArray, f: int, n: int, rng: np.random.Generator) -> Mixtures:
+    def of_sizes(
+        cls, rows: IntArray, background: IntArray, f: int, n: int, rng: np.random.Generator
+    ) -> Mixtures:
         """Draw n mixed rows; every number of features from the first row, 0 to f, is as likely."""
         size = rng.integers(f + 1, size=(n, 1))
         rank = rng.random((n, f), dtype=np.float32).argsort(1).argsort(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,27 +13,16 @@ from torch.nn import functional
 from illume._typing import FloatArray
 from illume.shapley.arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.codes import Codes, Coding
+from illume.shapley.effort import BATCH, Sizes
+from illume.shapley.labels import Game, WalkLabels
 from illume.shapley.network import ModelNetwork, ValueNetwork
-from illume.shapley.walks import Walks, network_walks
 
-BATCH = 512
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
 CHECKS = 12  # how often the validation error is looked at
 GOOD, BETTER = 0.998, 5e-4  # R² that is good enough; R² that a longer training must bring
 REUSE = 3  # how often a walk is learned from
 WALK_ROWS = 8_192  # walks at once
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How large the networks are, and how long they are trained."""
-
-    n_embedding: int
-    n_units: int
-    n_value_units: int
-    n_steps: int
-    n_walks: int
 
 
 class Schedule:
@@ -128,7 +116,9 @@ def _r_squared(
     where: torch.device,
 ) -> float:
     codes, targets = validation
-    answers = [network(*_tensors(codes[i : i + 4096], where)).cpu().numpy() for i in range(0, len(codes), 4096)]
+    answers = [
+        network(*_tensors(codes[i : i + 4096], where)).cpu().numpy() for i in range(0, len(codes), 4096)
+    ]
     wanted = (targets - middle) / scale
     error = np.square(np.concatenate(answers) - wanted).sum()
     return float(1 - error / max(np.square(wanted - wanted.mean(0)).sum(), 1e-12))
@@ -164,61 +154,6 @@ def _model_arrays(
         _array(scale * network.last.weight.T),
         (scale * _array(network.last.bias) + middle).astype(np.float32),
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Game:
-    """What Shapley values are of: the network that learned the model, rows, and rows to compare with."""
-
-    model: ModelArrays
-    rows: Codes
-    background: Codes
-
-
-class WalkLabels:
-    """Draws rows and unbiased estimates of their Shapley values under the network's gated units.
-
-    What an estimate owes to its background row is predicted from that row and taken out, which leaves the
-    mean as it is and makes the estimates less noisy.
-    """
-
-    def __init__(self, game: Game, rng: np.random.Generator) -> None:
-        self.game, self.rng = game, rng
-        _, embedding = game.model.table.look_up(game.background)
-        sums = embedding.reshape(len(embedding), -1) @ game.model.first + game.model.first_bias
-        self.totals = game.model.interacting(sums)
-        self.clues = self._clues(embedding)
-        self.effects: FloatArray | None = None
-
-    def _clues(self, embedding: FloatArray) -> FloatArray:
-        """Return what is known of each background row, (n, m, p), of mean 0."""
-        n, m, _ = embedding.shape
-        totals = np.broadcast_to(self.totals[:, None], (n, m, self.totals.shape[1]))
-        clues = np.concatenate([embedding, totals], 2)
-        return np.asarray(clues - clues.mean(0), dtype=np.float32)
-
-    def of(self, rows: Codes) -> FloatArray:
-        """Return one estimate (n, m, c) for each row."""
-        walks = Walks.draw(len(rows), rows.at.shape[1], len(self.game.background), self.rng)
-        values = network_walks(self.game.model, rows, self.game.background, walks)
-        clues = self.clues[walks.background]
-        if self.effects is None:
-            self.effects = _effects(clues, values)
-        return np.asarray(values - np.einsum("nmp,mpc->nmc", clues, self.effects), dtype=np.float32)
-
-    def total(self, rows: Codes) -> FloatArray:
-        """Return what the values of each row add up to, (n, c)."""
-        _, embedding = self.game.model.table.look_up(rows)
-        sums = embedding.reshape(len(rows), -1) @ self.game.model.first + self.game.model.first_bias
-        return np.asarray(self.game.model.interacting(sums) - self.totals.mean(0))
-
-
-def _effects(clues: FloatArray, values: FloatArray) -> FloatArray:
-    """Return how values depend on what is known of background rows, (m, p, c): a ridge regression each."""
-    A = np.einsum("nmp,nmq->mpq", clues, clues, optimize=True)
-    b = np.einsum("nmp,nmc->mpc", clues, values - values.mean(0), optimize=True)
-    ridge = (1e-3 * np.trace(A, axis1=1, axis2=2) / A.shape[1] + 1e-9)[:, None, None] * np.eye(A.shape[1])
-    return np.asarray(np.linalg.solve(A + ridge, b), dtype=np.float32)
 
 
 def train_value_network(

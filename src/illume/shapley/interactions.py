@@ -1,0 +1,61 @@
+"""Pairwise Shapley interaction values of the network that learned the model."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.shapley.arrays import ModelArrays
+from illume.shapley.codes import Codes
+
+AT_ONCE = 2**20  # numbers that are worked on at a time
+
+
+def interaction_values(
+    model: ModelArrays,
+    rows: Codes,
+    background: Codes,
+    features: IntArray,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return Shapley interaction values of all pairs of some coded features, (n, k, k, c); 0 on the diagonal.
+
+    A pair's value is the mean over sets S of other features, of every size as likely, of what both together
+    change beyond what each changes alone, with the features of S taken from the row. All features count as
+    others, not only the chosen ones.
+    """
+    n, k = len(rows), len(features)
+    values = np.zeros((n, k, k, model.last.shape[1]))
+    at_once = max(1, AT_ONCE // max(1, k * model.first.shape[1]))
+    for start in range(0, n, at_once):
+        part = slice(start, min(start + at_once, n))
+        for _ in range(n_samples):
+            chosen = background[rng.integers(len(background), size=part.stop - part.start)]
+            values[part] += _one_sample(model, rows[part], chosen, features, rng)
+    return values / n_samples
+
+
+def _one_sample(
+    model: ModelArrays, rows: Codes, background: Codes, features: IntArray, rng: np.random.Generator
+) -> FloatArray:
+    """Return one estimate for each row: a random set of features from the row, the rest from background."""
+    begin = model.summands(model.table.look_up(background)[1])
+    change = model.summands(model.table.look_up(rows)[1]) - begin
+    m, n, _ = change.shape
+    taken = rng.random((m, n, 1), dtype=np.float32) < rng.random((1, n, 1), dtype=np.float32)
+    sums = begin.sum(0) + model.first_bias + (change * taken).sum(0)
+    mine, inside = change[features], taken[features]
+    values = np.zeros((n, len(features), len(features), model.last.shape[1]))
+    for i in range(len(features) - 1):
+        others = slice(i + 1, None)
+        without = sums - mine[i] * inside[i] - mine[others] * inside[others]
+        both = (
+            model.interacting(without + mine[i] + mine[others])
+            - model.interacting(without + mine[i])
+            - model.interacting(without + mine[others])
+            + model.interacting(without)
+        ).transpose(1, 0, 2)
+        values[:, i, others] = both
+        values[:, others, i] = both
+    return values

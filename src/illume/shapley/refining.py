@@ -1,0 +1,193 @@
+"""Shapley values made surer: a few walks of the model itself, with the network as control variate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.data.frames import Frame
+from illume.shapley.codes import Codes
+from illume.shapley.labels import Clues
+from illume.shapley.questions import MixedFrames, Mixtures
+from illume.shapley.values import Contributions, ShapleyModel
+from illume.shapley.walks import Walks, mask_of, network_walks
+
+NETWORK_WALKS = 32
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+Ask = Callable[[Frame], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Refiner:
+    """Refines values by asking the model about rows mixed with background rows.
+
+    Walks of a row are drawn by the row's own values, so that a row gets the same answer alone and in a batch.
+    What walks measure is weighed against the start by the variances of both: the result is never worse
+    than either in expectation, and its standard error follows.
+    """
+
+    model: ShapleyModel
+    background: Frame
+    background_codes: Codes
+    background_log_odds: FloatArray
+    names: tuple[str, ...]
+
+    def __call__(
+        self, codes: Codes, frame: Frame, log_odds: FloatArray, ask: Ask, n_asks: int
+    ) -> Contributions:
+        """Return values and standard errors (n, n_features, c), from at most `n_asks` questions a row."""
+        model = self.model
+        values, remainder = model.start(codes, log_odds)
+        prior = np.square(model.errors.errors(values, remainder))
+        plan = _Plan.of(n_asks, model.coding.n_features)
+        if plan is not None and len(codes) and np.isfinite(prior).all():
+            change, variance = self._measured(codes, frame, log_odds, ask, plan, values, prior)
+            values, prior = values + change, variance
+        return Contributions(model.spread(values), model.spread(np.sqrt(prior)))
+
+    def _measured(
+        self,
+        codes: Codes,
+        frame: Frame,
+        log_odds: FloatArray,
+        ask: Ask,
+        plan: _Plan,
+        values: FloatArray,
+        prior: FloatArray,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return by how much values change, and the variances of their errors afterwards."""
+        model, n, m = self.model, len(codes), self.model.coding.n_features
+        keys = _keys(codes)
+        walks = [_draw(keys, m, len(self.background_codes), salt) for salt in range(plan.n_walks)]
+        parts = [plan.mixtures(walk, model.coding.features, model.n_features) for walk in walks]
+        mixtures = Mixtures.concatenate(parts)
+        P = MixedFrames.of(frame, self.background, self.names).answers(mixtures, ask)
+        mixed = mixtures.codes(codes, self.background_codes, model.coding.features)
+        missed = model.log_odds(P) - model.network(mixed)
+        end = log_odds - model.network(codes)
+        begin = self.background_log_odds - model.network(self.background_codes)
+        start, noise = self._network_values(codes, keys)
+        growth = prior / np.maximum(model.errors.variance, 1e-300)
+        single = 2 * model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
+        precision, total = np.zeros_like(values), np.zeros_like(values)
+        for walk, points in zip(walks, np.split(missed, plan.n_walks), strict=True):
+            there, back = plan.both(points, begin[walk.background], end)
+            for at_points in (there, back):
+                block = plan.blocks(walk.order)
+                found = _of_block(np.diff(at_points, axis=1), block)
+                found += _block_sums(start - values, block, plan.n_blocks)
+                spread = _block_sums(prior + single, block, plan.n_blocks) - prior
+                precision += 1 / spread
+                total += found / spread
+        measured, uncertainty = total / precision, 1 / precision + noise
+        weight = prior / (prior + uncertainty)
+        change = weight * measured
+        variance = np.maximum(prior * (1 - weight), 1e-300)
+        change -= change.sum(1, keepdims=True) * variance / variance.sum(1, keepdims=True)
+        return change, variance
+
+    def _network_values(self, codes: Codes, keys: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the network's own Shapley values and the variance of these estimates."""
+        network, m = self.model.network, self.model.coding.n_features
+        clues = Clues.of(network, self.background_codes)
+        total, square = np.zeros(()), np.zeros(())
+        for salt in range(NETWORK_WALKS):
+            walks = _draw(keys, m, len(self.background_codes), 1_000 + salt)
+            found = network_walks(network, codes, self.background_codes, walks).astype(np.float64)
+            found -= clues.predicted(walks.background)
+            total, square = total + found, square + found**2
+        mean = total / NETWORK_WALKS
+        main, _ = network.table.look_up(codes)
+        background, _ = network.table.look_up(self.background_codes)
+        variance = (square / NETWORK_WALKS - mean**2).clip(0) / (NETWORK_WALKS - 1)
+        return mean + (main - background.mean(0)), variance
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How many walks with how many points: features change in blocks where there are too few questions."""
+
+    n_walks: int
+    cuts: tuple[int, ...]
+    m: int
+
+    @classmethod
+    def of(cls, n_asks: int, m: int) -> _Plan | None:
+        """Plan walks, each with its reverse, of at most so many questions; None where there are too few."""
+        if m < 2 or n_asks < 2:
+            return None
+        if n_asks >= 2 * (m - 1):
+            return cls(n_asks // (2 * (m - 1)), tuple(range(1, m)), m)
+        points = n_asks // 2
+        return cls(1, tuple(int(cut) for cut in np.round(np.linspace(0, m, points + 2))[1:-1]), m)
+
+    @property
+    def n_blocks(self) -> int:
+        return len(self.cuts) + 1
+
+    def mixtures(self, walk: Walks, features: IntArray, n_features: int) -> Mixtures:
+        """Return the points of a walk and of its reverse, cut by cut, for all rows."""
+        n = len(walk.order)
+        parts = []
+        for cut in self.cuts:
+            mask = np.zeros((n, n_features), dtype=bool)
+            mask[:, features] = mask_of(walk.order, cut)
+            reverse = np.zeros_like(mask)
+            reverse[:, features] = ~mask[:, features]
+            parts += [Mixtures(np.arange(n), walk.background, each) for each in (mask, reverse)]
+        return Mixtures.concatenate(parts)
+
+    def both(self, points: FloatArray, begin: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values along a walk, (n, blocks + 1, c), and along its reverse in the order of the walk."""
+        steps = points.reshape(len(self.cuts), 2, len(end), -1).transpose(2, 0, 1, 3)
+        there = np.concatenate([begin[:, None], steps[:, :, 0], end[:, None]], 1)
+        back = np.concatenate([end[:, None], steps[:, :, 1], begin[:, None]], 1)
+        return there, -back
+
+    def blocks(self, order: IntArray) -> IntArray:
+        """Return in which block each feature changes, (n, m)."""
+        by_place = np.searchsorted(np.array(self.cuts), np.arange(self.m), side="right")
+        block = np.empty_like(order)
+        np.put_along_axis(block, order, np.broadcast_to(by_place, order.shape), axis=1)
+        return block
+
+
+def _of_block(per_block: FloatArray, block: IntArray) -> FloatArray:
+    return np.take_along_axis(per_block, block[:, :, None], axis=1)
+
+
+def _block_sums(values: FloatArray, block: IntArray, n_blocks: int) -> FloatArray:
+    """Return for each feature the sum over the features of its block, (n, m, c)."""
+    if n_blocks == values.shape[1]:
+        return np.array(values)
+    sums = np.stack([(values * (block == k)[:, :, None]).sum(1) for k in range(n_blocks)], 1)
+    return _of_block(sums, block)
+
+
+def _keys(codes: Codes) -> IntArray:
+    """Return a number for each row that depends on its values alone."""
+    keys = np.zeros(len(codes), dtype=np.uint64)
+    for j in range(codes.at.shape[1]):
+        bits = np.ascontiguousarray(codes.part[:, j]).view(np.uint32).astype(np.uint64)
+        keys = _scrambled(keys ^ (bits << np.uint64(32)) ^ codes.at[:, j].astype(np.uint64))
+    return keys
+
+
+def _scrambled(x: IntArray) -> IntArray:
+    """Return well-mixed bits of whole numbers (the finaliser of SplitMix64)."""
+    x = x + GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
+
+
+def _draw(keys: IntArray, m: int, n_background: int, salt: int) -> Walks:
+    """Draw a background row and an order of features for each row, by its key."""
+    first = _scrambled(keys ^ _scrambled(np.full(1, salt, dtype=np.uint64)))
+    numbers = _scrambled(first[:, None] + np.arange(1, m + 2, dtype=np.uint64) * GOLDEN)
+    background = (numbers[:, 0] % np.uint64(n_background)).astype(np.intp)
+    return Walks(background, np.argsort(numbers[:, 1:], axis=1))
