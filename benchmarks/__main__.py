@@ -1,7 +1,7 @@
 """The paper's evaluation and the measurements of speed from the command line.
 
-`python -m benchmarks run | list | tables | figures` is the evaluation, `speed | growth | slow | busy` what things
-cost, `truth | truth-page` how near contributions come to Shapley values.
+`python -m benchmarks run | list | tables | figures` is the evaluation, `speed | growth | slow | busy` what
+things cost, `truth | truth-page` how near contributions come to Shapley values.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from math import isqrt
 from benchmarks.truth.cells import LEAST
 
 
-class TooFewAsks(ValueError):
+class TooFewAsksError(ValueError):
     """A method cannot do with so few asks a row."""
 
 
@@ -41,7 +41,7 @@ def shared(budget: str, least: int, most_background: int, *, step: int = 1) -> S
     """
     asks = least if budget == LEAST else int(budget)
     if asks < least:
-        raise TooFewAsks(f"needs at least {least} asks a row")
+        raise TooFewAsksError(f"needs at least {least} asks a row")
     sets = max(least, isqrt(asks))
     background = max(1, min(most_background, asks // sets))
     return Shares(max(least, asks // background // step * step), background)

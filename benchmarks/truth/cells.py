@@ -1,4 +1,4 @@
-"""What is measured: a kind of question, put to a method, about a model on a data set; and the plan of a run."""
+"""What is measured: a question put to a method about a model on a data set; and the plan of a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ KINDS = ("contributions", "null", "seeds")
 SPLITS = ("development", "heldout", "all")
 
 OURS = (
-    "illume", "illume-thorough", "illume-refine-16", "illume-refine-64", "illume-refine-256", "illume-pullback",
+    "illume", "illume-thorough", "illume-refine-16", "illume-refine-64", "illume-refine-256",
+    "illume-pullback",
 )  # fmt: skip
 SAMPLERS = ("shap-kernel", "shap-permutation", "shap-sampling", "shapiq-kernel", "shapiq-leverage")
 LEAST = "least"  # as few asks a row as the method takes

@@ -18,14 +18,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of the measurement."""
     parser.add_argument("--split", choices=SPLITS, default="development")
     parser.add_argument("--kinds", default="", help=f"of {', '.join(KINDS)}")
-    parser.add_argument("--data", default="", help="these and no others, whatever the split; adult, seneca-rc-…")
+    parser.add_argument(
+        "--data", default="", help="these and no others, whatever the split; adult, seneca-rc-…"
+    )
     parser.add_argument("--models", default="", help=f"of {', '.join(MODELS)}")
     parser.add_argument("--methods", default="", help="illume, illume-refine-64, shap-kernel@256, …")
     parser.add_argument("--rows", type=int, default=200, help="test rows to explain")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=20.0, help="after which a slow method explains no more")
+    parser.add_argument(
+        "--seconds", type=float, default=20.0, help="after which a slow method explains no more"
+    )
     parser.add_argument("--noise", type=float, default=0.002, help="of the reference, share of its variance")
-    parser.add_argument("--reference-asks", type=int, default=20_000_000, help="at most, for all rows of a case")
+    parser.add_argument(
+        "--reference-asks", type=int, default=20_000_000, help="at most, for all rows of a case"
+    )
     parser.add_argument("--again", choices=("none", "failed", "all"), default="none")
     parser.add_argument("--file", type=Path, default=FILE)
 

@@ -52,16 +52,18 @@ class Told:
     costs: dict[str, Any]
 
 
-def told(case: Case, ready: Ready, budget_s: float) -> Told:
-    """Explain the rows of a case, or the first of them where time is up; then many rows where that is fast."""
+def told(
+    case: Case, ready: Ready, budget_s: float, *, chunk: int = CHUNK, least_rows: int = LEAST_ROWS
+) -> Told:
+    """Explain the rows of a case, or the first where time is up; then many rows where that is fast."""
     n, before, start = len(case.X), case.counted.asks, time.perf_counter()
     parts: list[Values] = []
     done = 0
     while done < n:
-        step = n if ready.at_once else CHUNK
+        step = n if ready.at_once else chunk
         parts.append(ready.explain(np.arange(done, min(n, done + step))))
         done = min(n, done + step)
-        if time.perf_counter() - start > budget_s and done >= min(n, LEAST_ROWS):
+        if time.perf_counter() - start > budget_s and done >= min(n, least_rows):
             break
     seconds, asks = time.perf_counter() - start, case.counted.asks - before
     many_s, timed = many(ready, n, done, seconds)

@@ -53,7 +53,9 @@ def fit(
 ) -> Fitted:
     """Fit on the training rows of a case, or on those given, and count what the model is asked."""
     before, start = case.counted.asks, time.perf_counter()
-    explainer = make(case, background=case.background if background is None else background, seed=seed, name=name)
+    explainer = make(
+        case, background=case.background if background is None else background, seed=seed, name=name
+    )
     explainer.fit(case.problem.train if train is None else train)
     return Fitted(explainer, time.perf_counter() - start, case.counted.asks - before)
 

@@ -12,7 +12,7 @@ from tqdm.auto import tqdm
 
 from benchmarks.records import provenance
 from benchmarks.store import append, read
-from benchmarks.truth.budgets import TooFewAsks
+from benchmarks.truth.budgets import TooFewAsksError
 from benchmarks.truth.case import Case, load
 from benchmarks.truth.cells import Plan, TruthCell
 from benchmarks.truth.kinds import Bench, Limits
@@ -77,7 +77,7 @@ def latest(path: Path) -> list[Line]:
 def said(error: Exception) -> str:
     """Return what went wrong, on one line."""
     text = " ".join(str(error).split())[:200]
-    return text if isinstance(error, TooFewAsks) else f"{type(error).__name__}: {text}"
+    return text if isinstance(error, TooFewAsksError) else f"{type(error).__name__}: {text}"
 
 
 def shown(cell: TruthCell, line: Line) -> str:

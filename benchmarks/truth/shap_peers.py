@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.truth import trees
-from benchmarks.truth.budgets import TooFewAsks, shared
+from benchmarks.truth.budgets import TooFewAsksError, shared
 from benchmarks.truth.case import Case
 from benchmarks.truth.cells import LEAST
 from benchmarks.truth.explaining import Ready, Values
@@ -30,7 +30,7 @@ def tree(case: Case, budget: str) -> Ready:
 
 
 def kernel(case: Case, budget: str) -> Ready:
-    """`KernelExplainer` without its selection of features; with fewer sets its equations are often singular."""
+    """`KernelExplainer` without its selection of features; of fewer sets its equations are often singular."""
     import shap
 
     shares = shared(budget, 4 * case.X.shape[1], len(case.B))
@@ -73,7 +73,7 @@ def sampling(case: Case, budget: str) -> Ready:
     least = 4 * case.X.shape[1]
     asks = least if budget == LEAST else int(budget)
     if asks < least:
-        raise TooFewAsks(f"needs at least {least} asks a row")
+        raise TooFewAsksError(f"needs at least {least} asks a row")
     start, before = time.perf_counter(), case.counted.asks
     _seed(case)
     explainer = shap.SamplingExplainer(case.log_odds, case.B)

@@ -74,6 +74,4 @@ def _regression(case: Case, budget: str, weights: FloatArray | None) -> Ready:
         return np.stack([of_row(row) for row in rows]), None
 
     spent = time.perf_counter() - start
-    return Ready(
-        explain, fit_s=spent, fit_asks=case.counted.asks - before, setting=dict(shares.__dict__)
-    )
+    return Ready(explain, fit_s=spent, fit_asks=case.counted.asks - before, setting=dict(shares.__dict__))

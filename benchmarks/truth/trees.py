@@ -38,7 +38,7 @@ def exact(case: Case) -> FloatArray | None:
 
 
 def path_dependent(case: Case) -> Callable[[FloatArray], FloatArray]:
-    """Return what explains coded rows by `TreeExplainer(model).shap_values(X)`, columns of a category added up.
+    """Return what explains coded rows by `TreeExplainer(model)`, columns of a category added up.
 
     Of a forest they are in units of probability.
     """
