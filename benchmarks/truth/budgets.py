@@ -20,7 +20,9 @@ class Shares:
     background: int
 
 
-def shared(budget: str, least: int, most_background: int, *, step: int = 1) -> Shares:
+def shared(
+    budget: str, least: int, most_background: int, *, step: int = 1, most_sets: int | None = None
+) -> Shares:
     """Share a budget: as many background rows as sets, but never fewer sets than a method needs.
 
     Parameters
@@ -33,6 +35,8 @@ def shared(budget: str, least: int, most_background: int, *, step: int = 1) -> S
         As many background rows there are.
     step
         Numbers of sets are multiples of this.
+    most_sets
+        As many sets there are; then more background rows are taken.
 
     Examples
     --------
@@ -42,6 +46,7 @@ def shared(budget: str, least: int, most_background: int, *, step: int = 1) -> S
     asks = least if budget == LEAST else int(budget)
     if asks < least:
         raise TooFewAsksError(f"needs at least {least} asks a row")
-    sets = max(least, isqrt(asks))
+    most = most_sets or asks
+    sets = min(most, max(least, isqrt(asks)))
     background = max(1, min(most_background, asks // sets))
-    return Shares(max(least, asks // background // step * step), background)
+    return Shares(min(most, max(least, asks // background // step * step)), background)

@@ -33,7 +33,7 @@ def kernel(case: Case, budget: str) -> Ready:
     """`KernelExplainer` without its selection of features; of fewer sets its equations are often singular."""
     import shap
 
-    shares = shared(budget, 4 * case.X.shape[1], len(case.B))
+    shares = shared(budget, 4 * case.X.shape[1], len(case.B), most_sets=2 ** case.X.shape[1])
     start, before = time.perf_counter(), case.counted.asks
     _seed(case)
     explainer = shap.KernelExplainer(case.log_odds, picked(case, shares.background))

@@ -51,7 +51,7 @@ def _regression(case: Case, budget: str, weights: FloatArray | None) -> Ready:
     from shapiq.approximator import KernelSHAP
 
     n_features = case.X.shape[1]
-    shares = shared(budget, 2 * n_features + 2, len(case.B))
+    shares = shared(budget, 2 * n_features + 2, len(case.B), most_sets=2**n_features)
     start, before = time.perf_counter(), case.counted.asks
     background = picked(case, shares.background)
     empty = case.log_odds(background).mean(axis=0)

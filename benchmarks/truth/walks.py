@@ -41,11 +41,10 @@ def walked(
     pairs = FIRST_PAIRS
     while True:
         walker.add(pairs)
-        found = walker.halves()
+        found, pairs = walker.halves(), walker.pairs  # twice as many in all, each time
         cost = 2 * pairs * walker.asks_per_pair * len(X)
         if found.noise <= noise or found.asks + cost > most_asks:
             return found
-        pairs = walker.pairs  # twice as many in all, each time
 
 
 class Walker:

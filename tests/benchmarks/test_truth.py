@@ -106,6 +106,7 @@ def test_budgets_are_shared_between_sets_and_background():
     assert shared("4096", 42, 500) == Shares(64, 64)
     assert shared("256", 41, 500, step=41) == Shares(41, 6)
     assert shared("1000000", 10, 20) == Shares(50_000, 20)
+    assert shared("256", 8, 500, most_sets=8) == Shares(8, 32)
     with pytest.raises(TooFewAsksError, match="needs at least 42 asks a row"):
         shared("16", 42, 500)
 
