@@ -18,10 +18,10 @@ ABOUT = (
 def tables(path: Path) -> list[Table]:
     """Return the table, none where nothing was measured."""
     lines = [line for line in latest(path) if line["error"] is None]
-    head = ("data, model", "model's rows/s", "method", "rows", "rows timed", "asks a row", "asks in fit")
-    rows = [_row(line) for line in lines]
-    head += ("fit, s", "whole, s", "R²")
-    return [Table("slow", "Models that answer slowly", head, tuple(rows), (ABOUT,))] if rows else []
+    head = ["data, model", "model's rows/s", "method", "rows", "rows timed", "asks a row", "asks in fit"]
+    head += ["fit, s", "whole, s", "R²"]
+    rows = tuple(_row(line) for line in lines)
+    return [Table("slow", "Models that answer slowly", tuple(head), rows, (ABOUT,))] if rows else []
 
 
 def _row(line: dict[str, Any]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.data.real import VARIABLE
 from benchmarks.records import RESULTS
-from benchmarks.truth.cells import KINDS, MODELS, SPLITS, Plan, data_of, methods_of, names_of
+from benchmarks.truth.cells import HELD_OUT_MODEL, KINDS, MODELS, SPLITS, Plan, data_of, methods_of, names_of
 
 FILE = RESULTS / "truth.jsonl"
 DOCS = RESULTS.parent.parent / "docs"
@@ -58,11 +58,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def plan(options: argparse.Namespace) -> Plan:
-    """Return the cells that the options ask for."""
+    """Return the cells that the options ask for; the held-out model is not among those of development."""
+    development = options.split == "development"
+    models = tuple(name for name in MODELS if not development or name != HELD_OUT_MODEL)
     return Plan(
         kinds=names_of(KINDS, options.kinds, "kind"),
         data=data_of(options.split, options.data),
-        models=names_of(MODELS, options.models, "model"),
+        models=names_of(MODELS if options.models else models, options.models, "model"),
         methods=methods_of(options.methods),
         seed=options.seed,
         rows=options.rows,

@@ -50,6 +50,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         self._fits: dict[tuple[str, int], Fitted] = {}
+        self._null_fits: dict[str, Fitted] = {}
         self._reference: Reference | None = None
 
     def evaluate(self, cell: TruthCell) -> dict[str, Any]:
@@ -85,7 +86,10 @@ class Bench:
         name, refine = ours.parsed(method)
         case, rng = self.case, np.random.default_rng([self.case.problem.seed, 17])
         train, test = (with_nulls(part, rng) for part in (case.problem.train, case.test))
-        fitted = ours.fit(case, name, train=train, background=train.iloc[case.behind].reset_index(drop=True))
+        if name not in self._null_fits:
+            background = train.iloc[case.behind].reset_index(drop=True)
+            self._null_fits[name] = ours.fit(case, name, train=train, background=background)
+        fitted = self._null_fits[name]
         values = ours.explained(fitted.explainer, test, refine)[0]
         number, category = scores.nulls(values, 2)
         return {"null_number": number, "null_category": category, "fit_s": fitted.seconds}

@@ -22,8 +22,9 @@ def model_log_odds(explainer: Any | None, P: FloatArray) -> FloatArray:
     array([[ 0.  ],
            [13.82]])
     """
-    own = explains_log_odds(explainer)
-    found = np.asarray(explainer.shapley_.log_odds(P) if own else _clipped(P), dtype=float)
+    own: Any = explainer
+    answers = own.shapley_.log_odds(P) if explains_log_odds(own) else _clipped(P)
+    found = np.asarray(answers, dtype=float)
     return found.reshape(len(found), -1)
 
 

@@ -115,7 +115,8 @@ def curve(
 
 def _plot(ax: Axes, series: Series, points: list[tuple[float, float]]) -> Any:
     size = 9 if series.marker == "*" else 6
-    style = {"color": series.colour, "marker": series.marker, "markersize": size, "linewidth": series.width}
+    style: dict[str, Any] = {"color": series.colour, "marker": series.marker}
+    style |= {"markersize": size, "linewidth": series.width}
     return ax.plot(*zip(*points, strict=True), **style)[0]
 
 

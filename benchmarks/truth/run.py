@@ -84,6 +84,6 @@ def shown(cell: TruthCell, line: Line) -> str:
     """Return a line for a terminal."""
     if line["error"]:
         return f"{cell.key}: {line['error']}"
-    wanted = ("r2", "correlation", "coverage", "asks_per_row", "fit_s", "many_s", "reference_noise")
-    wanted += ("null_number", "null_category", "cosine", "difference")
+    wanted = ["r2", "correlation", "coverage", "asks_per_row", "fit_s", "many_s", "reference_noise"]
+    wanted += ["null_number", "null_category", "cosine", "difference"]
     return f"{cell.key}: " + ", ".join(f"{k} {line[k]:.4g}" for k in wanted if line.get(k) is not None)

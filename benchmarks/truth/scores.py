@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from benchmarks.truth.case import Case
@@ -73,7 +75,7 @@ def asked(case: Case, decided: FloatArray) -> dict[str, float]:
     per_column = np.zeros(X.shape)
     per_column[:, first] = decided  # a feature's whole contribution stands on its first column
     ask = case.problem.model.predict_proba
-    common = {"background": case.coding.encode(case.B), "owner": encoding.owner}
+    common: dict[str, Any] = {"background": case.coding.encode(case.B), "owner": encoding.owner}
     infidelity = metrics.infidelity(per_column, X, ask, classes, n_samples=ASKED_SAMPLES, **common)
     gaps = {
         name: metrics.prediction_gap(per_column, X, ask, classes, important=important, **common)

@@ -70,8 +70,8 @@ def tables(path: Path, split: str) -> list[Table]:
 
 def methods(lines: Lines, split: str) -> Table:
     """Return a row per method: means over data sets and models."""
-    head = ("method", "cells", "R², mean", "R², median", "R², scaled", "correlation", "top 3")
-    head += ("infidelity", "PGI", "PGU", "asks a row", "asks in fit", "fit, s", "10,000 rows, s")
+    head = ["method", "cells", "R², mean", "R², median", "R², scaled", "correlation", "top 3"]
+    head += ["infidelity", "PGI", "PGU", "asks a row", "asks in fit", "fit, s", "10,000 rows, s"]
     rows = []
     for method in lines.methods():
         mine = lines.of(method)
@@ -84,7 +84,7 @@ def methods(lines: Lines, split: str) -> Table:
         rows.append((method, str(len(mine)), *map(number, figures), *costs))
     title = f"Contributions against Shapley values: {SPLIT_NAMES[split]}"
     means = "Costs are medians over cells; in the mean, an R² below 0 counts 0."
-    return Table("truth", title, head, tuple(rows), (EXPLAINED, means, *note(lines)))
+    return Table("truth", title, tuple(head), tuple(rows), (EXPLAINED, means, *note(lines)))
 
 
 def cells(lines: Lines) -> Table:

@@ -28,7 +28,7 @@ def exact(case: Case) -> FloatArray | None:
     background = case.coding.encode(case.B)
     try:
         explainer = TreeExplainer(
-            case.problem.model.classifier, data=background, feature_perturbation="interventional"
+            _fitted(case).classifier, data=background, feature_perturbation="interventional"
         )
         values = per_output(explainer.shap_values(case.coding.encode(case.X)), case)
     except Exception as error:  # the package refuses some versions of models
@@ -44,7 +44,7 @@ def path_dependent(case: Case) -> Callable[[FloatArray], FloatArray]:
     """
     from shap import TreeExplainer
 
-    explainer = TreeExplainer(case.problem.model.classifier)
+    explainer = TreeExplainer(_fitted(case).classifier)
     return lambda codes: per_output(explainer.shap_values(case.coding.encode(codes)), case)
 
 
@@ -56,7 +56,7 @@ def per_output(found: Any, case: Case) -> FloatArray:
         values = values[:, :, None] if values.ndim == 2 else values[:, :, 1:]
     else:
         every = np.zeros((*values.shape[:2], n_classes))
-        every[:, :, case.problem.model.seen_] = values
+        every[:, :, _fitted(case).seen_] = values
         values = every - every.mean(axis=2, keepdims=True)
     owner = case.problem.encoding.owner
     return np.stack([by_feature(values[:, :, c], owner) for c in range(values.shape[2])], axis=2)
@@ -74,8 +74,13 @@ def margins_are_log_odds(case: Case) -> bool:
     return bool(np.square(margins - truth).mean() <= SAME * max(truth.var(), 1e-12))
 
 
+def _fitted(case: Case) -> Any:
+    """Return the searched model, with the library's own classifier inside."""
+    return case.problem.model
+
+
 def _margins(case: Case, X: FloatArray) -> FloatArray:
-    classifier = case.problem.model.classifier
+    classifier = _fitted(case).classifier
     option = "output_margin" if case.problem.black_box == "xgb" else "raw_score"
     margins = np.asarray(classifier.predict(X, **{option: True}), dtype=float).reshape(len(X), -1)
     return margins if margins.shape[1] == 1 else margins - margins.mean(axis=1, keepdims=True)

@@ -162,6 +162,8 @@ def test_options_choose_cells():
     cells = plan(parser().parse_args(words)).cells()
     assert [one.key for one in cells] == ["null adult mlp illume 0 200", "seeds adult mlp illume 0 200"]
     assert plan(parser().parse_args(["truth", "--split", "heldout"])).data == HELD_OUT
+    assert plan(parser().parse_args(["truth"])).models == ("xgb", "lgb", "mlp")
+    assert "forest" in plan(parser().parse_args(["truth", "--split", "heldout"])).models
     assert not set(HELD_OUT) & set(DEVELOPMENT)
     keys = [one.key for one in Plan(("contributions",), ("wine",), ("mlp", "xgb")).cells()]
     assert "contributions wine xgb shap-tree 0 200" in keys
