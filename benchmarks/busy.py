@@ -20,7 +20,14 @@ from benchmarks.store import append, read
 FILE = RESULTS / "busy.jsonl"
 THREADS = "OMP_NUM_THREADS"
 THREAD_VARIABLES = (THREADS, "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-SPIN = "while True: pass"
+# It ends by itself where the process that started it is gone.
+SPIN = """
+import os
+parent = os.getppid()
+while os.getppid() == parent:
+    for _ in range(10**6):
+        pass
+"""
 
 
 @dataclass(frozen=True)
