@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.demo demo
@@ -112,6 +112,18 @@ bench-speed: .venv-peers/.ready
 
 bench-growth: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks growth
+
+# Contributions against the model's Shapley values on data sets that no setting was chosen on; many hours. The tables
+# and pictures are made of what is there.
+bench-truth: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks truth --split heldout
+	.venv-peers/bin/python -m benchmarks truth-page
+
+bench-slow: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks slow
+
+bench-busy: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks busy
 
 # Tables, figures and the page of results from what is in benchmarks/results/cells.
 results: .venv-peers/.ready

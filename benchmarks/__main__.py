@@ -1,6 +1,7 @@
 """The paper's evaluation and the measurements of speed from the command line.
 
-`python -m benchmarks run | list | tables | figures` is the evaluation, `speed | growth` what things cost.
+`python -m benchmarks run | list | tables | figures` is the evaluation, `speed | growth | slow | busy` what
+things cost, `truth | truth-page` how near contributions come to Shapley values.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from benchmarks.cells import PROTOCOLS, Cell
 from benchmarks.data.real import VARIABLE
@@ -85,6 +87,34 @@ def growth(options: argparse.Namespace) -> int:
     return command.run_growth(options)
 
 
+def truth(options: argparse.Namespace) -> int:
+    """Compare contributions with the model's Shapley values."""
+    from benchmarks.truth import command
+
+    return command.run(options)
+
+
+def truth_page(options: argparse.Namespace) -> int:
+    """Write the tables and draw the pictures of that comparison."""
+    from benchmarks.truth import command
+
+    return command.page(options)
+
+
+def slow(options: argparse.Namespace) -> int:
+    """Explain 10,000 rows of models that answer slowly."""
+    from benchmarks.slow import command
+
+    return command.run(options)
+
+
+def busy(options: argparse.Namespace) -> int:
+    """Time one fit on an idle machine and beside busy processes."""
+    from benchmarks import busy as measurement
+
+    return measurement.run(options)
+
+
 def _protocols(options: argparse.Namespace) -> tuple[str, ...]:
     return PROTOCOLS if options.protocol == "both" else (options.protocol,)
 
@@ -124,6 +154,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("speed", "growth"):
         add_options(commands.add_parser(name, help=COMMANDS[name].__doc__), name)
+    _add_truth(commands)
     for name in ("run", "list"):
         command = commands.add_parser(name, help={"run": run, "list": listed}[name].__doc__)
         command.add_argument("--table", choices=TABLES, default="all")
@@ -146,6 +177,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_truth(commands: Any) -> None:
+    """Add the commands that bring options of their own."""
+    from benchmarks.busy import add_options as add_busy
+    from benchmarks.slow.command import add_options as add_slow
+    from benchmarks.truth.command import add_options, add_page_options
+
+    added = {"truth": add_options, "truth-page": add_page_options, "slow": add_slow, "busy": add_busy}
+    for name, add in added.items():
+        add(commands.add_parser(name, help=COMMANDS[name].__doc__))
+
+
 COMMANDS = {
     "run": run,
     "list": listed,
@@ -153,6 +195,10 @@ COMMANDS = {
     "figures": figures,
     "speed": speed,
     "growth": growth,
+    "truth": truth,
+    "truth-page": truth_page,
+    "slow": slow,
+    "busy": busy,
 }
 
 

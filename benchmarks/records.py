@@ -14,7 +14,7 @@ from typing import Any
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = (
     *("numpy", "scikit-learn", "torch", "narwhals", "lightgbm", "xgboost", "catboost"),
-    *("lime", "shap", "lore_sa", "anchor-exp", "dice-ml", "woodelf-explainer", "umap-learn"),
+    *("lime", "shap", "lore_sa", "anchor-exp", "dice-ml", "woodelf-explainer", "umap-learn", "shapiq"),
 )
 
 
