@@ -40,20 +40,23 @@ class Effort:
         Gated units of that network, for up to 64 features.
     walks
         Walks times features that the values' network learns from.
+    most_steps
+        Steps of training that the model's network takes at most.
     """
 
     ask_seconds: float
     operations: float
     n_units: int
     walks: float
+    most_steps: int
 
     def sizes(self, m: int, n_queries: int) -> Sizes:
         """Return sizes of networks for m features."""
         n_embedding = 8 if m <= 64 else 4 if m <= 256 else 2
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
         per_step = 6.0 * BATCH * max(m * n_embedding, 64) * 2 * n_units
-        n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, 12_000)
-        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 600_000)
+        n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
+        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 50 * self.most_steps)
         return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
 
     def most_queries(self, m: int) -> int:
@@ -63,9 +66,9 @@ class Effort:
 
 
 EFFORTS = {
-    "quick": Effort(2.0, 2e11, 128, 1e6),
-    "standard": Effort(8.0, 1.2e12, 256, 4e6),
-    "thorough": Effort(40.0, 8e12, 384, 1.6e7),
+    "quick": Effort(2.0, 2e11, 128, 1e6, 1_200),
+    "standard": Effort(8.0, 1.2e12, 256, 3e6, 5_000),
+    "thorough": Effort(40.0, 8e12, 384, 1.2e7, 24_000),
 }
 
 
