@@ -9,12 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.errors import CheckpointError, FormatError, OutOfMemoryError
-from illume.fitting import Material, Pair, ending_of, fit_pair, on_validation, paired
+from illume.fitting import Material, Pair, choosing_rows, ending_of, fit_pair, on_validation, paired
 from illume.metrics.fidelity import Fidelity
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Stages, slot_of
@@ -24,6 +26,7 @@ from illume.surrogates.selection import require_linear
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
 LATENTS_TOLERANCE = 0.015
 ALIGNMENT_TOLERANCE = 0.03
+CLEARLY = 1.645  # standard errors that a mean difference must exceed, one-sided at 5 %
 TRIAL_ROWS = 10_000  # validation rows that judge a trial
 TRIAL_SHARE = 0.03  # of the steps of a whole training
 FEWEST_STEPS, MOST_SHARE = 32, 0.1  # a trial has no fewer steps, unless that is too large a share
@@ -75,7 +78,7 @@ def choose_pair(
     material: Material,
     stages: Stages | None = None,
 ) -> Choice:
-    """Choose a setting by short trials, train, and never end below the global surrogate.
+    """Choose a setting by short trials, train, and fall back to a global surrogate that is clearly better.
 
     `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows. Trainings are
     stages of their own.
@@ -91,8 +94,10 @@ def choose_pair(
     if ending:
         warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
     mine, other = (on_validation(p, material) for p in (pair, baseline))
-    better = mine.score > other.score and getattr(pair.history, "learned", True)
-    fell_back = not isinstance(pair.encoder, IdentityEncoder) and not better
+    learned = getattr(pair.history, "learned", True) and not math.isnan(mine.score)
+    fell_back = not isinstance(pair.encoder, IdentityEncoder) and (
+        not learned or (other.score > mine.score and clearly_better(baseline, pair, material))
+    )
     reason = (
         f"on {mine.n_rows} validation rows the local surrogate agrees on {mine.agreement:.3f} "
         f"(R² {mine.r2:.3f}), the global one on {other.agreement:.3f} (R² {other.r2:.3f})"
@@ -109,6 +114,22 @@ def choose_pair(
         reason=reason,
         interrupted=search.interrupted is not None or getattr(pair.history, "interrupted", False),
     )
+
+
+def clearly_better(one: Pair, other: Pair, material: Material) -> bool:
+    """Whether one pair's probabilities are closer to the black box's than another's, by more than chance.
+
+    Squared errors are compared row by row on validation rows, by a one-sided test at the 5 % level. A few rows
+    that happen to favour one of them decide nothing, so that another seed does not change the choice.
+    """
+    rows = material.validation
+    some = choosing_rows(len(rows))
+    P = rows.P[some]
+    errors = [np.square(pair.probabilities(rows.X[some]) - P).sum(1) for pair in (one, other)]
+    gain = errors[1] - errors[0]
+    if len(gain) < 2 or not np.isfinite(gain).all():
+        return bool(np.isfinite(errors[0]).all() and not np.isfinite(errors[1]).all())
+    return float(gain.mean()) > CLEARLY * float(gain.std(ddof=1)) / math.sqrt(len(gain))
 
 
 def trial_steps(n_steps: int) -> int:

@@ -23,6 +23,7 @@ from illume.data.unknown import require_unknown
 from illume.errors import RowError, rows_after
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.interactions import Interactions
 from illume.results.latents import Latents
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
@@ -58,6 +59,24 @@ class Explaining(ABC):
         parts.require_refinable(self, refine)
         with self._naming_rows(frame):
             return parts.attribution_assembly(self).attributions(frame, self.black_box_, int(refine))
+
+    def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
+        """Return which pairs of features act together: pairwise Shapley interaction values of each row.
+
+        They are those of the network that learned the model, and consistent with the contributions: a
+        feature's row of the matrix adds up to its contribution.
+
+        Parameters
+        ----------
+        max_features
+            Only pairs among so many features, those with the largest contributions over the rows.
+        n_samples
+            How many random sets of other features each value is the mean of.
+        """
+        frame = self._checked(X)
+        parts.require_interactions(self, max_features, n_samples)
+        with self._naming_rows(frame):
+            return parts.interactions(self, frame, self(frame), max_features, n_samples)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.

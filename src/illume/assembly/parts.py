@@ -10,15 +10,19 @@ import numpy as np
 from illume._typing import IntArray
 from illume.assembly.attributions import AttributionAssembly
 from illume.assembly.counterfactuals import CounterfactualAssembly
+from illume.assembly.interactions import interactions as interactions_of
 from illume.assembly.latents import LatentAssembly
 from illume.assembly.rules import RuleAssembly
 from illume.assembly.stand_in import stands_in
+from illume.data.frames import Frame
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.familiar import Familiar
 from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
 from illume.explanations.sample import spread
 from illume.fitting import Answered
+from illume.results.attributions import Attributions
+from illume.results.interactions import Interactions
 from illume.shapley.refining import Refiner
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
@@ -54,6 +58,34 @@ def refiner(explainer: Any) -> Refiner | None:
     encoded = explainer.encoding_.transform(kept.frame.select(explainer.schema_.names))
     codes = model.coding.codes(encoded.X, encoded.imputed)
     return Refiner(model, kept.frame, codes, model.log_odds(kept.P), explainer.schema_.names)
+
+
+def interactions(
+    explainer: Any, frame: Frame, attributions: Attributions, max_features: int, n_samples: int
+) -> Interactions:
+    """Return the interactions of a frame's rows."""
+    found = refiner(explainer)
+    encoded = explainer.encoding_.transform(frame.select(explainer.schema_.names))
+    if found is None:  # refused before
+        raise LeftOutError("there are no background rows")
+    model, background = explainer.shapley_, found.background_codes
+    return interactions_of(model, encoded, background, attributions, max_features, n_samples)
+
+
+def require_interactions(explainer: Any, max_features: Any, n_samples: Any) -> None:
+    """Raise unless there are Shapley values with background rows, and both numbers make sense."""
+    for name, value, least in (("max_features", max_features, 2), ("n_samples", n_samples, 1)):
+        if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
+            raise ValueError(f"{name} must be an integer, {least} or more, found {value!r}")
+    if explainer.shapley_ is None:
+        raise ValueError(
+            "only Shapley values have interactions; fit with contributions='shapley' and queries"
+        )
+    if explainer.background_ is None:
+        raise LeftOutError(
+            "interactions compare rows with background rows, and the explainer was saved with rows='none'; "
+            "save it with rows to have them"
+        )
 
 
 def require_refinable(explainer: Any, refine: Any) -> None:

@@ -13,6 +13,7 @@ from illume.plots.decision_paths import decision_paths
 from illume.plots.dependence import dependence
 from illume.plots.exemplification import exemplification
 from illume.plots.history import history
+from illume.plots.interactions import interactions
 from illume.plots.latent_map import latent_map
 from illume.plots.quality import quality
 from illume.plots.row_map import row_map
@@ -29,6 +30,7 @@ __all__ = [
     "dependence",
     "exemplification",
     "history",
+    "interactions",
     "latent_map",
     "quality",
     "row_map",

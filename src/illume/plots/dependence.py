@@ -13,6 +13,7 @@ from illume.plots.words import output_label
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.columns import Column
+from illume.results.interactions import Interactions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,7 @@ def dependence(
     attributions: Attributions,
     feature: int | str,
     *,
-    colour: int | str | None = "auto",
+    colour: int | str | Interactions | None = "auto",
     output: int | str = 0,
     ax: Axes | None = None,
 ) -> Axes:
@@ -39,7 +40,8 @@ def dependence(
         By name or position. Categories stand side by side, their dots a little apart; rows in which a number
         is missing stand in a band of their own.
     colour
-        The second feature; `auto` takes the most important other one, None leaves dots plain.
+        The second feature; `auto` takes the most important other one, interactions take the one that acts most
+        together with the first, None leaves dots plain.
     output
         The class, by name or position, where there are several.
     """
@@ -60,8 +62,13 @@ def dependence(
     return ax
 
 
-def _second(attributions: Attributions, j: int, i: int, colour: int | str | None) -> int | None:
+def _second(
+    attributions: Attributions, j: int, i: int, colour: int | str | Interactions | None
+) -> int | None:
     """Return the position of the feature to colour by."""
+    if isinstance(colour, Interactions):
+        name = attributions.feature_names[j]
+        colour = colour.partner(name) if name in colour.features else "auto"
     if colour is None:
         return None
     if colour != "auto" or colour in attributions.feature_names:

@@ -84,7 +84,10 @@ class ValueArrays:
 
     def __call__(self, codes: Codes) -> FloatArray:
         """Return values (n, m, c), before they are made to add up to the model's log-odds."""
-        main, embedding = self.table.look_up(codes)
+        return self.of_embedding(*self.table.look_up(codes))
+
+    def of_embedding(self, main: FloatArray, embedding: FloatArray) -> FloatArray:
+        """Return values (n, m, c) from main values (n, m, c) and embeddings (n, m, d)."""
         n, m, d = embedding.shape
         hidden = embedding.reshape(n, m * d) @ self.first
         hidden += self.first_bias

@@ -103,11 +103,16 @@ class Coding:
                 if missing.any():
                     at[missing, j], part[missing, j] = start + width, 0.0
             else:
-                block = X[:, column : column + width] + self.mean[column : column + width]
-                found = block.argmax(1)
-                known = np.take_along_axis(block, found[:, None], 1)[:, 0] > 0.5
-                at[:, j] = start + np.where(known, found, width)
+                at[:, j] = self.category(X, j)
         return Codes(at, part)
+
+    def category(self, X: FloatArray, j: int) -> IntArray:
+        """Return where in the table the category of coded feature j of each row stands."""
+        width, column = int(self.widths[j]), int(self.inputs[j])
+        block = X[:, column : column + width] + self.mean[column : column + width]
+        found = block.argmax(1)
+        known = np.take_along_axis(block, found[:, None], 1)[:, 0] > 0.5
+        return np.asarray(self.starts[j] + np.where(known, found, width))
 
     @staticmethod
     def _number(x: FloatArray, knots: FloatArray, start: int, at: IntArray, part: FloatArray) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.shapley.arrays import ModelArrays, ValueArrays
 from illume.shapley.codes import Codes, Coding
+from illume.shapley.embedding import RowEmbedding
 from illume.shapley.log_odds import LogOdds
 
 
@@ -83,17 +85,23 @@ class ShapleyModel:
 
     def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
         """Return values of encoded rows X that the model answers with probabilities P."""
-        return self.of_codes(self.coding.codes(X, imputed), P)
-
-    def of_codes(self, codes: Codes, P: FloatArray) -> Contributions:
-        """Return values of coded rows that the model answers with probabilities P (n, c)."""
-        values, remainder = self.start(codes, self.log_odds(P))
+        raw = self.values.of_embedding(*self.embedding(X, imputed))
+        values, remainder = self._shared_out(raw, self.log_odds(P))
         errors = self.errors.errors(values, remainder)
         return Contributions(self.spread(values), self.spread(errors))
 
+    @cached_property
+    def embedding(self) -> RowEmbedding:
+        """How encoded rows are embedded."""
+        return RowEmbedding.of(self.coding, self.values.table)
+
     def start(self, codes: Codes, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return values (n, m, c) of coded features that add up to `log_odds`, and what was shared out (n, c)."""
-        values = self.values(codes).astype(np.float64)
+        """Return values (n, m, c) of coded rows that add up to `log_odds`, and what was shared out (n, c)."""
+        return self._shared_out(self.values(codes), log_odds)
+
+    def _shared_out(self, raw: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Let values add up to `log_odds` (n, c); return them and what was shared out."""
+        values = raw.astype(np.float64)
         remainder = log_odds - self.base - values.sum(1)
         values += remainder[:, None] * self.errors.share
         return values, remainder
