@@ -119,8 +119,8 @@ def choose_pair(
 def clearly_better(one: Pair, other: Pair, material: Material) -> bool:
     """Whether one pair's probabilities are closer to the black box's than another's, by more than chance.
 
-    Squared errors are compared row by row on validation rows, by a one-sided test at the 5 % level. A few rows
-    that happen to favour one of them decide nothing, so that another seed does not change the choice.
+    Squared errors are compared row by row on validation rows, by a one-sided test at the 5 % level, so that
+    a few rows that happen to favour one of them decide nothing.
     """
     rows = material.validation
     some = choosing_rows(len(rows))

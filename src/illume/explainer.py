@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from illume._typing import FloatArray
 from illume.assembly import parts
 from illume.checkpointing import finish, finish_rules, going_on, opened, require_seed
-from illume.choosing import Setting, choose_pair
+from illume.choosing import Choice, Setting, choose_pair
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.data.unknown import Unknown
@@ -28,7 +29,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
-from illume.preparation import DataSettings, prepare
+from illume.preparation import DataSettings, Prepared, prepare
 from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
@@ -218,33 +219,22 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         rows = gather(X, self.model, self.schema, self.categorical, drawing)
         with opened(self, rows) as self.stages_:
             prepared = prepare(rows, self.model, data, rng, self.stages_)
-            material = prepared.material
             game = prepare_shapley(prepared, self.background, seed, self.stages_) if shapley else None
             device = self.device if self.device != "auto" else None
             learner = ShapleyLearner(game, EFFORTS[self.effort], seed, device, self.verbose)
             with learner:
-                choice = choose_pair(make(prepared.encoding), choices, self.surrogate, material, self.stages_)
+                choice = choose_pair(
+                    make(prepared.encoding), choices, self.surrogate, prepared.material, self.stages_
+                )
                 if choice.interrupted:
                     learner.stop()
                 found = learner.result()
             self.shapley_ = found.model if found else None
             self.background_ = game.kept if game else None
-            self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
-            self.schema_, self.class_names_, self.black_box_ = prepared.known
-            self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
-            self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
-            self.trials_, self.history_ = choice.trials, choice.history
-            self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-            pool = parts.pool_rows(material.training)
-            self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
-            self.pool_answers_ = material.training.P[pool]
-            report = material.report
-            Q = choice.pair.probabilities(report.X)
-            self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
-            self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
+            Q = self._keep(prepared, choice)
             seconds = time.perf_counter() - start
             told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
-            quality = measure(choice, Q, material, self.class_names_, **told)
+            quality = measure(choice, Q, prepared.material, self.class_names_, **told)
             if found:
                 quality = replace(
                     quality,
@@ -260,6 +250,24 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             finish(self, interrupted=choice.interrupted)
         warn_of_few(self.quality_, sizes)
         return self
+
+    def _keep(self, prepared: Prepared, choice: Choice) -> FloatArray:
+        """Keep what was learned; return the surrogate's answers to report rows."""
+        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
+        self.schema_, self.class_names_, self.black_box_ = prepared.known
+        self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
+        material = prepared.material
+        self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
+        self.trials_, self.history_ = choice.trials, choice.history
+        self.neighbours_ = choice.pair.neighbours(material.training, self.search)
+        pool = parts.pool_rows(material.training)
+        self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
+        self.pool_answers_ = material.training.P[pool]
+        report = material.report
+        Q = choice.pair.probabilities(report.X)
+        self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
+        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
+        return Q
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""

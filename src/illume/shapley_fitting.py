@@ -21,7 +21,7 @@ from illume.remembering import asked_once
 from illume.shapley.effort import Effort
 from illume.shapley.fitting import Answers, FittedShapley, Material, ask_model, fit_shapley
 from illume.shapley.values import ShapleyModel
-from illume.shapley.worker import Worker, single_threaded
+from illume.shapley.worker import Worker, device_of, single_threaded
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Slot, Stages, slot_of
 
@@ -126,11 +126,12 @@ class ShapleyLearner:
         self._stack = ExitStack()
 
     def __enter__(self) -> Self:
+        device = device_of(self.device)
+        if device == "cpu":
+            self._stack.enter_context(single_threaded())
         if self.prepared is None:
             return self
-        device = self._device()
         if device == "cpu" and ranks().alone:
-            self._stack.enter_context(single_threaded())
             self._worker = self._stack.enter_context(Worker(lambda stop: self._fit(stop, "cpu")))
         else:
             self._found = ranks().from_first(lambda: self._fit(lambda: False, device))
@@ -147,13 +148,6 @@ class ShapleyLearner:
     def result(self) -> FittedShapley | None:
         """Return what was learned, when it is ready; None where nothing was to be learned."""
         return self._found if self._worker is None else self._worker.result()
-
-    def _device(self) -> str:
-        import torch
-
-        if self.device is not None:
-            return self.device
-        return "cuda" if torch.cuda.is_available() else "cpu"
 
     def _fit(self, stop: Any, device: str) -> FittedShapley:
         prepared = self.prepared

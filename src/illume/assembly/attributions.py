@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,10 +38,17 @@ from illume.surrogates.logistic import Weighted
 VALUES_AT_ONCE = 1_024  # rows whose numbers stay in the cache of a core
 REFINED_AT_ONCE = 512
 REFINES_NOT = (
-    "refining asks the model about rows mixed with background rows, and the explainer was saved with rows='none'; "
-    "save it with rows to refine"
+    "refining mixes rows with background rows, and the explainer was saved with rows='none'; save it with "
+    "rows to refine"
 )
 AT_ONCE = 4_096  # rows that a thread takes: with many more, one waits long for the other's last
+
+
+class Asking(NamedTuple):
+    """Whom to ask, and how often for each row beyond the first time."""
+
+    black_box: Callable[[Frame], FloatArray]
+    refine: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +95,7 @@ class AttributionAssembly:
                 piece = frame.slice(rows.start, rows.stop)
                 self._explain(result, room, rows, piece, black_box)
                 if self.shapley is not None:
-                    self._value(result, room, rows, piece, black_box, refine)
+                    self._value(result, room, rows, piece, Asking(black_box, refine))
         return replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
 
     def _result(self, frame: Frame, stand_in: bool) -> Attributions:
@@ -128,8 +135,7 @@ class AttributionAssembly:
         room: Room,
         rows: slice,
         piece: Frame,
-        black_box: Callable[[Frame], FloatArray],
-        refine: int,
+        ask: Asking,
     ) -> None:
         """Fill in Shapley values, refined by asking the model where that is wanted, and their errors."""
         n, flat, shapley = rows.stop - rows.start, result.values.ndim == 2, self.shapley
@@ -144,7 +150,7 @@ class AttributionAssembly:
             result.values[here] = found.values[..., 0] if flat else found.values
             result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
 
-        if not refine:
+        if not ask.refine:
             with undisturbed(n):
                 in_chunks(value, n, VALUES_AT_ONCE)
             return
@@ -155,7 +161,9 @@ class AttributionAssembly:
             here = slice(rows.start + part.start, rows.start + part.stop)
             codes = shapley.coding.codes(room.X[part], result.imputed[here])
             log_odds = shapley.log_odds(result.probabilities[here])
-            found = self.refiner(codes, piece.slice(part.start, part.stop), log_odds, black_box, refine)
+            found = self.refiner(
+                codes, piece.slice(part.start, part.stop), log_odds, ask.black_box, ask.refine
+            )
             result.values[here] = found.values[..., 0] if flat else found.values
             result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
 

@@ -17,6 +17,7 @@ def interactions(
     encoded: Encoded,
     background: Codes,
     attributions: Attributions,
+    *,
     max_features: int,
     n_samples: int,
 ) -> Interactions:
@@ -24,7 +25,9 @@ def interactions(
     coded = model.coding.features
     order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
     rows = model.coding.codes(encoded.X, encoded.imputed)
-    found = interaction_values(model.network, rows, background, order, n_samples, np.random.default_rng(0))
+    found = interaction_values(
+        model.network, rows, background, order, n_samples=n_samples, rng=np.random.default_rng(0)
+    )
     values = found / 2
     mine = attributions.values[:, coded[order]]
     mine = mine[..., None] if mine.ndim == 2 else mine

@@ -69,7 +69,8 @@ def interactions(
     if found is None:  # refused before
         raise LeftOutError("there are no background rows")
     model, background = explainer.shapley_, found.background_codes
-    return interactions_of(model, encoded, background, attributions, max_features, n_samples)
+    sizes = {"max_features": max_features, "n_samples": n_samples}
+    return interactions_of(model, encoded, background, attributions, **sizes)
 
 
 def require_interactions(explainer: Any, max_features: Any, n_samples: Any) -> None:
@@ -78,9 +79,7 @@ def require_interactions(explainer: Any, max_features: Any, n_samples: Any) -> N
         if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
             raise ValueError(f"{name} must be an integer, {least} or more, found {value!r}")
     if explainer.shapley_ is None:
-        raise ValueError(
-            "only Shapley values have interactions; fit with contributions='shapley' and queries"
-        )
+        raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
     if explainer.background_ is None:
         raise LeftOutError(
             "interactions compare rows with background rows, and the explainer was saved with rows='none'; "

@@ -40,8 +40,8 @@ def dependence(
         By name or position. Categories stand side by side, their dots a little apart; rows in which a number
         is missing stand in a band of their own.
     colour
-        The second feature; `auto` takes the most important other one, interactions take the one that acts most
-        together with the first, None leaves dots plain.
+        The second feature; `auto` takes the most important other one, interactions take the one that acts
+        most together with the first, None leaves dots plain.
     output
         The class, by name or position, where there are several.
     """

@@ -20,9 +20,7 @@ def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None
     A pair's square shows the mean absolute interaction value; the diagonal shows what features contribute
     by themselves.
     """
-    require(
-        found, Interactions, "an interaction plot shows pairs of features", "pass explainer.interactions(X)"
-    )
+    require(found, Interactions, "this plot shows pairs of features", "pass explainer.interactions(X)")
     k = min(max_features, len(found.features))
     strength = found.strength[:k, :k].copy()
     strength[~np.eye(k, dtype=bool)] *= 2  # both entries of a pair together
@@ -42,6 +40,6 @@ def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None
     ax.set_yticks(np.arange(k), names, fontsize="small")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    label = "mean |log-odds|: pairs together, features alone on the diagonal"
+    label = "mean |log-odds|"
     ax.figure.colorbar(image, ax=ax, label=label, extend="max", pad=0.02, aspect=30)
     return ax

@@ -32,8 +32,8 @@ SCALE = "log-odds"
 class Attributions(Decided, SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
-    By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of kind
-    `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
+    By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of
+    kind `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis;
     for more, every class has log-odds of its own against the mean of all classes (the logarithm of its

@@ -24,9 +24,9 @@ class PairStrength(NamedTuple):
 class Interactions:
     """Pairwise Shapley interaction values of a batch, consistent with its contributions.
 
-    A pair's interaction value is split equally between its two entries, and the diagonal holds what is left of
-    each feature's contribution: rows of the matrix add up to contributions. Interactions with features that
-    were left out are part of the diagonal.
+    A pair's interaction value is split equally between its two entries, and the diagonal holds what is left
+    of each feature's contribution: rows of the matrix add up to contributions. Interactions with features
+    that were left out are part of the diagonal.
 
     Parameters
     ----------

@@ -45,8 +45,8 @@ class ContributionQuality:
     Parameters
     ----------
     r2, low, high
-        Share of the variance of the model's Shapley values that contributions explain, over rows and features,
-        with a 95 % interval; the noise of the walks is taken out.
+        Share of the variance of the model's Shapley values that contributions explain, over rows and
+        features, with a 95 % interval; the noise of the walks is taken out.
     error
         Typical (root mean square) error of a contribution, in log-odds.
     coverage

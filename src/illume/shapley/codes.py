@@ -14,7 +14,7 @@ from illume.encoders.soft_bins import N_BINS, SoftBins
 
 @dataclass(frozen=True, eq=False)
 class Codes:
-    """Rows as positions `at` (n, m) in a table of all features, and shares `part` (n, m) of the way to the next.
+    """Rows as positions `at` (n, m) in a table of all features, and shares `part` (n, m) of the way on.
 
     A feature's value in the table is `table[at] + part * (table[at + 1] - table[at])`.
     """
@@ -36,7 +36,7 @@ class Codes:
 
 @dataclass(frozen=True, eq=False)
 class Coding:
-    """How encoded rows become codes: knots of numbers, categories, and a place for what is missing or unknown.
+    """How encoded rows become codes: knots of numbers, categories, a place for what is missing or unknown.
 
     Only features that vary and that the model uses have codes: `features` (m,) are their positions in the
     schema. The table has `size` entries; those of feature j begin at `starts[j]`: its knots or categories,
@@ -131,7 +131,7 @@ class Coding:
 
     @property
     def steps(self) -> BoolArray:
-        """Which table entries are knots of a number above its first, (size,): steps up from the one before."""
+        """Which table entries are knots of a number above its first, (size,)."""
         numbers = self.numeric[self.owner]
         steps = numbers.copy()
         steps[self.starts] = False

@@ -97,7 +97,7 @@ def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
 
 
 def round_down(number: float) -> int:
-    """Return the next lower of 1, 2, 5, 10, 20, 50, …
+    """Return the next lower one of 1, 2, 5, 10, 20, 50 and so on.
 
     >>> round_down(1), round_down(4.9), round_down(99_000)
     (1, 2, 50000)

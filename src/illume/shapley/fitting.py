@@ -44,7 +44,7 @@ class Material:
     split: Split
     background: Frame
     background_encoded: Encoded
-    background_P: FloatArray
+    background_answers: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +85,17 @@ def ask_model(
     live = np.zeros(f, dtype=bool)
     live[np.unique(encoding.owner)] = True
     training, background = material.split.training, np.arange(len(material.background))
-    used, n_probes = _used(encoding, material, ask, n_queries, live, rng)
+    used, n_probes = _used(encoding, material, ask, n_queries, live=live, rng=rng)
     walks_for = int(WALK_SHARE * n_queries)
     validation, report = (
-        _held_out(rows, f, np.flatnonzero(used), len(background), walks_for, rng)
+        _held_out(rows, f, np.flatnonzero(used), len(background), n_points=walks_for, rng=rng)
         for rows in (material.split.validation, material.split.report)
     )
     left = max(n_queries - n_probes - validation.n_points - report.n_points, n_queries // 2)
-    mixtures = _mixtures(training, background, f, np.flatnonzero(used), left, rng)
+    mixtures = _mixtures(training, background, f, np.flatnonzero(used), n=left, rng=rng)
     every = Mixtures.concatenate([mixtures, *validation.mixtures, *report.mixtures])
     P = frames.answers(every, ask)
-    scale = LogOdds.fit(np.concatenate([material.P, material.background_P, P]))
+    scale = LogOdds.fit(np.concatenate([material.P, material.background_answers, P]))
     log_odds = scale(P)
     ends = np.cumsum([len(mixtures), *(len(each) for each in validation.mixtures + report.mixtures)])
     parts = np.split(log_odds, ends[:-1])
@@ -116,10 +116,11 @@ def _used(
     material: Material,
     ask: Ask,
     n_queries: int,
+    *,
     live: BoolArray,
     rng: np.random.Generator,
 ) -> tuple[BoolArray, int]:
-    """Return which features have any effect on the model's answers, (f,), and how many rows were asked about."""
+    """Return which features have any effect on the model's answers, (f,), and how often it was asked."""
     n = int(min(MOST_PROBES, PROBE_SHARE * n_queries / max(live.sum(), 1)))
     if n < FEWEST_PROBES:
         return live, 0
@@ -138,7 +139,7 @@ def _used(
 
 
 def _mixtures(
-    rows: IntArray, background: IntArray, f: int, used: IntArray, n: int, rng: np.random.Generator
+    rows: IntArray, background: IntArray, f: int, used: IntArray, *, n: int, rng: np.random.Generator
 ) -> Mixtures:
     """Draw mixed rows to learn from; features without effect come from the background."""
     drawn = Mixtures.of_sizes(rows, background, len(used), n, rng)
@@ -148,7 +149,7 @@ def _mixtures(
 
 
 def _held_out(
-    rows: IntArray, f: int, used: IntArray, n_background: int, n_points: int, rng: np.random.Generator
+    rows: IntArray, f: int, used: IntArray, n_background: int, *, n_points: int, rng: np.random.Generator
 ) -> HeldOutWalks:
     """Draw walks of held-out rows: several for each, of as many rows as there are questions for."""
     m = len(used)
@@ -223,7 +224,7 @@ def fit_shapley(
         stop=stop,
         progress=lambda share: progress(0.4 * share),
     )
-    background_log_odds = answers.scale(material.background_P)
+    background_log_odds = answers.scale(material.background_answers)
     m, c = coding.n_features, answers.log_odds.shape[1]
     model = ShapleyModel(
         log_odds=answers.scale,
@@ -270,10 +271,7 @@ class _Judged:
         codes, log_odds = self.rows[held_out.rows], self.log_odds[held_out.rows]
         values, remainder = self.model.start(codes, log_odds)
         errors = self.model.errors.errors(values, remainder)
-        if len(codes):
-            reference = self.reference(held_out)
-        else:
-            reference = Reference(values, values, values)
+        reference = self.reference(held_out) if len(codes) else Reference(values, values, values)
         return judge(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
 
     def reference(self, held_out: HeldOutWalks) -> Reference:

@@ -16,6 +16,7 @@ def interaction_values(
     rows: Codes,
     background: Codes,
     features: IntArray,
+    *,
     n_samples: int,
     rng: np.random.Generator,
 ) -> FloatArray:

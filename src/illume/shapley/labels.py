@@ -27,8 +27,8 @@ class Game:
 class Clues:
     """What a walk owes to its background row, predicted from that row.
 
-    Taking it out leaves the mean of walks as it is and makes them less noisy. `known` (n, m, p) describes each
-    background row and has mean 0; `effects` (m, p, c) are weights.
+    Taking it out leaves the mean of walks as it is and makes them less noisy. `known` (n, m, p) describes
+    each background row and has mean 0; `effects` (m, p, c) are weights.
     """
 
     known: FloatArray

@@ -17,6 +17,9 @@ class FeatureTable(nn.Module):
     Entries of a number are steps from one knot to the next, so that neighbouring bins learn together.
     """
 
+    is_step: Tensor
+    start: Tensor
+
     def __init__(self, coding: Coding, n_main: int, n_embedding: int, generator: torch.Generator) -> None:
         super().__init__()
         self.n_main = n_main

@@ -18,7 +18,7 @@ AT_ONCE = 32_768  # rows that are put together and asked about at a time
 
 @dataclass(frozen=True, eq=False)
 class Mixtures:
-    """Mixed rows: features `from_row` (n, f) of row `row` (n,), the others of background row `background` (n,)."""
+    """Mixed rows: features `from_row` (n, f) of `row` (n,), the others of `background` row (n,)."""
 
     row: IntArray
     background: IntArray
@@ -51,7 +51,7 @@ class Mixtures:
     @classmethod
     def of_walks(cls, rows: IntArray, walks: Walks, background: IntArray) -> Mixtures:
         """Return all points of walks and of the reversed walks but their ends, step by step."""
-        n, f = walks.order.shape
+        f = walks.order.shape[1]
         masks = [mask for k in range(1, f) for mask in _both(mask_of(walks.order, k))]
         times = len(masks)
         every = np.concatenate(masks) if masks else np.empty((0, f), dtype=bool)
@@ -121,7 +121,7 @@ class MixedFrames:
         return np.concatenate(answers) if answers else ask(self.frame.slice(0, 0))
 
 
-def probes(codes: IntArray, rows: IntArray, n: int, rng: np.random.Generator) -> Mixtures:
+def probes(codes: FloatArray, rows: IntArray, n: int, rng: np.random.Generator) -> Mixtures:
     """Return for each feature n rows in which it alone has another row's, and another, value.
 
     `codes` (n_rows, f) tell values apart. The other row's value is drawn so that rare values come as often

@@ -45,7 +45,9 @@ class Refiner:
         prior = np.square(model.errors.errors(values, remainder))
         plan = _Plan.of(n_asks, model.coding.n_features)
         if plan is not None and len(codes) and np.isfinite(prior).all():
-            change, variance = self._measured(codes, frame, log_odds, ask, plan, values, prior)
+            change, variance = self._measured(
+                codes, frame, log_odds, ask, plan=plan, values=values, prior=prior
+            )
             values, prior = values + change, variance
         return Contributions(model.spread(values), model.spread(np.sqrt(prior)))
 
@@ -55,12 +57,13 @@ class Refiner:
         frame: Frame,
         log_odds: FloatArray,
         ask: Ask,
+        *,
         plan: _Plan,
         values: FloatArray,
         prior: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Return by how much values change, and the variances of their errors afterwards."""
-        model, n, m = self.model, len(codes), self.model.coding.n_features
+        model, m = self.model, self.model.coding.n_features
         keys = _keys(codes)
         walks = [_draw(keys, m, len(self.background_codes), salt) for salt in range(plan.n_walks)]
         parts = [plan.mixtures(walk, model.coding.features, model.n_features) for walk in walks]
@@ -170,10 +173,12 @@ def _block_sums(values: FloatArray, block: IntArray, n_blocks: int) -> FloatArra
 
 def _keys(codes: Codes) -> IntArray:
     """Return a number for each row that depends on its values alone."""
-    keys = np.zeros(len(codes), dtype=np.uint64)
+    keys: IntArray = np.zeros(len(codes), dtype=np.uint64)
     for j in range(codes.at.shape[1]):
         bits = np.ascontiguousarray(codes.part[:, j]).view(np.uint32).astype(np.uint64)
-        keys = _scrambled(keys ^ (bits << np.uint64(32)) ^ codes.at[:, j].astype(np.uint64))
+        keys = _scrambled(
+            np.bitwise_xor(np.bitwise_xor(keys, bits << np.uint64(32)), codes.at[:, j].astype(np.uint64))
+        )
     return keys
 
 

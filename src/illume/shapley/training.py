@@ -129,7 +129,7 @@ def _array(tensor: Tensor) -> FloatArray:
 
 
 def _nodes(table: Any, coding: Coding, codes: Codes) -> FloatArray:
-    """Return the table; entries that no row was coded with, as missing values often, are the mean of the rows."""
+    """Return the table; entries that no row was coded with, such as missing values, are the mean of all."""
     nodes = _array(table.nodes())
     used = np.bincount(codes.at.ravel(), minlength=coding.size)
     last = coding.starts + coding.widths
@@ -166,7 +166,7 @@ def train_value_network(
     stop: Callable[[], bool],
     progress: Callable[[float], None],
 ) -> ValueArrays:
-    """Learn the Shapley values of the network that learned the model, from walks of rows and rows like them."""
+    """Learn the Shapley values of the network that learned the model, from its walks."""
     where = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     rng = np.random.default_rng(seed)

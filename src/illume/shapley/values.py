@@ -27,9 +27,9 @@ class ErrorModel:
     """How far values are off, measured on held-out rows.
 
     The remainder, by which a row's values miss the model's log-odds, is shared out by `share` (m, c). The
-    variance of a value's error is `variance` (m, c) times a number that grows with the row's remainder, plus a
-    multiple of the squared value: `weights` (3,) of the three. `walk_variance` (m, c) is that of one walk and
-    its reverse on the model, with the network as control variate.
+    variance of a value's error is `variance` (m, c) times a number that grows with the row's remainder, plus
+    a multiple of the squared value: `weights` (3,) of the three. `walk_variance` (m, c) is that of one walk
+    and its reverse on the model, with the network as control variate.
     """
 
     share: FloatArray

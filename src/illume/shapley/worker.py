@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 Result = TypeVar("Result")
@@ -14,19 +15,34 @@ Result = TypeVar("Result")
 def single_threaded() -> Iterator[None]:
     """Let linear algebra and torch use one thread in this block.
 
-    Their own threads spin while they wait, and on a machine that is busy otherwise they wait for each other. One
-    thread also makes results independent of the number of cores.
+    Their own threads spin while they wait, and on a machine that is busy otherwise they wait for each other.
+    One thread also makes results independent of the number of cores.
     """
-    import torch
     from threadpoolctl import threadpool_limits
 
-    before = torch.get_num_threads()
     with threadpool_limits(limits=1):
+        if find_spec("torch") is None:
+            yield
+            return
+        import torch
+
+        before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
             yield
         finally:
             torch.set_num_threads(before)
+
+
+def device_of(name: str | None) -> str:
+    """Return the device to train on: the one that is named, else a CUDA device where there is one."""
+    if name is not None:
+        return name
+    if find_spec("torch") is None:
+        return "cpu"
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class Worker(Generic[Result]):
