@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from illume import LinearEncoder, MetaEncoder, Training
+from illume.encoders.bin_table import BinTable
 from illume.encoders.binned import Binned
 from illume.encoders.soft_bins import MOST_BINS, SoftBins, resolved_bins
 
@@ -47,6 +48,19 @@ def test_few_values_are_all_knots_and_values_that_are_almost_equal_are_one():
     assert SoftBins.fit(X, np.array([True]), 8, narrowest=0.01).low.tolist() == [0.0, 1.0, 2.0]
 
 
+@pytest.mark.parametrize("n", [1, 2, 64, 65, 500])
+@pytest.mark.parametrize("n_bins", [1, 2, 16, 255])
+def test_what_is_looked_up_is_the_weighted_sum(n, n_bins):
+    X = rows(500, 5)
+    X[:, 1] = X[:, 1].round()  # few values, few bins
+    bins = SoftBins.fit(X, np.array([True, True, False, True, True]), n_bins)
+    weight = rows(7, len(bins), seed=1)
+    some = np.vstack([X[: n - 1], 1e6 * X[:1]]).astype(np.float32)
+    found = BinTable(bins, weight)(some)
+    np.testing.assert_allclose(found, bins.transform(some) @ weight.T, rtol=1e-5, atol=2e-5)
+    np.testing.assert_array_equal(BinTable(bins, weight)(some[-1:]), found[-1:])
+
+
 def test_torch_sees_what_numpy_sees():
     X = rows(200)
     bins = SoftBins.fit(X, np.arange(4) != 2, 16)
@@ -71,9 +85,9 @@ def test_the_derivative_along_a_direction_is_that_of_torch(s):
     assert ((found[20:, 4:] != 0).sum(1) <= 3).all()  # one bin an input
 
 
-@pytest.mark.parametrize("n_bins", [-1, 2.5, True, "many", None])
+@pytest.mark.parametrize("n_bins", [-1, 256, 2.5, True, "many", None])
 def test_a_number_of_bins_that_means_nothing_is_refused(n_bins):
-    with pytest.raises(ValueError, match="n_bins must be an integer, 0 or more"):
+    with pytest.raises(ValueError, match="n_bins must be an integer from 0 to 255"):
         MetaEncoder(2, n_bins=n_bins, training=BRIEF).fit(rows(), rows()[:, 0] > 0)
 
 

@@ -47,7 +47,7 @@ class Binned(nn.Module):
         return torch.cat([X, deep if self.height is None else (deep - 0.5) * self.height], 1)
 
     def stacked(self, X: Tensor, v: Tensor) -> Tensor:
-        """Return the same, over its derivative along directions v (s, m) of the first s rows, (n + s, m + d)."""
+        """Return the same over its derivative along directions v (s, m) of the first rows, (n + s, m + d)."""
         both, n, s = torch.cat([X, v]), len(X), len(v)
         if not len(self):
             return both

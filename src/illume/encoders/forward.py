@@ -13,6 +13,7 @@ import numpy as np
 from illume._chunks import row_chunks
 from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
+from illume.encoders.bin_table import BinTable
 from illume.encoders.soft_bins import SoftBins, levelled
 
 LARGEST = 1e6  # standard deviations that a network is shown at most, so that float32 never overflows
@@ -155,7 +156,7 @@ class DenseForward(InPieces):
     """Linear layers with ReLU between them, (n, m) to raw maps (n, k, m); biases are folded into the layers.
 
     A column of ones is carried through all layers; ReLU leaves it as it is, and its weights are the biases.
-    The first layer sees rows beside their bins, one input after the other, for so they are made fastest.
+    What the first layer gets from bins is looked up, so that it hardly matters how many there are.
 
     >>> weights = {"layers.0.weight": np.array([[-1.0, 0.0], [0.0, 1.0]]), "layers.0.bias": np.ones(2)}
     >>> weights |= {"layers.2.weight": np.eye(2), "layers.2.bias": np.array([0.0, 5.0])}
@@ -168,7 +169,11 @@ class DenseForward(InPieces):
         self.bins = bins or SoftBins.none()
         names = sorted((name for name in weights if name.endswith(".weight")), key=_position)
         layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
-        layers[0] = levelled(*layers[0], len(self.bins))
+        m, (weight, bias) = shape[1], levelled(*layers[0], len(self.bins))
+        layers[0] = (weight[:, :m], bias)
+        self.of_bins = weight[:, m:]
+        carried = len(layers) > 1
+        self.table = BinTable(self.bins, np.pad(self.of_bins, ((0, carried), (0, 0))))
         self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
         self.least_rows = 2 if sum(layer.size for layer in self.layers) <= SMALL else 1
 
@@ -176,40 +181,35 @@ class DenseForward(InPieces):
     def unfolded(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
         """The layers as weights (out, in) and biases (out,)."""
         ends = [slice(None if layer is self.layers[-1] else -1) for layer in self.layers]
-        return tuple(
+        (weight, bias), *others = (
             (layer[:-1, end].T, layer[-1, end]) for layer, end in zip(self.layers, ends, strict=True)
         )
+        return (np.hstack([weight, self.of_bins]), bias), *others
 
     def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
-        widths = [layer.shape[1] for layer in self.layers]
-        n = max(n_rows, self.least_rows)
-        buffers = (np.empty((n, width), dtype=np.float32) for width in widths)
+        widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
+        shape = max(n_rows, self.least_rows)
+        buffers = tuple(np.empty((shape, width), dtype=np.float32) for width in widths)
+        buffers[0][:, -1] = 1.0
         # The larger of two arrays is found five times as fast as that of an array and a number.
-        zeros = np.zeros((n, max(widths[:-1], default=0)), dtype=np.float32)
-        return np.empty(n * len(self.layers[0]), dtype=np.float32), *buffers, zeros
+        return *buffers, np.zeros((shape, max(widths[1:-1], default=0)), dtype=np.float32)
 
     def _raw(self, X: FloatArray, buffers: Sequence[FloatArray]) -> FloatArray:
         n = max(len(X), self.least_rows)
-        first, *room, zeros = buffers
-        h = self._seen(X, first[: n * len(self.layers[0])].reshape(-1, n)).T
+        h = buffers[0][:n]
+        h[len(X) :, :-1] = 0.0
+        np.copyto(h[: len(X), :-1], X, casting="same_kind")
+        np.clip(h, -LARGEST, LARGEST, out=h)
+        *room, zeros = buffers[1:]
         for layer, buffer in zip(self.layers, room, strict=True):
             out = buffer[:n]
             np.matmul(h, layer, out=out)
+            if layer is self.layers[0] and len(self.table):
+                out += self.table(h[:, :-1])
             h = out
             if layer is not self.layers[-1]:
                 np.maximum(h, zeros[:n, : h.shape[1]], out=h)
         return h[: len(X)].reshape(len(X), *self.shape)
-
-    def _seen(self, X: FloatArray, seen: FloatArray) -> FloatArray:
-        """Fill in and return what the first layer sees, (m + d + 1, n): inputs, bins and ones."""
-        n, m = X.shape
-        inputs = seen[:m]
-        inputs[:, n:] = 0.0
-        np.copyto(inputs[:, :n], X.T, casting="same_kind")
-        np.clip(inputs, -LARGEST, LARGEST, out=inputs)
-        self.bins.fill(inputs, seen[m:-1])
-        seen[-1] = 1.0
-        return seen
 
 
 class ConstantForward:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
+from illume.encoders.bin_table import BinTable
 from illume.encoders.forward import LARGEST, keep_largest
 from illume.encoders.soft_bins import SoftBins, levelled
 
@@ -75,14 +76,14 @@ class LowRankForward:
         V0 above Q, (k + r, m).
     square
         :math:`|V_{0r}|^2`, (k,).
-    bins
-        What the first layer sees beside the inputs.
+    table
+        What the bins add to the first layer.
     """
 
     layers: tuple[tuple[Float32Array, Float32Array], ...]
     span: FloatArray
     square: FloatArray
-    bins: SoftBins
+    table: BinTable
 
     @classmethod
     def of(cls, weights: Mapping[str, FloatArray], bins: SoftBins | None = None) -> LowRankForward:
@@ -98,11 +99,13 @@ class LowRankForward:
         weight = np.einsum("rs,krw->ksw", turn, last).reshape(k * r, -1)
         bias = weights["layers.4.bias"].astype(np.float64).reshape(k, r) @ turn + within
         layers = [(weights[f"layers.{i}.weight"], weights[f"layers.{i}.bias"]) for i in (0, 2)]
-        layers[0] = levelled(*layers[0], len(bins))
+        first, offset = levelled(*layers[0], len(bins))
+        layers[0] = (first[:, : base.shape[1]], offset)
         layers.append((weight, bias.ravel()))
         ready = tuple((np.ascontiguousarray(W.T, np.float32), b.astype(np.float32)) for W, b in layers)
         square = np.square(outside).sum(1)
-        return cls(ready, np.concatenate([outside, Q]), square, bins)
+        table = BinTable(bins, first[:, base.shape[1] :])
+        return cls(ready, np.concatenate([outside, Q]), square, table)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -159,10 +162,12 @@ class LowRankForward:
         return A, np.maximum(length, EPSILON)
 
     def _factors(self, X: Float32Array) -> Float32Array:
-        hidden = np.hstack([X, self.bins.transform(X)]) if len(self.bins) else X
+        hidden = X
         for weight, bias in self.layers[:-1]:
-            hidden = hidden @ weight
+            seen, hidden = hidden, hidden @ weight
             hidden += bias
+            if seen is X and len(self.table):
+                hidden += self.table(X)
             np.maximum(hidden, 0.0, out=hidden)
         weight, bias = self.layers[-1]
         A = hidden @ weight

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-N_BINS = 16
+N_BINS = 32
 NARROWEST = 0.01  # bin, in standard deviations: what happens within a narrower one is no slope
 QUANTILE_ROWS = 16_384  # of more rows, quantiles are no others
 

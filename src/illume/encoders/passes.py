@@ -28,7 +28,7 @@ class Passed(NamedTuple):
 def pass_through(
     layers: Sequence[nn.Linear], shape: tuple[int, int], stacked: Tensor, n: int, alpha: int
 ) -> Passed:
-    r"""Return maps, latents and drift of n rows, which are `stacked` over directions v for the first s of them.
+    r"""Return maps, latents and drift of n rows, `stacked` over directions v for the first s of them.
 
     The first m columns are the inputs x, on which the maps act; others, such as bins, are for the network
     alone. The last layer gives the raw maps V, of shape (k, m); ReLUs stand between layers. A map is V with

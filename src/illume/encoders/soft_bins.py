@@ -12,6 +12,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 
 N_BINS = 32
 MOST_BINS = 1024  # of all inputs together: wide data have fewer bins for each
+MOST_EACH = 255  # of one input
 HEIGHT = 0.25  # of bins that a network is trained on: from minus half of it to half of it
 LEAST = 1e-6  # no bin is narrower
 
@@ -81,22 +82,10 @@ class SoftBins:
                [1. , 0.5],
                [1. , 1. ]], dtype=float32)
         """
-        found = np.empty((len(self), len(X)), dtype=np.float32)
-        self.fill(np.ascontiguousarray(X.T, dtype=np.float32), found)
-        return found.T
-
-    def fill(self, inputs: FloatArray, found: FloatArray) -> None:
-        """Fill in the bins (d, n) of inputs (m, n), one input after the other, in single precision."""
-        if not len(self):
-            return
-        np.take(inputs, self.column, axis=0, out=found, mode="clip")
-        found -= self.low[:, None]
-        found *= self.steepness[:, None]
-        # The larger of two arrays is found five times as fast as that of an array and a number.
-        bounds = np.empty((2, found.shape[1]), dtype=np.float32)
-        bounds[0], bounds[1] = 0.0, 1.0
-        np.maximum(found, bounds[0], out=found)
-        np.minimum(found, bounds[1], out=found)
+        inside = X.astype(np.float32, copy=False)[:, self.column]
+        inside -= self.low
+        inside *= self.steepness
+        return np.clip(inside, 0.0, 1.0, out=inside)
 
 
 def levelled(weight: FloatArray, bias: FloatArray, n_bins: int) -> tuple[FloatArray, FloatArray]:
@@ -117,8 +106,8 @@ def resolved_bins(n_bins: Any, n_numeric: int) -> int:
     >>> resolved_bins(16, 30), resolved_bins(16, 100), resolved_bins(16, 600), resolved_bins(0, 30)
     (16, 10, 0, 0)
     """
-    if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and int(n_bins) >= 0):
-        raise ValueError(f"n_bins must be an integer, 0 or more, found {n_bins!r}")
+    if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and 0 <= int(n_bins) <= MOST_EACH):
+        raise ValueError(f"n_bins must be an integer from 0 to {MOST_EACH}, found {n_bins!r}")
     room = min(int(n_bins), MOST_BINS // max(n_numeric, 1))
     return room if room > 1 else 0
 
