@@ -6,7 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from illume import LinearEncoder, MetaEncoder, Training
+from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders.bin_table import BinTable
 from illume.encoders.binned import Binned
 from illume.encoders.soft_bins import MOST_BINS, SoftBins, resolved_bins
@@ -93,8 +93,9 @@ def test_a_number_of_bins_that_means_nothing_is_refused(n_bins):
 
 def test_wide_data_have_fewer_bins():
     assert resolved_bins(16, MOST_BINS // 16) == 16
-    assert all(m * resolved_bins(16, m) <= MOST_BINS for m in (1, 64, 100, 300, 512))
-    assert resolved_bins(16, MOST_BINS) == 0
+    assert all(0 < m * resolved_bins(16, m) <= MOST_BINS for m in (1, 64, 100, 256))
+    assert resolved_bins(16, 257) == resolved_bins(16, MOST_BINS) == 0
+    assert resolved_bins(2, 10) == 2
 
 
 def test_without_bins_the_network_is_the_papers():
@@ -112,12 +113,10 @@ def test_a_step_of_one_number_is_learned_that_no_line_follows():
     X = rows(3000, 3)
     P = np.where(np.abs(X[:, 0]) < 0.5, 0.9, 0.1)
     training = Training(batch_size=128, learning_rate=6e-3, max_epochs=12, decay=True, stability_rows=32)
-    from illume import Objective
-
     errors = []
     for n_bins in (0, 16):
         options = {"objective": Objective.preset("aligned"), "training": training, "verbose": False}
         encoder = MetaEncoder(4, n_bins=n_bins, **options).fit(X[:2000], P[:2000])
         logits = encoder.transform(X[2000:]) @ encoder.head_.coef.T + encoder.head_.intercept
         errors.append(np.square(1 / (1 + np.exp(-logits[:, 0])) - P[2000:]).mean())
-    assert errors[1] < 0.8 * errors[0]
+    assert errors[1] < 0.9 * errors[0]

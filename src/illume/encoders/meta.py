@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
     from torch import nn
 
-N_BINS = 32
+N_BINS = 16
 NARROWEST = 0.01  # bin, in standard deviations: what happens within a narrower one is no slope
 QUANTILE_ROWS = 16_384  # of more rows, quantiles are no others
 
@@ -43,7 +43,8 @@ class MetaEncoder(TrainedEncoder):
     n_bins
         The network sees every number also through so many soft bins, steps between its quantiles, so that
         maps may differ from one range of a number to the next; the maps themselves act on the numbers.
-        Wide data have fewer, 1,024 in all. 0 is the paper's network, which sees the numbers alone.
+        Wide data have fewer, 1,024 in all, and from 257 numbers on none. 0 is the paper's network, which
+        sees the numbers alone.
     device
         `auto` takes a CUDA device where there is one.
     random_state

@@ -12,7 +12,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 
 N_BINS = 32
 MOST_BINS = 1024  # of all inputs together: wide data have fewer bins for each
-MOST_EACH = 255  # of one input
+FEWEST_EACH, MOST_EACH = 4, 255  # of one input; fewer do not pay
 HEIGHT = 0.25  # of bins that a network is trained on: from minus half of it to half of it
 LEAST = 1e-6  # no bin is narrower
 
@@ -101,15 +101,15 @@ def levelled(weight: FloatArray, bias: FloatArray, n_bins: int) -> tuple[FloatAr
 
 
 def resolved_bins(n_bins: Any, n_numeric: int) -> int:
-    """Return how many bins each of so many numeric inputs may have; none where there is room for one only.
+    """Return how many bins each of so many numeric inputs may have; none where there is room for few only.
 
-    >>> resolved_bins(16, 30), resolved_bins(16, 100), resolved_bins(16, 600), resolved_bins(0, 30)
-    (16, 10, 0, 0)
+    >>> resolved_bins(32, 30), resolved_bins(32, 100), resolved_bins(32, 300), resolved_bins(0, 30)
+    (32, 10, 0, 0)
     """
     if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and 0 <= int(n_bins) <= MOST_EACH):
         raise ValueError(f"n_bins must be an integer from 0 to {MOST_EACH}, found {n_bins!r}")
-    room = min(int(n_bins), MOST_BINS // max(n_numeric, 1))
-    return room if room > 1 else 0
+    room = MOST_BINS // max(n_numeric, 1)
+    return min(int(n_bins), room) if room >= FEWEST_EACH else 0
 
 
 def _knots(values: FloatArray, n_bins: int, narrowest: float) -> FloatArray:
