@@ -45,12 +45,13 @@ def one_epoch(m: int, rank: int | None, options: argparse.Namespace) -> tuple[An
     generator = torch.Generator().manual_seed(1)
     rows = normal_rows(options.steps_timed * QUICK.batch_size, m)
     encoder = MetaEncoder(options.latents, rank=rank, objective=ALIGNED)
-    maps = encoder._network(m, ALIGNED, generator)
+    bins = encoder._bins(rows.X.double().numpy())
+    maps = encoder._network(m, ALIGNED, generator, bins)
     joint = head(options.latents, 2, generator)
     onehot = torch.zeros(m, dtype=torch.bool)
     trainer = Trainer(Model(maps, joint), ALIGNED, QUICK, (rows, rows), onehot=onehot, generator=generator)
     weights = {name: each.detach().numpy().copy() for name, each in maps.state_dict().items()}
-    encoder._set(weights, m, m, Head(*(each.detach().numpy() for each in joint.parameters())))
+    encoder._set(weights, m, m, Head(*(each.detach().numpy() for each in joint.parameters())), bins)
     return trainer._train, encoder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ VALIDATION_SHARE = 0.15
 
 def paper(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
     """Explain with the paper's ILLUME: a map per row."""
-    return _outcome(problem, _encoder(MetaEncoder, problem, setting, device), setting)
+    return _outcome(problem, _encoder(partial(MetaEncoder, n_bins=0), problem, setting, device), setting)
 
 
 def lin(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:

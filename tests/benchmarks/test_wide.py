@@ -52,8 +52,8 @@ def test_costs_are_recorded_for_both(lines):
     small = ("--latents", "2", "--rank", "3", "--steps-timed", "1", "--rows-timed", "8", "--rounds", "1")
     whole, low = lines("cost", "--sizes", "6", *small)
     assert (whole["rank"], low["rank"]) == (None, 3)
-    assert whole["weights"] == 6 * 128 + 128 + 128 * 128 + 128 + 12 * 128 + 12, (
-        "both hidden layers are 128 wide"
+    assert whole["weights"] == 6 * 17 * 128 + 128 + 128 * 128 + 128 + 12 * 128 + 12, (
+        "both hidden layers are 128 wide, and every input has 16 bins"
     )
     assert min(each["step_processor_ms"] for each in (whole, low)) > 0
 

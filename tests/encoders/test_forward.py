@@ -17,16 +17,18 @@ from illume.encoders.base import PulledBack
 from illume.encoders.distances import EPSILON
 from illume.encoders.forward import MOST, ConstantForward, DenseForward, keep_largest, lengths
 from illume.encoders.networks import ConstantMap, MetaNetwork
+from illume.encoders.soft_bins import SoftBins
 from illume.encoders.trained import pieces_of
 
 SIZES = st.tuples(st.integers(1, 9), st.integers(1, 5), st.integers(0, 20), st.integers(0, 40))
 
 
-def network(m, k, width=16, seed=0):
-    """Return a network of torch and the same in NumPy."""
-    maps = MetaNetwork(m, k, torch.Generator().manual_seed(seed), width=width)
+def network(m, k, width=16, seed=0, n_bins=0):
+    """Return a network of torch and the same in NumPy; the second input is a category."""
+    bins = SoftBins.fit(np.random.default_rng(9).normal(size=(99, m)), np.arange(m) != 1, n_bins)
+    maps = MetaNetwork(m, k, torch.Generator().manual_seed(seed), width=width, bins=bins)
     weights = {name: tensor.numpy() for name, tensor in maps.state_dict().items()}
-    return maps, DenseForward(weights, (k, m))
+    return maps, DenseForward(weights, (k, m), bins)
 
 
 def as_trained(maps, X, coef, at, alpha):
@@ -38,12 +40,18 @@ def as_trained(maps, X, coef, at, alpha):
     return (torch.from_numpy(coef) @ W).numpy(), (W @ torch.from_numpy(at)[:, :, None])[:, :, 0].numpy()
 
 
-@given(SIZES, st.integers(1, 9), st.integers(0, 3), st.sampled_from([1.0, 100.0, 1e9]))
-@settings(max_examples=60, deadline=None)
-def test_slopes_and_latents_are_those_of_the_trained_network(sizes, alpha, n_outputs, far):
+@given(
+    SIZES,
+    st.integers(1, 9),
+    st.integers(0, 3),
+    st.sampled_from([1.0, 100.0, 1e9]),
+    st.sampled_from([0, 2, 7]),
+)
+@settings(max_examples=120, deadline=None)
+def test_slopes_and_latents_are_those_of_the_trained_network(sizes, alpha, n_outputs, far, n_bins):
     m, k, width, n = sizes
     rng = np.random.default_rng(n)
-    maps, forward = network(m, k, width, seed=m)
+    maps, forward = network(m, k, width, seed=m, n_bins=n_bins)
     X, at, coef = far * rng.normal(size=(n, m)), rng.normal(size=(n, m)), rng.normal(size=(n_outputs, k))
     for there in (None, at):
         slopes, Z = forward.pull_back(X, coef, there, min(alpha, m))
@@ -52,8 +60,9 @@ def test_slopes_and_latents_are_those_of_the_trained_network(sizes, alpha, n_out
         np.testing.assert_allclose(Z, wanted[1], rtol=1e-5, atol=1e-5 * (far if there is None else 1))
 
 
-def test_raw_maps_of_many_pieces_are_those_of_the_trained_network():
-    maps, forward = network(7, 3)
+@pytest.mark.parametrize("n_bins", [0, 16])
+def test_raw_maps_of_many_pieces_are_those_of_the_trained_network(n_bins):
+    maps, forward = network(7, 3, n_bins=n_bins)
     X = np.random.default_rng(0).normal(size=(2 * MOST + 5, 7)).astype(np.float32)
     with torch.no_grad():
         wanted = maps(torch.from_numpy(X)).numpy()
@@ -102,8 +111,9 @@ def test_a_map_of_zeros_gives_slopes_of_zero():
     assert lengths(np.zeros((1, 1, 3), dtype=np.float32)).tolist() == [[EPSILON]]
 
 
-def test_threads_give_what_one_thread_gives():
-    _, forward = network(6, 4)
+@pytest.mark.parametrize("n_bins", [0, 16])
+def test_threads_give_what_one_thread_gives(n_bins):
+    _, forward = network(6, 4, n_bins=n_bins)
     X = np.random.default_rng(0).normal(size=(4000, 6))
     coef = np.ones((1, 4))
     whole = forward.pull_back(X, coef, None, 6)
@@ -114,8 +124,9 @@ def test_threads_give_what_one_thread_gives():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e6, 1e9])
-def test_contributions_add_up_to_the_weighted_latents_however_far_out(scale):
-    _, forward = network(30, 8, width=128)
+@pytest.mark.parametrize("n_bins", [0, 16])
+def test_contributions_add_up_to_the_weighted_latents_however_far_out(scale, n_bins):
+    _, forward = network(30, 8, width=128, n_bins=n_bins)
     rng = np.random.default_rng(1)
     X, coef = scale * rng.normal(size=(500, 30)), rng.normal(size=(3, 8))
     slopes, Z = forward.pull_back(X, coef, None, 30)
@@ -128,8 +139,9 @@ def test_an_encoder_that_was_not_fitted_says_so(kind):
         kind(2).pull_back(np.zeros((1, 2)), np.zeros((1, 2)))
 
 
-def test_what_was_worked_on_before_leaves_no_trace_and_copies_explain_alike():
-    _, forward = network(5, 3)
+@pytest.mark.parametrize("n_bins", [0, 16])
+def test_what_was_worked_on_before_leaves_no_trace_and_copies_explain_alike(n_bins):
+    _, forward = network(5, 3, n_bins=n_bins)
     X = np.random.default_rng(1).normal(size=(40, 5))
     coef = np.ones((1, 3))
     alone = forward.pull_back(X[:1], coef, None, 5)

@@ -13,6 +13,7 @@ from illume.encoders.factored import FactoredMaps
 from illume.encoders.low_rank import RANK, WIDE, LowRankForward, low_rank_shapes, resolved_rank
 from illume.encoders.networks import LowRankNetwork, MetaNetwork, head
 from illume.encoders.objective import Batch, loss_terms, slopes, total
+from illume.encoders.soft_bins import SoftBins
 from illume.encoders.stability import maps_and_drift
 from illume.encoders.stored import restored, shapes_of, weights_of
 
@@ -25,9 +26,12 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-def network(rank=R, seed=0, stretch=1.0):
+BINS = SoftBins.fit(np.random.default_rng(7).normal(size=(90, M)), np.arange(M) != 4, 5)
+
+
+def network(rank=R, seed=0, stretch=1.0, bins=None):
     """Return a network whose basis is neither orthonormal nor orthogonal to the constant part."""
-    found = LowRankNetwork(M, K, seeded(seed), rank=rank, width=8).double()
+    found = LowRankNetwork(M, K, seeded(seed), rank=rank, width=8, bins=bins).double()
     with torch.no_grad():
         mix = torch.randn(rank, rank, generator=seeded(seed + 1), dtype=torch.float64)
         found.basis.copy_(stretch * mix @ found.basis)
@@ -61,9 +65,10 @@ def test_all_rows_share_one_map_at_a_calm_start():
     torch.testing.assert_close(found, found[:1].expand_as(found))
 
 
+@pytest.mark.parametrize("bins", [None, BINS], ids=["no bins", "bins"])
 @pytest.mark.parametrize("n_directions", [N, 3])
-def test_factors_and_their_change_are_those_of_forward_differentiation(n_directions):
-    maps, some = network(), batch(n_directions)
+def test_factors_and_their_change_are_those_of_forward_differentiation(n_directions, bins):
+    maps, some = network(bins=bins), batch(n_directions)
     A, along = maps.factors_along(some.X, some.v)
     expected, change = torch.func.jvp(maps.factors, (some.X[:n_directions],), (some.v,))
     torch.testing.assert_close(A, maps.factors(some.X))
@@ -71,9 +76,10 @@ def test_factors_and_their_change_are_those_of_forward_differentiation(n_directi
     torch.testing.assert_close(along, change)
 
 
+@pytest.mark.parametrize("bins", [None, BINS], ids=["no bins", "bins"])
 @pytest.mark.parametrize("n_classes", [1, 3])
-def test_latents_drift_and_slopes_by_factors_are_those_of_whole_maps(n_classes):
-    maps, some = network(stretch=3.0), batch()
+def test_latents_drift_and_slopes_by_factors_are_those_of_whole_maps(n_classes, bins):
+    maps, some = network(stretch=3.0, bins=bins), batch()
     W, drift = maps_and_drift(maps, some.X, some.v, M)
     coef = torch.randn(n_classes, K, generator=seeded(5), dtype=torch.float64)
     found = FactoredMaps.of(maps, some.X, some.v)
@@ -122,9 +128,10 @@ def test_losses_and_gradients_are_those_of_whole_maps(objective, n_classes):
 @pytest.mark.parametrize("rank", [1, R, M])
 @pytest.mark.parametrize("alpha", [M, 2])
 @pytest.mark.parametrize("n_outputs", [0, 1, 3])
-def test_numpy_gives_what_whole_maps_of_torch_give(rank, alpha, n_outputs):
-    maps = network(rank).float()
-    forward, rng = LowRankForward.of(arrays(maps)), np.random.default_rng(0)
+@pytest.mark.parametrize("bins", [None, BINS], ids=["no bins", "bins"])
+def test_numpy_gives_what_whole_maps_of_torch_give(rank, alpha, n_outputs, bins):
+    maps = network(rank, bins=bins).float()
+    forward, rng = LowRankForward.of(arrays(maps), bins), np.random.default_rng(0)
     X, at = rng.normal(size=(2, 50, M))
     coef = rng.normal(size=(n_outputs, K))
     with torch.no_grad():
@@ -177,9 +184,10 @@ def test_weights_grow_as_the_number_of_inputs():
     assert count(500, 32) < count(500, None) / 30
 
 
-def test_shapes_are_those_of_the_network():
-    found = {name: each.shape for name, each in arrays(network()).items()}
-    assert found == low_rank_shapes(M, K, 8, R)
+@pytest.mark.parametrize("bins", [SoftBins.none(), BINS], ids=["no bins", "bins"])
+def test_shapes_are_those_of_the_network(bins):
+    found = {name: each.shape for name, each in arrays(network(bins=bins)).items()}
+    assert found == low_rank_shapes(M, K, 8, R, len(bins))
 
 
 def test_auto_takes_low_rank_for_wide_data_only():
@@ -205,9 +213,11 @@ def fitted(request):
 def test_a_fitted_one_is_known_by_its_arrays(fitted):
     encoder, X = fitted
     weights = weights_of(encoder)
-    assert {name: each.shape for name, each in weights.items()} == shapes_of(encoder, 6, 3)
+    shapes = {name: each.shape for name, each in weights.items()}
+    assert len(encoder.bins_) > 6
+    assert shapes == shapes_of(encoder, 6, 3, len(encoder.bins_))
     blank = MetaEncoder(2, objective=encoder.objective)
-    again = restored(blank, 6, weights, encoder.alpha_, encoder.head_)
+    again = restored(blank, 6, weights, encoder.alpha_, encoder.head_, bins=encoder.bins_)
     assert again.rank_ == 3
     np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
 

@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
 import torch
 
 from illume.encoders import distances
 from illume.encoders.batches import Rows
 from illume.encoders.networks import MetaNetwork
+from illume.encoders.soft_bins import SoftBins
 from illume.encoders.stability import passed
 
 
@@ -17,8 +19,9 @@ class Unknown:
         return self.network(X)
 
 
-def network(dtype=torch.float64):
-    return MetaNetwork(5, 3, torch.Generator().manual_seed(0), width=16).to(dtype)
+def network(dtype=torch.float64, n_bins=0):
+    bins = SoftBins.fit(normal(200, 5).numpy(), np.array([True, True, False, True, True]), n_bins)
+    return MetaNetwork(5, 3, torch.Generator().manual_seed(0), width=16, bins=bins).to(dtype)
 
 
 def normal(*shape, seed=1, dtype=torch.float64):
@@ -39,8 +42,11 @@ def results(raw, parameters, weights, n_directions, alpha):
 @pytest.mark.parametrize("n_directions", [0, 7, 20])
 @pytest.mark.parametrize("weights", [(1, 1, 1), (0, 1, 1), (0, 0, 1), (1, 0, 0)])
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float64, 1e-12), (torch.float32, 2e-5)])
-def test_the_written_out_pass_is_what_torch_differentiates(alpha, n_directions, weights, dtype, tolerance):
-    net = network(dtype)
+@pytest.mark.parametrize("n_bins", [0, 6])
+def test_the_written_out_pass_is_what_torch_differentiates(  # noqa: PLR0917
+    alpha, n_directions, weights, dtype, tolerance, n_bins
+):
+    net = network(dtype, n_bins)
     parameters = list(net.parameters())
     mine = results(net, parameters, weights, n_directions, alpha)
     torchs = results(Unknown(net), parameters, weights, n_directions, alpha)

@@ -50,7 +50,7 @@ def test_files_of_other_kinds_are_named(refused):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (4, "format version 4, and this illume reads up to 3; update illume"),
+        (5, "format version 5, and this illume reads up to 4; update illume"),
         (0, "is 0"),
         ("1", "is '1'"),
         (True, "is True"),
@@ -136,6 +136,9 @@ MODEL, ROWS = "model.safetensors", "rows.safetensors"
         (MODEL, "tree.feature", lambda a: a + 10**6, "tree is none|asks about a latent"),
         (MODEL, "tree.decisions", lambda a: a + 7, "must lie from 0 to 1"),
         (MODEL, "encoder.0.maps.layers.0.weight", lambda a: np.zeros((4, 4), np.float32), "has shape"),
+        (MODEL, "encoder.0.bins.column", lambda a: a + 10**6, "must lie from 0 to"),
+        (MODEL, "encoder.0.bins.low", lambda a: a[:-1], "has shape"),
+        (MODEL, "encoder.0.bins.steepness", lambda a: 0 * a, "must be above 0"),
         (ROWS, "training.probabilities", lambda a: a * 3, "no probabilities"),
         (ROWS, "training.numbers", lambda a: a[:-1], "shape|rows"),
         (ROWS, "training.position", lambda a: a - 10**6, "must lie from"),
@@ -164,6 +167,8 @@ def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):
         (["encoders", 0, "settings", "n_latents"], 10**9, "n_latents"),
         (["encoders", 0, "settings", "objective", "Objective", "width"], 10**12, "width"),
         (["encoders", 0, "alpha"], 99, "alpha is 99"),
+        (["encoders", 0, "bins"], 10**12, "has shape"),
+        (["encoders", 0, "bins"], None, "has shape|no use"),
         (["encoders"], [], "0 encoders"),
         (["settings", "surrogate"], {"__reduce__": "x"}, "kind '__reduce__', which is not known"),
         (["settings", "training"], {"Training": {}}, "settings.training holds"),
@@ -202,10 +207,10 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     members, comment = members_of(small_file)
     manifest = json.loads(members["manifest.json"])
     assert manifest["format"] == "illume"
-    assert manifest["version"] == 3
+    assert manifest["version"] == 4
     assert set(manifest["libraries"]) >= {"illume", "numpy", "torch", "scikit-learn"}
     assert [feature["name"] for feature in manifest["schema"]["features"]] == ["x0", "x1", "x2"]
     assert manifest["settings"]["queries"] == small.queries
     assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
-    assert comment.startswith(b"illume 3 sha256:")
+    assert comment.startswith(b"illume 4 sha256:")

@@ -13,6 +13,8 @@ import numpy as np
 from illume._chunks import row_chunks
 from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
+from illume.encoders.bin_table import BinTable
+from illume.encoders.soft_bins import SoftBins, levelled
 
 LARGEST = 1e6  # standard deviations that a network is shown at most, so that float32 never overflows
 BUFFER = 2**18  # entries of raw maps at once: so many stay in the cache of a core
@@ -154,6 +156,7 @@ class DenseForward(InPieces):
     """Linear layers with ReLU between them, (n, m) to raw maps (n, k, m); biases are folded into the layers.
 
     A column of ones is carried through all layers; ReLU leaves it as it is, and its weights are the biases.
+    What the first layer gets from bins is looked up, so that it hardly matters how many there are.
 
     >>> weights = {"layers.0.weight": np.array([[-1.0, 0.0], [0.0, 1.0]]), "layers.0.bias": np.ones(2)}
     >>> weights |= {"layers.2.weight": np.eye(2), "layers.2.bias": np.array([0.0, 5.0])}
@@ -161,10 +164,16 @@ class DenseForward(InPieces):
     array([[[ 0., 10.]]], dtype=float32)
     """
 
-    def __init__(self, weights: Weights, shape: tuple[int, int]) -> None:
+    def __init__(self, weights: Weights, shape: tuple[int, int], bins: SoftBins | None = None) -> None:
         super().__init__(shape)
+        self.bins = bins or SoftBins.none()
         names = sorted((name for name in weights if name.endswith(".weight")), key=_position)
         layers = [(weights[name], weights[f"{name.removesuffix('weight')}bias"]) for name in names]
+        m, (weight, bias) = shape[1], levelled(*layers[0], len(self.bins))
+        layers[0] = (weight[:, :m], bias)
+        self.of_bins = weight[:, m:]
+        carried = len(layers) > 1
+        self.table = BinTable(self.bins, np.pad(self.of_bins, ((0, carried), (0, 0))))
         self.layers = tuple(_folded(*layer, last=layer is layers[-1]) for layer in layers)
         self.least_rows = 2 if sum(layer.size for layer in self.layers) <= SMALL else 1
 
@@ -172,9 +181,10 @@ class DenseForward(InPieces):
     def unfolded(self) -> tuple[tuple[FloatArray, FloatArray], ...]:
         """The layers as weights (out, in) and biases (out,)."""
         ends = [slice(None if layer is self.layers[-1] else -1) for layer in self.layers]
-        return tuple(
+        (weight, bias), *others = (
             (layer[:-1, end].T, layer[-1, end]) for layer, end in zip(self.layers, ends, strict=True)
         )
+        return (np.hstack([weight, self.of_bins]), bias), *others
 
     def _buffers(self, n_rows: int) -> tuple[FloatArray, ...]:
         widths = [self.shape[1] + 1, *(layer.shape[1] for layer in self.layers)]
@@ -194,6 +204,8 @@ class DenseForward(InPieces):
         for layer, buffer in zip(self.layers, room, strict=True):
             out = buffer[:n]
             np.matmul(h, layer, out=out)
+            if layer is self.layers[0] and len(self.table):
+                out += self.table(h[:, :-1])
             h = out
             if layer is not self.layers[-1]:
                 np.maximum(h, zeros[:n, : h.shape[1]], out=h)

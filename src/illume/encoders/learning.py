@@ -18,6 +18,7 @@ from illume.encoders.batches import Model, Rows
 from illume.encoders.forward import LARGEST
 from illume.encoders.networks import LowRankNetwork, head
 from illume.encoders.options import Training
+from illume.encoders.soft_bins import SoftBins
 from illume.encoders.starts import linear_directions
 from illume.encoders.trained import Lesson
 from illume.encoders.training import Trainer
@@ -30,11 +31,12 @@ BATCHES = 0x5EED  # tells the random numbers of batches from those of weights
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What a training leaves behind: weights by name, inputs per latent, the joint head, and the epochs."""
+    """What a training leaves behind: weights by name, inputs per latent, the joint head, bins, the epochs."""
 
     weights: dict[str, FloatArray]
     alpha: int
     head: Head | None
+    bins: SoftBins
     history: History
 
 
@@ -45,10 +47,10 @@ class Learning:
     """
 
     def __init__(self, encoder: Any, lesson: Lesson, rows: tuple[Rows, Rows], slot: Slot | None) -> None:
-        self.encoder, self.training = encoder, lesson.training
+        self.encoder, self.training, self.bins = encoder, lesson.training, lesson.bins
         (X, P), objective = (rows[0].X, rows[0].P), lesson.objective
         generator = torch.Generator().manual_seed(lesson.seed)
-        maps = encoder._network(X.shape[1], objective, generator)
+        maps = encoder._network(X.shape[1], objective, generator, lesson.bins)
         if isinstance(maps, LowRankNetwork) and objective.joint:
             maps.lead(torch.from_numpy(linear_directions(*lesson.rows[0])))
         self.maps = maps.to(X.device)
@@ -85,7 +87,7 @@ class Learning:
             history = History(tuple(trainer.epochs), trainer.at.best, trainer.at.ended)
         weights = {name: array(tensor) for name, tensor in self.maps.state_dict().items()}
         found = None if self.head is None else Head(*(array(p) for p in self.head.parameters()))
-        return Learned(weights, trainer.alpha, found, history)
+        return Learned(weights, trainer.alpha, found, self.bins, history)
 
 
 def progress(words: str, unit: str, learning: Learning) -> tqdm[None]:

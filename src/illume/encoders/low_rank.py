@@ -16,7 +16,9 @@ import numpy.typing as npt
 
 from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
+from illume.encoders.bin_table import BinTable
 from illume.encoders.forward import LARGEST, keep_largest
+from illume.encoders.soft_bins import SoftBins, levelled
 
 WIDE = 500
 """From so many inputs on, `rank="auto"` takes maps of low rank."""
@@ -44,13 +46,15 @@ def resolved_rank(rank: Any, n_inputs: int) -> int | None:
     return min(int(rank), n_inputs)
 
 
-def low_rank_shapes(n_inputs: int, n_latents: int, width: int, rank: int) -> dict[str, Shape]:
-    """Return the names and shapes of all weights.
+def low_rank_shapes(
+    n_inputs: int, n_latents: int, width: int, rank: int, n_bins: int = 0
+) -> dict[str, Shape]:
+    """Return the names and shapes of all weights; `n_bins` is the number of all bins.
 
     >>> low_rank_shapes(9, 2, 4, 3)["layers.4.weight"], low_rank_shapes(9, 2, 4, 3)["basis"]
     ((6, 4), (3, 9))
     """
-    sizes = {0: (width, n_inputs), 2: (width, width), 4: (n_latents * rank, width)}
+    sizes = {0: (width, n_inputs + n_bins), 2: (width, width), 4: (n_latents * rank, width)}
     shapes: dict[str, Shape] = {"base": (n_latents, n_inputs), "basis": (rank, n_inputs)}
     for i, shape in sizes.items():
         shapes |= {f"layers.{i}.weight": shape, f"layers.{i}.bias": shape[:1]}
@@ -72,15 +76,19 @@ class LowRankForward:
         V0 above Q, (k + r, m).
     square
         :math:`|V_{0r}|^2`, (k,).
+    table
+        What the bins add to the first layer.
     """
 
     layers: tuple[tuple[Float32Array, Float32Array], ...]
     span: FloatArray
     square: FloatArray
+    table: BinTable
 
     @classmethod
-    def of(cls, weights: Mapping[str, FloatArray]) -> LowRankForward:
+    def of(cls, weights: Mapping[str, FloatArray], bins: SoftBins | None = None) -> LowRankForward:
         """Make the weights of a `LowRankNetwork`, by name, ready."""
+        bins = bins or SoftBins.none()
         base, basis = (weights[name].astype(np.float64) for name in ("base", "basis"))
         Q, triangle = np.linalg.qr(basis.T)
         Q, turn = Q.T, triangle.T  # the basis is turn @ Q
@@ -91,9 +99,13 @@ class LowRankForward:
         weight = np.einsum("rs,krw->ksw", turn, last).reshape(k * r, -1)
         bias = weights["layers.4.bias"].astype(np.float64).reshape(k, r) @ turn + within
         layers = [(weights[f"layers.{i}.weight"], weights[f"layers.{i}.bias"]) for i in (0, 2)]
+        first, offset = levelled(*layers[0], len(bins))
+        layers[0] = (first[:, : base.shape[1]], offset)
         layers.append((weight, bias.ravel()))
         ready = tuple((np.ascontiguousarray(W.T, np.float32), b.astype(np.float32)) for W, b in layers)
-        return cls(ready, np.concatenate([outside, Q]), np.square(outside).sum(1))
+        square = np.square(outside).sum(1)
+        table = BinTable(bins, first[:, base.shape[1] :])
+        return cls(ready, np.concatenate([outside, Q]), square, table)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -152,8 +164,10 @@ class LowRankForward:
     def _factors(self, X: Float32Array) -> Float32Array:
         hidden = X
         for weight, bias in self.layers[:-1]:
-            hidden = hidden @ weight
+            seen, hidden = hidden, hidden @ weight
             hidden += bias
+            if seen is X and len(self.table):
+                hidden += self.table(X)
             np.maximum(hidden, 0.0, out=hidden)
         weight, bias = self.layers[-1]
         A = hidden @ weight

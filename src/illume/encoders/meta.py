@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from illume.encoders.forward import DenseForward, Forward, Weights
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.encoders.forward import LARGEST, DenseForward, Forward, Weights
 from illume.encoders.low_rank import WIDTH, LowRankForward, resolved_rank
 from illume.encoders.options import Objective, Training
+from illume.encoders.soft_bins import SoftBins, resolved_bins
 from illume.encoders.trained import TrainedEncoder
 
 if TYPE_CHECKING:
     import torch
     from torch import nn
+
+N_BINS = 16
+NARROWEST = 0.01  # bin, in standard deviations: what happens within a narrower one is no slope
+QUANTILE_ROWS = 16_384  # of more rows, quantiles are no others
 
 
 class MetaEncoder(TrainedEncoder):
@@ -32,6 +40,11 @@ class MetaEncoder(TrainedEncoder):
         None lets the network answer with whole maps, as in the paper: weights and time grow as m² k. With a
         number r, the map is a constant and a part of rank r that differs from row to row, and both grow
         as m. `auto` takes 32 for 500 inputs or more, and else whole maps.
+    n_bins
+        The network sees every number also through so many soft bins, steps between its quantiles, so that
+        maps may differ from one range of a number to the next; the maps themselves act on the numbers.
+        Wide data have fewer, 1,024 in all, and from 257 numbers on none. 0 is the paper's network, which
+        sees the numbers alone.
     device
         `auto` takes a CUDA device where there is one.
     random_state
@@ -57,6 +70,7 @@ class MetaEncoder(TrainedEncoder):
         training: Training | None = None,
         onehot: Sequence[int] = (),
         rank: int | str | None = "auto",
+        n_bins: int = N_BINS,
         device: str = "auto",
         random_state: Any = 0,
         verbose: bool | None = None,
@@ -71,25 +85,36 @@ class MetaEncoder(TrainedEncoder):
             verbose=verbose,
         )
         self.rank = rank
+        self.n_bins = n_bins
 
     @property
     def rank_(self) -> int | None:
         """The rank of the maps' varying part, None where maps are whole."""
         return len(self.weights_["basis"]) if "basis" in self.weights_ else None
 
-    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+    def _bins(self, X: FloatArray) -> SoftBins:
+        numeric = np.ones(X.shape[1], dtype=bool)
+        numeric[list(self.onehot)] = False
+        n_bins = resolved_bins(self.n_bins, int(numeric.sum()))
+        some = X[:: -(-len(X) // QUANTILE_ROWS)]
+        return SoftBins.fit(np.clip(some, -LARGEST, LARGEST), numeric, n_bins, narrowest=NARROWEST)
+
+    def _network(
+        self, n_inputs: int, objective: Objective, generator: torch.Generator, bins: SoftBins
+    ) -> nn.Module:
         from illume.encoders.networks import LowRankNetwork, MetaNetwork
 
         k, calm, width = self.n_latents, objective.calm, objective.width
         rank = resolved_rank(self.rank, n_inputs)
         if rank is None:
-            return MetaNetwork(n_inputs, k, generator, calm=calm, width=width)
-        return LowRankNetwork(n_inputs, k, generator, rank=rank, calm=calm, width=max(width, WIDTH))
+            return MetaNetwork(n_inputs, k, generator, calm=calm, width=width, bins=bins)
+        width = max(width, WIDTH)
+        return LowRankNetwork(n_inputs, k, generator, rank=rank, calm=calm, width=width, bins=bins)
 
-    def _forward(self, weights: Weights, n_inputs: int) -> Forward:
+    def _forward(self, weights: Weights, n_inputs: int, bins: SoftBins) -> Forward:
         if "basis" in weights:
-            return LowRankForward.of(weights)
-        return DenseForward(weights, (self.n_latents, n_inputs))
+            return LowRankForward.of(weights, bins)
+        return DenseForward(weights, (self.n_latents, n_inputs), bins)
 
     @property
     def _constant(self) -> bool:

@@ -8,9 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from illume.encoders.binned import Binned
 from illume.encoders.low_rank import WIDTH
 from illume.encoders.options import hidden_widths
 from illume.encoders.passes import Passed, pass_through
+from illume.encoders.soft_bins import HEIGHT, SoftBins
 
 BASE_LENGTH = 0.3  # of a low-rank map's constant directions, drawn at random
 LED_LENGTH = 1.0  # of those that `lead` gave
@@ -28,8 +30,8 @@ def _initialised(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear
 class MetaNetwork(nn.Module):
     """A fully connected net of three linear layers, (n, m) to raw maps (n, k, m).
 
-    `calm` scales the last layer's weights at the start: near 0, all rows begin with one map. Hidden
-    layers are at least `width` wide.
+    The first layer sees rows beside their `bins`. `calm` scales the last layer's weights at the start: near
+    0, all rows begin with one map. Hidden layers are at least `width` wide.
     """
 
     def __init__(
@@ -40,11 +42,13 @@ class MetaNetwork(nn.Module):
         *,
         calm: float = 1.0,
         width: int = 0,
+        bins: SoftBins | None = None,
     ) -> None:
         super().__init__()
         first, second = hidden_widths(n_inputs, n_latents, width)
         self.shape = (n_latents, n_inputs)
-        one = _initialised(n_inputs, first, generator)
+        self.binned = Binned(bins or SoftBins.none(), HEIGHT)
+        one = _initialised(n_inputs + len(self.binned), first, generator)
         two = _initialised(first, second, generator)
         three = _initialised(second, n_latents * n_inputs, generator)
         self.layers = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three)
@@ -53,19 +57,19 @@ class MetaNetwork(nn.Module):
 
     def forward(self, X: Tensor) -> Tensor:
         """Return the raw maps, not yet scaled to unit directions."""
-        return self.layers(X).unflatten(1, self.shape)
+        return self.layers(self.binned(X)).unflatten(1, self.shape)
 
     def passed(self, X: Tensor, v: Tensor, alpha: int) -> Passed:
         """Return maps, latents and drift along v, from one product a layer."""
         linear = [layer for layer in self.layers if isinstance(layer, nn.Linear)]
-        return pass_through(linear, self.shape, X, v, alpha)
+        return pass_through(linear, self.shape, self.binned.stacked(X, v), len(X), alpha)
 
 
 class LowRankNetwork(nn.Module):
     r"""Raw maps :math:`V_0 + A(x) B` (n, k, m), where a net of fixed width answers with A (k, r) alone.
 
     V0 (`base`) and B (`basis`) are trained along and the same for all rows. At the start the basis is
-    orthonormal. `calm` scales the last layer's weights, as in `MetaNetwork`.
+    orthonormal. `bins` and `calm` are as in `MetaNetwork`.
     """
 
     def __init__(
@@ -77,10 +81,12 @@ class LowRankNetwork(nn.Module):
         rank: int,
         calm: float = 1.0,
         width: int = WIDTH,
+        bins: SoftBins | None = None,
     ) -> None:
         super().__init__()
         self.shape = (n_latents, rank)
-        one = _initialised(n_inputs, width, generator)
+        self.binned = Binned(bins or SoftBins.none(), HEIGHT)
+        one = _initialised(n_inputs + len(self.binned), width, generator)
         two = _initialised(width, width, generator)
         three = _initialised(width, n_latents * rank, generator)
         self.layers = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three)
@@ -108,11 +114,11 @@ class LowRankNetwork(nn.Module):
 
     def factors(self, X: Tensor) -> Tensor:
         """Return A (n, k, r), all that differs from row to row."""
-        return self.layers(X).unflatten(1, self.shape)
+        return self.layers(self.binned(X)).unflatten(1, self.shape)
 
     def factors_along(self, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Return A (n, k, r) and, for the first rows, its derivative along their directions v."""
-        hidden, change = X, v
+        hidden, change = self.binned.stacked(X, v).tensor_split([len(X)])
         for layer in self.layers:
             if isinstance(layer, nn.Linear):
                 hidden, change = layer(hidden), functional.linear(change, layer.weight)

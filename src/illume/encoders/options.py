@@ -133,7 +133,7 @@ PRESETS = {
         lambda_st=10.0,
         lambda_g=3.0,
         lambda_l=0.1,
-        lambda_n=0.1,
+        lambda_n=0.2,
         width=128,
     ),
 }

@@ -26,17 +26,18 @@ class Passed(NamedTuple):
 
 
 def pass_through(
-    layers: Sequence[nn.Linear], shape: tuple[int, int], X: Tensor, v: Tensor, alpha: int
+    layers: Sequence[nn.Linear], shape: tuple[int, int], stacked: Tensor, n: int, alpha: int
 ) -> Passed:
-    r"""Return maps, latents and drift of rows X (n, m), with directions v (s, m) for the first s of them.
+    r"""Return maps, latents and drift of n rows, `stacked` over directions v for the first s of them.
 
-    The last layer gives the raw maps V, of shape (k, m) each; ReLUs stand between the layers. A map is V with
+    The first m columns are the inputs x, on which the maps act; others, such as bins, are for the network
+    alone. The last layer gives the raw maps V, of shape (k, m); ReLUs stand between layers. A map is V with
     all but the `alpha` largest weights of every direction set to 0, and scaled to unit length. The drift is
     :math:`\dot W x` with :math:`\dot W` the change of the map along v. Gradients pass straight through what
     was set to 0.
     """
     parameters = [p for layer in layers for p in (layer.weight, layer.bias)]
-    return Passed(*_Pass.apply(torch.cat([X, v]), len(X), shape, alpha, *parameters))
+    return Passed(*_Pass.apply(stacked, n, shape, alpha, *parameters))
 
 
 class _Pass(Function):
@@ -47,7 +48,7 @@ class _Pass(Function):
         ctx: Any, stacked: Tensor, n: int, shape: tuple[int, int], alpha: int, *parameters: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         weights, biases = parameters[::2], parameters[1::2]
-        s, X = len(stacked) - n, stacked[:n]
+        s, X = len(stacked) - n, stacked[:n, : shape[1]]
         hidden = [stacked]
         for weight, bias in zip(weights, biases, strict=True):
             out = hidden[-1] @ weight.T
@@ -101,7 +102,8 @@ class _Gradients(NamedTuple):
     def __call__(self, n: int, of_W: Tensor | None, of_Z: Tensor | None, of_drift: Tensor | None) -> Tensor:
         """Return the gradient (n + s, k, m) from those of the maps, the latents and the drift."""
         s = len(self.maps) - n
-        X, W, V_dot, length = self.stacked[:n], self.maps[:n], self.maps[n:], self.length
+        W, V_dot, length = self.maps[:n], self.maps[n:], self.length
+        X = self.stacked[:n, : W.shape[2]]
         found = torch.empty_like(self.maps)
         of_V, of_change = found[:n], found[n:]
         of_Z = torch.zeros_like(self.Z) if of_Z is None else of_Z

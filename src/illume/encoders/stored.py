@@ -13,6 +13,7 @@ from illume.encoders.linear import LinearEncoder
 from illume.encoders.low_rank import WIDTH, low_rank_shapes
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import Objective, hidden_widths
+from illume.encoders.soft_bins import SoftBins
 from illume.encoders.trained import TrainedEncoder
 
 MOST = 2**20  # more latents, or wider layers, than any encoder has
@@ -26,11 +27,11 @@ def weights_of(encoder: TrainedEncoder) -> dict[str, FloatArray]:
 
 
 def shapes_of(
-    encoder: MetaEncoder | LinearEncoder, n_inputs: int, rank: int | None = None
+    encoder: MetaEncoder | LinearEncoder, n_inputs: int, rank: int | None = None, n_bins: int = 0
 ) -> dict[str, Shape]:
     """Return the names and shapes that the weights of an encoder of n_inputs must have.
 
-    `rank` is that of maps of low rank, None where they are whole.
+    `rank` is that of maps of low rank, None where they are whole; `n_bins` is the number of all bins.
 
     >>> shapes_of(LinearEncoder(2), 3)
     {'map': (2, 3)}
@@ -46,9 +47,9 @@ def shapes_of(
     if not width <= MOST:
         raise ValueError(f"the width is {width}")
     if rank is not None:
-        return low_rank_shapes(m, k, max(width, WIDTH), rank)
+        return low_rank_shapes(m, k, max(width, WIDTH), rank, n_bins)
     first, second = hidden_widths(m, k, width)
-    sizes = {0: (first, m), 2: (second, first), 4: (k * m, second)}
+    sizes = {0: (first, m + n_bins), 2: (second, first), 4: (k * m, second)}
     shapes: dict[str, Shape] = {}
     for i, shape in sizes.items():
         shapes |= {f"layers.{i}.weight": shape, f"layers.{i}.bias": shape[:1]}
@@ -56,9 +57,15 @@ def shapes_of(
 
 
 def restored(
-    encoder: Any, n_inputs: int, weights: Mapping[str, FloatArray], alpha: int, head: Head | None
+    encoder: Any,
+    n_inputs: int,
+    weights: Mapping[str, FloatArray],
+    alpha: int,
+    head: Head | None,
+    *,
+    bins: SoftBins | None = None,
 ) -> Any:
     """Make an unfitted encoder the fitted one whose weights these are; they must have the right shapes."""
     mine = {name: np.array(array, dtype=np.float32) for name, array in weights.items()}
     encoder.n_features_in_ = n_inputs
-    return encoder._set(mine, n_inputs, alpha, head)
+    return encoder._set(mine, n_inputs, alpha, head, bins or SoftBins.none())

@@ -19,6 +19,7 @@ from illume._typing import FloatArray
 from illume.encoders.base import Head, Latent, Piece, PulledBack, Whole, as_probabilities
 from illume.encoders.forward import Forward, InPieces, Weights
 from illume.encoders.options import Objective, Training
+from illume.encoders.soft_bins import SoftBins
 from illume.errors import MissingExtraError
 from illume.results.history import History
 from illume.storage.checkpoints import Slot
@@ -42,11 +43,12 @@ def require_torch() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """What a training is told: objective, options, rows to learn from and rows to check with, and a seed."""
+    """What a training is told: objective, options, rows to learn from and to check with, bins, and a seed."""
 
     objective: Objective
     training: Training
     rows: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
+    bins: SoftBins
     seed: int
 
 
@@ -76,6 +78,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     forward_: Forward
     head_: Head | None
     alpha_: int
+    bins_: SoftBins
 
     def __init__(
         self,
@@ -97,12 +100,18 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.verbose = verbose
 
     @abstractmethod
-    def _network(self, n_inputs: int, objective: Objective, generator: torch.Generator) -> nn.Module:
+    def _network(
+        self, n_inputs: int, objective: Objective, generator: torch.Generator, bins: SoftBins
+    ) -> nn.Module:
         """Return the untrained module from rows (n, m) to raw maps (n, k, m)."""
 
     @abstractmethod
-    def _forward(self, weights: Weights, n_inputs: int) -> Forward:
+    def _forward(self, weights: Weights, n_inputs: int, bins: SoftBins) -> Forward:
         """Return the trained network in NumPy."""
+
+    def _bins(self, X: FloatArray) -> SoftBins:
+        """Return the bins through which the network sees numbers, for training rows X (n, m)."""
+        return SoftBins.none()
 
     @property
     @abstractmethod
@@ -150,17 +159,19 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if y is None:
             objective = objective.unconditioned()
         seed = int(rng.randint(2**31 - 1))
-        return Lesson(objective, training, ((X, P), validation), seed)
+        return Lesson(objective, training, ((X, P), validation), self._bins(X), seed)
 
     def take(self, learned: Learned) -> Self:
         """Be what a training has come to."""
         self.history_ = learned.history
-        return self._set(learned.weights, self.n_features_in_, learned.alpha, learned.head)
+        return self._set(learned.weights, self.n_features_in_, learned.alpha, learned.head, learned.bins)
 
-    def _set(self, weights: dict[str, FloatArray], n_inputs: int, alpha: int, head: Head | None) -> Self:
+    def _set(
+        self, weights: dict[str, FloatArray], n_inputs: int, alpha: int, head: Head | None, bins: SoftBins
+    ) -> Self:
         """Fill in what was learned."""
-        self.weights_, self.alpha_, self.head_ = weights, alpha, head
-        self.forward_ = self._forward(weights, n_inputs)
+        self.weights_, self.alpha_, self.head_, self.bins_ = weights, alpha, head, bins
+        self.forward_ = self._forward(weights, n_inputs, bins)
         return self
 
     @property

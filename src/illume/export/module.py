@@ -13,6 +13,7 @@ from torch.nn.functional import linear
 
 from illume._chunks import row_chunks
 from illume.encoders.base import EPSILON
+from illume.encoders.binned import Binned
 from illume.encoders.forward import LARGEST
 from illume.export.devices import CHUNK_ROWS, PRECISIONS, Precision
 from illume.export.parts import Parts
@@ -47,6 +48,7 @@ class ExplainingModule(nn.Module):
             raise ValueError(f"chunk_rows must be at least 1, found {chunk_rows!r}")
         self.precision, self.chunk_rows = precision, chunk_rows
         self.shape, self.alpha, self.n_layers = parts.shape, parts.alpha, len(parts.layers)
+        self.binned = Binned(parts.bins)
         half = torch.bfloat16 if precision == "bfloat16" else torch.float32
         for i, (weight, bias) in enumerate(parts.layers):  # the first, which sees the rows, is never halved
             kind = half if i else torch.float32
@@ -97,7 +99,7 @@ class ExplainingModule(nn.Module):
         return torch.stack([(share[:, i, :, None] * V).sum(1) for i in range(share.shape[1])], 1)
 
     def _raw(self, X: Tensor) -> Tensor:
-        h = X
+        h = self.binned(X)
         for i in range(self.n_layers):
             weight: Tensor = getattr(self, f"weight_{i}")
             h = linear(h.to(weight.dtype), weight, getattr(self, f"bias_{i}"))

@@ -15,6 +15,7 @@ from illume.data.encoding import Encoding
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
+from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError, MissingExtraError
 from illume.export.parts import Parts
 from illume.storage import archive
@@ -141,7 +142,7 @@ def _of_network(graph: Graph, parts: Parts, X: str) -> tuple[str, str]:
 
     k, m = parts.shape
     clipped = graph.add("Clip", X, graph.constant(-LARGEST), graph.constant(LARGEST))
-    h = graph.cast(clipped, FLOAT)
+    h = _binned(graph, parts.bins, graph.cast(clipped, FLOAT))
     for i, (weight, bias) in enumerate(parts.layers):
         h = graph.add(
             "Gemm", h, graph.constant(weight, np.float32), graph.constant(bias, np.float32), transB=1
@@ -159,6 +160,17 @@ def _of_network(graph: Graph, parts: Parts, X: str) -> tuple[str, str]:
     last = graph.constant([2], np.int64)
     Z = graph.add("Squeeze", graph.add("MatMul", V, graph.add("Unsqueeze", X, last)), last)
     return graph.add("MatMul", share, V), graph.add("Div", Z, length)
+
+
+def _binned(graph: Graph, bins: SoftBins, X: str) -> str:
+    """Return what the first layer sees: inputs beside their bins, float32."""
+    if not len(bins):
+        return X
+    low, steepness = (graph.constant(part, np.float32) for part in (bins.low, bins.steepness))
+    deep = graph.add("Gather", X, graph.constant(bins.column, np.int64), axis=1)
+    deep = graph.add("Mul", graph.add("Sub", deep, low), steepness)
+    deep = graph.add("Clip", deep, graph.constant(0.0, np.float32), graph.constant(1.0, np.float32))
+    return graph.add("Concat", X, deep, axis=1)
 
 
 def _largest(graph: Graph, V: str, alpha: int) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import ConstantForward, keep_largest, scaled
+from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError
 
 Layer = tuple[FloatArray, FloatArray]
@@ -22,7 +23,7 @@ class Parts:
     ----------
     layers
         Weights (out, in) and biases (out,) of the network, ReLU between them; none where all rows
-        share one map.
+        share one map. The first layer reads a row's inputs and then its bins.
     fixed
         That map, scaled, (k, m); None where there is a network.
     alpha
@@ -31,6 +32,8 @@ class Parts:
         The surrogate's weights (c, k) and base values (c,).
     owner
         Which feature each input belongs to, (m,).
+    bins
+        What the network sees beside the inputs.
     """
 
     layers: tuple[Layer, ...]
@@ -40,6 +43,7 @@ class Parts:
     intercept: FloatArray
     owner: IntArray
     n_features: int
+    bins: SoftBins = field(default_factory=SoftBins.none)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,4 +86,5 @@ class Parts:
             intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
             owner=encoding.owner,
             n_features=len(encoding.schema),
+            bins=getattr(forward, "bins", SoftBins.none()),
         )

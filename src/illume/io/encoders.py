@@ -8,17 +8,22 @@ import numpy as np
 
 from illume.encoders.base import Head
 from illume.encoders.identity import IdentityEncoder
+from illume.encoders.soft_bins import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.io.settings import ENCODERS, dump_settings, unfitted
 from illume.storage.arrays import ArrayReader, ArrayWriter
 from illume.storage.values import items_of, of_type
 
-NAMES = ("kind", "settings", "alpha", "head", "rank")
+NAMES = ("kind", "settings", "alpha", "head", "rank", "bins")
+NOTHING = dict.fromkeys(("alpha", "head", "rank", "bins"))
 
 
-def before_ranks(values: Any) -> Any:
+def as_now(values: Any, version: int) -> Any:
     """Return how a file of an older version described an encoder, as it would be described now."""
-    return {**values, "rank": None} if isinstance(values, dict) else values
+    if not isinstance(values, dict):
+        return values
+    values = {**values, "rank": None} if version < 3 else values
+    return {**values, "bins": None} if version < 4 else values
 
 
 def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:
@@ -31,7 +36,7 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
         )
     settings = dump_settings(encoder.get_params(deep=False))
     if isinstance(encoder, IdentityEncoder):
-        return {"kind": kind, "settings": settings, "alpha": None, "head": None, "rank": None}
+        return {"kind": kind, "settings": settings} | NOTHING
     from illume.encoders.stored import weights_of
 
     for part, array in weights_of(encoder).items():
@@ -41,25 +46,33 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
         outputs = len(encoder.head_.coef)
         arrays.add(f"{name}.head.coef", encoder.head_.coef)
         arrays.add(f"{name}.head.intercept", encoder.head_.intercept)
-    rank = getattr(encoder, "rank_", None)
-    return {"kind": kind, "settings": settings, "alpha": int(encoder.alpha_), "head": outputs, "rank": rank}
+    return {
+        "kind": kind,
+        "settings": settings,
+        "alpha": int(encoder.alpha_),
+        "head": outputs,
+        "rank": getattr(encoder, "rank_", None),
+        "bins": _dump_bins(encoder.bins_, arrays, name),
+    }
 
 
 def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
     """Return the fitted encoder that JSON values and arrays stand for."""
-    kind, settings, alpha, outputs, rank = items_of(values, NAMES, name)
+    kind, settings, alpha, outputs, rank, n_bins = items_of(values, NAMES, name)
     if kind not in ENCODERS:
         raise FormatError(f"{name} is of kind {kind!r}, which is not known")
     encoder = unfitted(kind, settings, name)
     if isinstance(encoder, IdentityEncoder):
-        if (alpha, outputs, rank) != (None, None, None):
+        if (alpha, outputs, rank, n_bins) != (None, None, None, None):
             raise FormatError(f"{name} has weights, which an identity encoder never has")
         encoder.n_features_in_ = n_inputs
         return encoder
     from illume.encoders.stored import restored, shapes_of
 
+    bins = _read_bins(n_bins, arrays, name, n_inputs)
+    rank = None if rank is None else of_type(int, rank, f"{name}.rank")
     try:
-        shapes = shapes_of(encoder, n_inputs, None if rank is None else of_type(int, rank, f"{name}.rank"))
+        shapes = shapes_of(encoder, n_inputs, rank, len(bins))
     except ValueError as error:
         raise FormatError(f"{name}: {error}") from error
     weights = {part: arrays.take(f"{name}.maps.{part}", np.float32, shape) for part, shape in shapes.items()}
@@ -70,4 +83,25 @@ def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> 
         size = of_type(int, outputs, f"{name}.head")
         coef = arrays.take(f"{name}.head.coef", np.float32, (size, encoder.n_latents))
         head = Head(coef, arrays.take(f"{name}.head.intercept", np.float32, (size,)))
-    return restored(encoder, n_inputs, weights, alpha, head)
+    return restored(encoder, n_inputs, weights, alpha, head, bins=bins)
+
+
+def _dump_bins(bins: SoftBins, arrays: ArrayWriter, name: str) -> int | None:
+    """Store where bins begin and how steep they are; return how many there are, None for none."""
+    if not len(bins):
+        return None
+    arrays.add(f"{name}.bins.column", bins.column.astype(np.int64))
+    arrays.add(f"{name}.bins.low", bins.low)
+    arrays.add(f"{name}.bins.steepness", bins.steepness)
+    return len(bins)
+
+
+def _read_bins(n_bins: Any, arrays: ArrayReader, name: str, n_inputs: int) -> SoftBins:
+    """Return the bins of an encoder, of which there are so many."""
+    if n_bins is None:
+        return SoftBins.none()
+    shape = (of_type(int, n_bins, f"{name}.bins"),)
+    column = arrays.positions(f"{name}.bins.column", shape, 0, n_inputs).astype(np.intp)
+    low, steepness = (arrays.take(f"{name}.bins.{part}", np.float32, shape) for part in ("low", "steepness"))
+    arrays.require(bool((steepness > 0).all()), f"{name}.bins.steepness must be above 0")
+    return SoftBins(column, low, steepness)

@@ -21,7 +21,7 @@ from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair
 from illume.io import parts
-from illume.io.encoders import before_ranks, read_encoder
+from illume.io.encoders import as_now, read_encoder
 from illume.io.reference import read_reference
 from illume.io.saving import MODEL, POOL, ROWS, WORDS
 from illume.io.settings import read_settings
@@ -128,12 +128,10 @@ class _Reading:
         if self.head["backend"] not in BACKENDS:
             raise FormatError(f"backend is {self.head['backend']!r}, expected one of {BACKENDS}")
         self.encoding = parts.read_encoding(self.schema, self.model, self.head["unknown"])
-        encoders = of_type(list, self.head["encoders"], "encoders")
-        if found.manifest["version"] < 3:
-            encoders = [before_ranks(values) for values in encoders]
+        version = found.manifest["version"]
         self.encoders = [
-            read_encoder(values, self.model, f"encoder.{i}", self.encoding.n_inputs)
-            for i, values in enumerate(encoders)
+            read_encoder(as_now(values, version), self.model, f"encoder.{i}", self.encoding.n_inputs)
+            for i, values in enumerate(of_type(list, self.head["encoders"], "encoders"))
         ]
         if not 1 <= len(self.encoders) <= 2:
             raise FormatError(f"there are {len(self.encoders)} encoders, expected one or two")

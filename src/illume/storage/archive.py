@@ -21,7 +21,7 @@ from typing import Any
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 3
+VERSION = 4
 MANIFEST = "manifest.json"
 MAX_MEMBERS = 16
 MAX_MANIFEST = 64 * 2**20
