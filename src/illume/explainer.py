@@ -35,7 +35,8 @@ from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
 from illume.shapley.effort import EFFORTS
-from illume.shapley_fitting import ShapleyLearner, ignored_features, prepare_shapley
+from illume.shapley.running import training_threads
+from illume.shapley_fitting import ignored_features, learn_shapley, prepare_shapley
 from illume.storage.checkpoints import Checkpoints
 
 
@@ -220,15 +221,14 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         with opened(self, rows) as self.stages_:
             prepared = prepare(rows, self.model, data, rng, self.stages_)
             game = prepare_shapley(prepared, self.background, seed, self.stages_) if shapley else None
-            device = self.device if self.device != "auto" else None
-            learner = ShapleyLearner(game, EFFORTS[self.effort], seed, device, self.verbose)
-            with learner:
+            with training_threads(self.device) as device:
+                found = None
+                if game:
+                    options = {"seed": seed, "device": device, "verbose": self.verbose}
+                    found = learn_shapley(game, EFFORTS[self.effort], **options)
                 choice = choose_pair(
                     make(prepared.encoding), choices, self.surrogate, prepared.material, self.stages_
                 )
-                if choice.interrupted:
-                    learner.stop()
-                found = learner.result()
             self.shapley_ = found.model if found else None
             self.background_ = game.kept if game else None
             Q = self._keep(prepared, choice)
@@ -246,8 +246,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             self.n_features_in_ = len(self.schema_)
             for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
                 self.__dict__.pop(name, None)
-            self._interrupted = choice.interrupted
-            finish(self, interrupted=choice.interrupted)
+            self._interrupted = choice.interrupted or (found is not None and found.interrupted)
+            finish(self, interrupted=self._interrupted)
         warn_of_few(self.quality_, sizes)
         return self
 

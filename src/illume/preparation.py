@@ -26,8 +26,8 @@ from illume.shapley.effort import EFFORTS, Effort, resolve_queries
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Stages, slot_of
 
-QUERIES_PER_ROW = 64
-ENCODER_QUERIES = 30_000  # that the encoder learns from
+QUERIES_PER_ROW = 128
+ENCODER_QUERIES = 50_000  # that the encoder learns from
 
 
 @dataclass(frozen=True)

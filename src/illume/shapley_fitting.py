@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from tqdm.auto import tqdm
@@ -18,10 +17,11 @@ from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, SchemaError
 from illume.preparation import Prepared
 from illume.remembering import asked_once
+from illume.results.quality import ContributionQuality
 from illume.shapley.effort import Effort
-from illume.shapley.fitting import Answers, FittedShapley, Material, ask_model, fit_shapley
+from illume.shapley.fitting import Answers, Material, ask_model, fit_shapley
+from illume.shapley.running import Running
 from illume.shapley.values import ShapleyModel
-from illume.shapley.worker import Worker, device_of, single_threaded
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Slot, Stages, slot_of
 
@@ -108,63 +108,36 @@ class _Remembered:
             self.slot.save({"n_asked": self.black_box.n_asked}, arrays)
 
 
-class ShapleyLearner:
-    """Trains Shapley values, beside what is done within its block where there is a core for it."""
+@dataclass(frozen=True, eq=False)
+class LearnedShapley:
+    """Shapley values, how true they are, and whether their training was interrupted."""
 
-    def __init__(
-        self,
-        prepared: PreparedShapley | None,
-        effort: Effort,
-        seed: int,
-        device: str | None,
-        verbose: bool | None,
-    ) -> None:
-        self.prepared, self.effort, self.seed, self.verbose = prepared, effort, seed, verbose
-        self.device = device
-        self._found: FittedShapley | None = None
-        self._worker: Worker[FittedShapley] | None = None
-        self._stack = ExitStack()
+    model: ShapleyModel
+    quality: ContributionQuality
+    interrupted: bool
 
-    def __enter__(self) -> Self:
-        device = device_of(self.device)
-        if device == "cpu":
-            self._stack.enter_context(single_threaded())
-        if self.prepared is None:
-            return self
-        if device == "cpu" and ranks().alone:
-            self._worker = self._stack.enter_context(Worker(lambda stop: self._fit(stop, "cpu")))
-        else:
-            self._found = ranks().from_first(lambda: self._fit(lambda: False, device))
-        return self
 
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
+def learn_shapley(
+    prepared: PreparedShapley, effort: Effort, *, seed: int, device: str, verbose: bool | None
+) -> LearnedShapley:
+    """Train Shapley values; where several processes fit together, the first one does it for all."""
 
-    def stop(self) -> None:
-        """End the training with what it has learned."""
-        if self._worker is not None:
-            self._worker.stop()
-
-    def result(self) -> FittedShapley | None:
-        """Return what was learned, when it is ready; None where nothing was to be learned."""
-        return self._found if self._worker is None else self._worker.result()
-
-    def _fit(self, stop: Any, device: str) -> FittedShapley:
-        prepared = self.prepared
-        if prepared is None:
-            raise RuntimeError("there is nothing to learn from")
-        disable = ranks().rank > 0 or (None if self.verbose is None else not self.verbose)
-        with tqdm(desc="Shapley values", unit="%", total=100, position=1, disable=disable) as bar:
-            return fit_shapley(
+    def learn() -> LearnedShapley:
+        disable = None if verbose is None else not verbose
+        with tqdm(desc="training, Shapley values", unit="%", total=100, disable=disable) as bar:
+            running = Running(lambda share: bar.update(100 * share))
+            found = fit_shapley(
                 prepared.encoding,
                 prepared.material,
                 prepared.answers,
-                self.effort,
-                seed=self.seed,
+                effort,
+                seed=seed,
                 device=device,
-                stop=stop,
-                progress=lambda share: bar.update(100 * share),
+                running=running,
             )
+        return LearnedShapley(found.model, found.quality, running.interrupted)
+
+    return ranks().from_first(learn)
 
 
 def ignored_features(schema: Schema, model: ShapleyModel) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from illume.shapley.judging import Reference, fit_errors, judge, network_values
 from illume.shapley.labels import Game
 from illume.shapley.log_odds import LogOdds
 from illume.shapley.questions import MixedFrames, Mixtures, probes, walk_values
+from illume.shapley.running import Running
 from illume.shapley.values import ErrorModel, ShapleyModel
 from illume.shapley.walks import Walks
 
@@ -186,8 +187,7 @@ def fit_shapley(
     *,
     seed: int,
     device: str,
-    stop: Callable[[], bool] = lambda: False,
-    progress: Callable[[float], None] = lambda share: None,
+    running: Running,
 ) -> FittedShapley:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
     from illume.shapley.training import train_model_network, train_value_network
@@ -209,8 +209,7 @@ def fit_shapley(
         sizes,
         seed=seed,
         device=device,
-        stop=stop,
-        progress=lambda share: progress(0.6 * share),
+        running=running,
     )
     fidelity = _r2(network(held_out[0]), held_out[1])
     some = background[np.sort(rng.permutation(len(background))[:BACKGROUND_ROWS])]
@@ -221,8 +220,7 @@ def fit_shapley(
         sizes,
         seed=seed + 1,
         device=device,
-        stop=stop,
-        progress=lambda share: progress(0.4 * share),
+        running=running,
     )
     background_log_odds = answers.scale(material.background_answers)
     m, c = coding.n_features, answers.log_odds.shape[1]

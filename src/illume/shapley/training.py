@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from illume.shapley.codes import Codes, Coding
 from illume.shapley.effort import BATCH, Sizes
 from illume.shapley.labels import Game, WalkLabels
 from illume.shapley.network import ModelNetwork, ValueNetwork
+from illume.shapley.running import Running
 
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
 CHECKS = 12  # how often the validation error is looked at
 GOOD, BETTER = 0.998, 5e-4  # R² that is good enough; R² that a longer training must bring
+MODEL_SHARE = 0.6  # of the time, for the network that learns the model
 REUSE = 3  # how often a walk is learned from
 WALK_ROWS = 8_192  # walks at once
 
@@ -76,10 +78,9 @@ def train_model_network(
     *,
     seed: int,
     device: str,
-    stop: Callable[[], bool],
-    progress: Callable[[float], None],
+    running: Running,
 ) -> ModelArrays:
-    """Learn log-odds `targets` (n, c) of coded rows; `stop` ends the training early, with what there is."""
+    """Learn log-odds `targets` (n, c) of coded rows; an interrupt ends the training with what there is."""
     where = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     network = ModelNetwork(coding, targets.shape[1], sizes.n_embedding, sizes.n_units, generator).to(where)
@@ -90,20 +91,20 @@ def train_model_network(
     optimiser = _optimiser(network, RATE)
     schedule = Schedule(optimiser, RATE, sizes.n_steps)
     every, best = max(1, sizes.n_steps // CHECKS), -np.inf
-    for batch in _batches(len(codes), generator):
-        if stop() or not schedule.step():
-            break
-        chosen = batch.to(where)
-        loss = functional.mse_loss(network(at[chosen], part[chosen]), goal[chosen])
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()
-        optimiser.step()
-        progress(1 / schedule.n_steps)
-        if schedule.done % every == 0 and schedule.done < schedule.cool_from:
-            found = _r_squared(network, validation, middle, scale, where)
-            if found >= GOOD or found < best + BETTER:
-                schedule.finish_early()
-            best = max(best, found)
+    batches = _batches(len(codes), generator)
+    with running.interruptible():
+        while schedule.step():
+            chosen = next(batches).to(where)
+            loss = functional.mse_loss(network(at[chosen], part[chosen]), goal[chosen])
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()
+            optimiser.step()
+            running.progress(MODEL_SHARE / sizes.n_steps)
+            if schedule.done % every == 0 and schedule.done < schedule.cool_from:
+                found = _r_squared(network, validation, middle, scale, where)
+                if found >= GOOD or found < best + BETTER:
+                    schedule.finish_early()
+                best = max(best, found)
     return _model_arrays(network, coding, codes, scale, middle)
 
 
@@ -163,8 +164,7 @@ def train_value_network(
     *,
     seed: int,
     device: str,
-    stop: Callable[[], bool],
-    progress: Callable[[float], None],
+    running: Running,
 ) -> ValueArrays:
     """Learn the Shapley values of the network that learned the model, from its walks."""
     where = torch.device(device)
@@ -178,27 +178,27 @@ def train_value_network(
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
     optimiser = _optimiser(network, VALUE_RATE)
     schedule = Schedule(optimiser, VALUE_RATE, n_steps)
-    scale, going = 0.0, True
-    while going:
-        rows = rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
-        wanted, totals = labels.of(rows), labels.total(rows)
-        scale = scale or max(float(wanted.std()), 1e-12)
-        at, part = _tensors(rows, where)
-        goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))
-        batches = _batches(len(rows), generator)
-        for _ in range(max(1, REUSE * len(rows) // BATCH)):
-            going = not stop() and schedule.step()
-            if not going:
-                break
-            chosen = next(batches).to(where)
-            found = network(at[chosen], part[chosen])
-            found = found + ((total[chosen] - found.sum(1)) / found.shape[1])[:, None]
-            loss = functional.mse_loss(found, goal[chosen])
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            progress(1 / n_steps)
-    return _value_arrays(network, coding, game, scale)
+    scale = 0.0
+    with running.interruptible():
+        while schedule.done < n_steps:
+            rows = rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
+            wanted, totals = labels.of(rows), labels.total(rows)
+            scale = scale or max(float(wanted.std()), 1e-12)
+            at, part = _tensors(rows, where)
+            goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))
+            batches = _batches(len(rows), generator)
+            for _ in range(max(1, REUSE * len(rows) // BATCH)):
+                if not schedule.step():
+                    break
+                chosen = next(batches).to(where)
+                found = network(at[chosen], part[chosen])
+                found = found + ((total[chosen] - found.sum(1)) / found.shape[1])[:, None]
+                loss = functional.mse_loss(found, goal[chosen])
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+                running.progress((1 - MODEL_SHARE) / n_steps)
+    return _value_arrays(network, coding, game, scale or 1.0)
 
 
 def _start_from(table: Any, embedding: FloatArray) -> None:
