@@ -189,7 +189,7 @@ class Quality:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
         return (
             f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} queries "
-            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to train"
+            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn the model"
         )
 
     def to_dict(self) -> dict[str, Any]:
