@@ -46,10 +46,13 @@ def batch(attributions: Attributions) -> str:
     largest = max(float(strength.max(initial=0.0)), 1e-12)
     lines = [_line(attributions.feature_names[j], "", strength[j], strength[j] / largest) for j in order]
     n, n_features = attributions.values.shape[:2]
-    caption = f"mean absolute contribution, {n} rows, {n_features} features, {attributions.scale} ({text.whose(attributions)}); " + (
-        text.STAND_IN
-        if attributions.stand_in
-        else f"surrogate and black box agree on {int(attributions.agreed.sum())} rows"
+    caption = (
+        f"mean absolute contribution, {n} rows, {n_features} features, {attributions.scale} ({text.whose(attributions)}); "
+        + (
+            text.STAND_IN
+            if attributions.stand_in
+            else f"surrogate and black box agree on {int(attributions.agreed.sum())} rows"
+        )
     )
     outside = int(attributions.outside.sum())
     more = f"; {outside} are outside what the explainer was fitted on" if outside else ""

@@ -201,7 +201,9 @@ class Quality:
 
     def _contributions(self) -> list[str]:
         if self.contributions is None:
-            return ["Contributions: the surrogate's (pullback); how true they are of the model is not measured"]
+            return [
+                "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
+            ]
         names = ", ".join(self.ignored[:NAMED_IGNORED])
         others = len(self.ignored) - NAMED_IGNORED
         return [

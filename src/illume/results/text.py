@@ -91,7 +91,9 @@ def notes(attribution: Attribution) -> list[str]:
     if not attribution.agreed:
         said.append(("slopes " if shapley else "") + attribution.batch.refinement.note())
     if attribution.imputed:
-        filled = "missing, filled with the mean for the surrogate" if shapley else "missing, filled with the mean"
+        filled = (
+            "missing, filled with the mean for the surrogate" if shapley else "missing, filled with the mean"
+        )
         said.append(f"{filled}: {', '.join(attribution.imputed)}")
     return said
 

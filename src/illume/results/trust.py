@@ -64,7 +64,7 @@ class Trust:
 
 
 def typical_errors(standard_errors: FloatArray) -> FloatArray:
-    """Return the root mean square of each row's standard errors, (n,), from (n, n_features, …).
+    """Return the root mean square of each row's standard errors, or of other numbers, (n,).
 
     >>> typical_errors(np.array([[3.0, 4.0], [0.0, np.nan]])).round(3)
     array([3.536,   nan])

@@ -51,7 +51,9 @@ class Effort:
         """Return sizes of networks for m features."""
         n_embedding = 8 if m <= 64 else 4 if m <= 256 else 2
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
-        n_steps = min(self.operations / _per_step(m, n_embedding, n_units), STEPS_PER_QUERY * n_queries, 12_000)
+        n_steps = min(
+            self.operations / _per_step(m, n_embedding, n_units), STEPS_PER_QUERY * n_queries, 12_000
+        )
         n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 600_000)
         return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
 
