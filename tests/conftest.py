@@ -36,7 +36,7 @@ def loan_explainer(loan_model, loan_frame):
 
 @pytest.fixture(scope="session")
 def loan_pullback(loan_model, loan_frame):
-    """The paper's contributions, slopes times centred inputs, refined where the surrogate decides otherwise."""
+    """Contributions as in the paper: slopes times centred inputs."""
     settings = {"n_latents": 3, "queries": 300, "training": FAST}
     return Explainer(loan_model, contributions="pullback", **settings).fit(loan_frame)
 

@@ -167,18 +167,17 @@ def test_trust_follows_from_the_truth_of_contributions(change, level, words, exp
 
 
 @pytest.mark.parametrize(
-    ("report", "majority", "level", "words"),
+    ("measured", "level", "words"),
     [
-        (Fidelity(0.99, 0.9, 1000), 0.6, "fair", "mostly, not always"),
-        (Fidelity(0.97, 0.9, 1000), 0.98, "low", "Do not rely on single explanations"),
-        (Fidelity(0.95, 0.9, 12), 0.6, "uncertain", "measure on more rows"),
-        (Fidelity(0.6, 0.2, 500), 0.5, "low", "Do not rely on single explanations"),
-        (Fidelity(np.nan, np.nan, 0), np.nan, "unknown", "No rows were kept aside"),
+        ((Fidelity(0.99, 0.9, 1000), 0.6), "fair", "mostly, not always"),
+        ((Fidelity(0.97, 0.9, 1000), 0.98), "low", "Do not rely on single explanations"),
+        ((Fidelity(0.95, 0.9, 12), 0.6), "uncertain", "measure on more rows"),
+        ((Fidelity(0.6, 0.2, 500), 0.5), "low", "Do not rely on single explanations"),
+        ((Fidelity(np.nan, np.nan, 0), np.nan), "unknown", "No rows were kept aside"),
     ],
 )
-def test_trust_in_pulled_back_contributions_is_fair_at_most(
-    report, majority, level, words, pulled_back, quality
-):
+def test_trust_in_pulled_back_contributions_is_fair_at_most(measured, level, words, pulled_back, quality):
+    report, majority = measured
     changed = replace(quality, report=report, majority=majority, contributions=None)
     found = summary("a model", pulled_back, changed)
     assert found.level == level

@@ -38,7 +38,8 @@ from illume.surrogates.logistic import Weighted
 VALUES_AT_ONCE = 1_024  # rows whose numbers stay in the cache of a core
 REFINED_AT_ONCE = 512
 REFINES_NOT = (
-    "refining asks the model about rows mixed with background rows, and the explainer was saved with rows='none'; "
+    "refining asks the model about rows mixed with background rows, and the explainer was saved with "
+    "rows='none'; "
     "save it with rows to refine"
 )
 AT_ONCE = 4_096  # rows that a thread takes: with many more, one waits long for the other's last

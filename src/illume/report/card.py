@@ -23,7 +23,8 @@ OF_PULLBACK = (
     "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
 )
 OF_SHAPLEY = (
-    "Contributions are estimates of interventional Shapley values of the model's log-odds: what the model answers "
+    "Contributions are estimates of interventional Shapley values of the model's log-odds: what the model "
+    "answers "
     "when features of a row are replaced by those of other rows, whether or not such rows occur.",
     "Rules, slopes and the map of rows are about the surrogate, not about the model's inner workings.",
     "A contribution says what moved the model's answer, not what causes the outcome in the world.",

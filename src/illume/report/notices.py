@@ -36,7 +36,8 @@ def _of_contributions(quality: Quality) -> Iterator[Notice]:
     if found is None:
         yield Notice(
             NOTE,
-            "Contributions are pulled back from the surrogate; how true they are of the model is not measured.",
+            "Contributions are pulled back from the surrogate; how true they are of the model is not "
+            "measured.",
             'Fit with contributions="shapley" to have values of the model itself, with their errors.',
         )
         return
@@ -51,7 +52,8 @@ def _of_contributions(quality: Quality) -> Iterator[Notice]:
             WARNING,
             f"Contributions explain little of the model's own Shapley values (R² {figure(found.r2)}, "
             f"{figure(found.low)} to {figure(found.high)}, on {count(found.n_rows, 'row')} kept aside).",
-            "Fit with more queries or effort, or let explainer(rows, refine=64) ask the model about each row.",
+            "Fit with more queries or effort, or let explainer(rows, refine=64) ask the model about each "
+            "row.",
         )
     if found.coverage < thresholds.LOW_COVERAGE:
         yield Notice(
@@ -75,7 +77,8 @@ def _of_fit(quality: Quality) -> Iterator[Notice]:
     if report.agreement <= quality.majority < 1:
         yield Notice(
             WARNING,
-            f"The surrogate agrees with the model on {percent(report.agreement)} of the rows kept aside, which is no "
+            f"The surrogate agrees with the model on {percent(report.agreement)} of the rows kept aside, "
+            "which is no "
             f"more than always naming the most common decision would ({percent(quality.majority)}).",
             "Do not rely on rules and slopes; fit with more rows of the rarer classes.",
         )
@@ -105,7 +108,8 @@ def _of_fit(quality: Quality) -> Iterator[Notice]:
         yield Notice(
             NOTE,
             "All rows share one linear surrogate, because one with a map for every row was no better.",
-            "Slopes are then the same for all rows; so are contributions of a feature with the same value, if they "
+            "Slopes are then the same for all rows; so are contributions of a feature with the same value, "
+            "if they "
             "are the surrogate's.",
         )
     elif quality.encoder != "identity" and report.score < quality.baseline.score:
@@ -145,7 +149,8 @@ def _of_rows(explained: Explained) -> Iterator[Notice]:
     if low:
         yield Notice(
             WARNING,
-            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: {far}around them, the "
+            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: {far}around them, "
+            "the "
             f"surrogate agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is "
             f"off by more than {thresholds.LARGE_ERROR:g} in probability.",
             "They are marked in the table and can be filtered. For these rows, go by counterfactuals, or "
@@ -168,7 +173,8 @@ def _of_shapley(attributions: Attributions) -> Iterator[Notice]:
     if otherwise:
         yield Notice(
             NOTE,
-            f"For {count(otherwise, 'row')} the surrogate decides otherwise than the model. Contributions are the "
+            f"For {count(otherwise, 'row')} the surrogate decides otherwise than the model. Contributions "
+            "are the "
             "model's all the same; slopes were moved towards those of similar rows where there are such.",
             "Look twice at the rules of these rows.",
         )

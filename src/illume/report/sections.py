@@ -47,7 +47,8 @@ def lead(content: Content) -> Markup:
         said = (
             f"Contributions were compared with the model's own Shapley values, for which it was asked "
             f"{found.n_asked:,} times: they explain R² {figure(found.r2)} of their variance (95 % interval "
-            f"{figure(found.low)} to {figure(found.high)}), and are typically off by {figure(found.error)} in "
+            f"{figure(found.low)} to {figure(found.high)}), and are typically off by {figure(found.error)} "
+            "in "
             f"log-odds."
         )
     return tag("p", tag("b", said), class_="lead")

@@ -21,7 +21,8 @@ ADVICE = {
     "much as their ± says.",
     thresholds.FAIR: "Contributions give the right picture mostly, not always: look at the trust figures "
     "of a row before you rely on it.",
-    thresholds.UNKNOWN: "Do not rely on contributions before that is measured: fit with more rows or queries.",
+    thresholds.UNKNOWN: "Do not rely on contributions before that is measured: fit with more rows or "
+    "queries.",
     thresholds.UNCERTAIN: "That looks well, but so few rows cannot tell it from a poor figure: go by the "
     "trust figure of each row, and measure on more rows before you rely on the whole.",
     thresholds.LOW: "Do not rely on single explanations without a second look: prefer counterfactuals, "
@@ -61,12 +62,14 @@ def _what(model: str, explained: Explained) -> str:
     text += " The model is treated as a black box: only its answers were used."
     if attributions.kind == "shapley":
         return (
-            f"{text} Contributions are estimates of Shapley values of {whose(attributions)} log-odds, to which "
+            f"{text} Contributions are estimates of Shapley values of {whose(attributions)} log-odds, to "
+            "which "
             "they add up. Rules and the map of rows come from a simpler stand-in, the surrogate, which has "
             "learned to answer like it."
         )
     return (
-        f"{text} A simpler stand-in, the surrogate, has learned to answer like it, and what you see is how the "
+        f"{text} A simpler stand-in, the surrogate, has learned to answer like it, and what you see is how "
+        "the "
         "surrogate weighs the features."
     )
 
@@ -104,14 +107,17 @@ def _contributions(quality: Quality) -> str:
     found = quality.contributions
     if found is None:
         return (
-            "Contributions are those of the surrogate; how true they are of the model was not measured, so trust "
+            "Contributions are those of the surrogate; how true they are of the model was not measured, so "
+            "trust "
             "is fair at most."
         )
     if found.word == thresholds.UNKNOWN:
         return "How true contributions are was not measured, for too few rows or queries were left for it."
     return (
-        f"On {count(found.n_rows, 'row')} kept aside for this, contributions explain {percent(max(found.r2, 0.0))} of "
-        f"the variance of the model's own Shapley values (R² {figure(found.r2)}, likely between {figure(found.low)} "
+        f"On {count(found.n_rows, 'row')} kept aside for this, contributions explain "
+        f"{percent(max(found.r2, 0.0))} of "
+        f"the variance of the model's own Shapley values (R² {figure(found.r2)}, likely between "
+        f"{figure(found.low)} "
         f"and {figure(found.high)}); a contribution is typically off by {figure(found.error)} in log-odds."
     )
 
@@ -129,5 +135,6 @@ def _agreement(quality: Quality) -> str:
     if math.isfinite(quality.majority):
         text += f"; always naming the most common decision would on {percent(quality.majority)}"
     if worst is not None and len(quality.classes) > 1:
-        text += f". It does worst on {quoted(worst.name)}: {percent(worst.agreement)} of {count(worst.n_rows, 'row')}"
+        rows = count(worst.n_rows, "row")
+        text += f". It does worst on {quoted(worst.name)}: {percent(worst.agreement)} of {rows}"
     return f"{text}."

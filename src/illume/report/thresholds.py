@@ -37,7 +37,8 @@ def trust_level(quality: Quality) -> str:
 def level(agreement: float, at_least: float, majority: float) -> str:
     """Return what to call contributions of a surrogate of which only the agreement of decisions is known.
 
-    The agreement is at least so large with 95 % confidence; without looking at rows one reaches the majority's.
+    The agreement is at least so large with 95 % confidence; without looking at rows one reaches that of the
+    majority.
 
     >>> level(0.97, 0.95, 0.6), level(0.95, 0.7, 0.6), level(0.7, 0.6, 0.5), level(0.97, 0.95, 0.98)
     ('fair', 'uncertain', 'low', 'low')

@@ -22,7 +22,7 @@ SURE = 1.96  # standard errors
 
 
 class Line(NamedTuple):
-    """One feature of one row: its name, its value as text, its contribution, and its standard error or NaN."""
+    """One feature of one row: its name, its value as text, its contribution and standard error, or NaN."""
 
     name: str
     value: str
@@ -128,12 +128,12 @@ class Attribution(DecidedRow):
         return self.batch.contributions(self.position(output))[0]
 
     def errors(self, output: int | str | None = None) -> FloatArray:
-        """Standard errors of `contributions(output)`, (n_features,); NaN where they are not known."""
+        """Return standard errors of `contributions(output)`, (n_features,); NaN where not known."""
         errors = self.standard_errors
         return errors if errors.ndim == 1 else errors[:, self.position(output)]
 
     def sure(self, output: int | str | None = None) -> BoolArray:
-        """Of which contributions the sign is sure: those beyond 1.96 standard errors, (n_features,)."""
+        """Return of which contributions the sign is sure, beyond 1.96 standard errors, (n_features,)."""
         return np.abs(self.contributions(output)) > SURE * self.errors(output)
 
     def lines(self, n_features: int, output: int | str | None = None) -> list[Line]:

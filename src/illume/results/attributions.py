@@ -32,8 +32,8 @@ SCALE = "log-odds"
 class Attributions(Decided, SavesResult):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
-    By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of kind
-    `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
+    By default they are interventional Shapley values of the black box's log-odds, and add up to these.
+    Of kind `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis;
     for more, every class has log-odds of its own against the mean of all classes (the logarithm of its
@@ -62,7 +62,7 @@ class Attributions(Decided, SavesResult):
         Where a missing number was filled with the mean for the surrogate, (n, n_features). Of kind `pullback`
         it contributes 0; a Shapley value is that of its being missing.
     trust
-        How the surrogate did on the held-out rows around each row, and the typical error of its contributions.
+        How the surrogate did on the held-out rows around each row, and how far off its contributions are.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
     novelty

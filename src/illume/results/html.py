@@ -47,7 +47,8 @@ def batch(attributions: Attributions) -> str:
     lines = [_line(attributions.feature_names[j], "", strength[j], strength[j] / largest) for j in order]
     n, n_features = attributions.values.shape[:2]
     caption = (
-        f"mean absolute contribution, {n} rows, {n_features} features, {attributions.scale} ({text.whose(attributions)}); "
+        f"mean absolute contribution, {n} rows, {n_features} features, {attributions.scale} "
+        f"({text.whose(attributions)}); "
         + (
             text.STAND_IN
             if attributions.stand_in

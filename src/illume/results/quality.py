@@ -50,8 +50,8 @@ class ContributionQuality:
     Parameters
     ----------
     r2, low, high
-        Share of the variance of the model's Shapley values that contributions explain, over rows and features,
-        with a 95 % interval; the noise of the walks is taken out.
+        Share of the variance of the model's Shapley values that contributions explain, over rows and
+        features, with a 95 % interval; the noise of the walks is taken out.
     error
         Typical (root mean square) error of a contribution, in log-odds.
     coverage
@@ -73,9 +73,10 @@ class ContributionQuality:
 
     @property
     def word(self) -> str:
-        """How far contributions can be trusted: `high`, `fair`, `low`, or `unknown` where it was not measured.
+        """How far contributions can be trusted: `high`, `fair`, `low`, or `unknown` where not measured.
 
-        `high` takes an R² of .9, whose 95 % interval begins at .8 or above, on 20 rows or more; `fair` .7 and .5.
+        `high` takes an R² of .9, whose 95 % interval begins at .8 or above, on 20 rows or more; `fair` takes
+        .7 and .5.
         """
         if not math.isfinite(self.r2):
             return UNKNOWN
@@ -91,7 +92,8 @@ class ContributionQuality:
             f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
             f"  typical error  {self.error:>6.3f}   in log-odds",
-            f"  coverage       {self.coverage:>6.3f}   of 95 % intervals: how many hold the model's own value",
+            f"  coverage       {self.coverage:>6.3f}   of 95 % intervals: how many hold the model's own "
+            "value",
         ]
         return "\n".join(lines if known else lines[:-1])
 
@@ -179,7 +181,7 @@ class Quality:
 
     @property
     def more(self) -> str:
-        """What a fit with more effort would do, by arithmetic; nothing where contributions are not measured."""
+        """What a fit with more effort would do, by arithmetic; nothing where truth is not measured."""
         found = self.contributions
         if found is None or not math.isfinite(found.r2) or self.effort is None:
             return ""
@@ -188,8 +190,10 @@ class Quality:
         if step is None:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
         return (
-            f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} queries "
-            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn the model"
+            f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} "
+            "queries "
+            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn the "
+            "model"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -224,7 +228,8 @@ class Quality:
         ]
         if math.isfinite(self.majority):
             lines.append(
-                f"  {'majority':<{width}}  {self.majority:>9.3f}  {'':>6}  {n:>5}   always the most common decision"
+                f"  {'majority':<{width}}  {self.majority:>9.3f}  {'':>6}  {n:>5}   always the most common "
+                "decision"
             )
         lines += [
             f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}"

@@ -134,7 +134,11 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
 def _known(array: FloatArray) -> Any:
     """Return an array as lists, with None for what is not known."""
     known = np.isfinite(array)
-    return array.tolist() if known.all() else np.where(known, array, None).tolist()
+    if known.all():
+        return array.tolist()
+    values = array.astype(object)
+    values[~known] = None
+    return values.tolist()
 
 
 def row_dict(attribution: Attribution) -> dict[str, Any]:

@@ -65,7 +65,8 @@ def row(attribution: Attribution) -> str:
     for line, error in zip(lines, errors, strict=True):
         number = f"{line.contribution:>+8.3f}{f' {error:<{error_width}}' if error_width else ''}"
         table.append(
-            f"  {line.name:<{width}}  {line.value:>{data_width}}  {number}  {bar(abs(line.contribution) / largest)}"
+            f"  {line.name:<{width}}  {line.value:>{data_width}}  {number}  "
+            f"{bar(abs(line.contribution) / largest)}"
         )
     title = f"{named} = {score:+.3f} ({whose(batch)})"
     return "\n".join([head, title, *table, *notes(attribution)])

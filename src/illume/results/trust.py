@@ -34,7 +34,7 @@ class Trust:
     error: FloatArray
     n_rows: IntArray
     distance: FloatArray
-    contribution_error: FloatArray = field(default=None)  # type: ignore[assignment]
+    contribution_error: FloatArray = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         if self.contribution_error is None:

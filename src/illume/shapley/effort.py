@@ -105,7 +105,7 @@ def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
 
 
 def round_down(number: float) -> int:
-    """Return the next lower of 1, 2, 5, 10, 20, 50, …
+    """Return the next lower of 1, 2, 5, 10, 20, 50 and so on.
 
     >>> round_down(1), round_down(4.9), round_down(99_000)
     (1, 2, 50000)
@@ -124,7 +124,7 @@ class NextEffort:
 
 
 def next_effort(effort: str, m: int, n_queries: int) -> NextEffort | None:
-    """Return what the next level would do for m features; None after the highest, or where that is not more."""
+    """Return what the next level would do for m features; None after the highest."""
     names = list(EFFORTS)
     if effort not in names or effort == names[-1]:
         return None
