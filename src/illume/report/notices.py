@@ -66,7 +66,7 @@ def _of_contributions(quality: Quality) -> Iterator[Notice]:
         named = listed([quoted(name) for name in quality.ignored])
         yield Notice(
             NOTE,
-            f"The model ignores {named}: no answer changed with them, in all rows that were tried.",
+            f"The model ignores {named}: no answer changed when they did, in all rows that were tried.",
             "Their contributions are exactly 0.",
         )
 

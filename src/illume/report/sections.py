@@ -45,11 +45,9 @@ def lead(content: Content) -> Markup:
     said = "How true contributions are of the model was not measured."
     if found is not None and found.word != UNKNOWN:
         said = (
-            f"Contributions were compared with the model's own Shapley values, for which it was asked "
-            f"{found.n_asked:,} times: they explain R² {figure(found.r2)} of their variance (95 % interval "
-            f"{figure(found.low)} to {figure(found.high)}), and are typically off by {figure(found.error)} "
-            "in "
-            f"log-odds."
+            "Contributions were compared with the model's own Shapley values, for which it was asked "
+            f"{found.n_asked:,} times: their R² is {figure(found.r2)} (95 % interval {figure(found.low)} to "
+            f"{figure(found.high)}), and they are typically off by {figure(found.error)} in log-odds."
         )
     return tag("p", tag("b", said), class_="lead")
 

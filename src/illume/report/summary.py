@@ -17,8 +17,8 @@ NAMED_FEATURES = 3
 NAMED_CLASSES = 6
 
 ADVICE = {
-    thresholds.HIGH: "Contributions can be read as what moves the model's answers; single ones are off by as "
-    "much as their ± says.",
+    thresholds.HIGH: "Contributions can be read as what moves the model's answers; the ± of a "
+    "contribution is its standard error.",
     thresholds.FAIR: "Contributions give the right picture mostly, not always: look at the trust figures "
     "of a row before you rely on it.",
     thresholds.UNKNOWN: "Do not rely on contributions before that is measured: fit with more rows or "

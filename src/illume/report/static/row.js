@@ -80,7 +80,7 @@ const rowPanel = (() => {
     return lines;
   }
 
-  const withError = ({ size, error }) => (Number.isFinite(error) ? `${signed(size)} ± ${fixed(error)}` : signed(size));
+  const withError = ({ size, error }) => [signed(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${fixed(error)}`) : null];
 
   function floating(from, to, scale) {
     const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
@@ -101,7 +101,7 @@ const rowPanel = (() => {
     const line = (name, value, size, bar, kind, note) => make("tr", { class: kind },
       make("th", { scope: "row" }, make("span", { class: "name", title: name }, name),
         value === "" ? null : make("span", { class: "value" }, value + (note && !data.shapley ? " (filled with the mean)" : ""))),
-      make("td", { class: "number" }, size), make("td", { class: "bar" }, bar));
+      make("td", { class: "number" }, ...[size].flat()), make("td", { class: "bar" }, bar));
     return make("section", {},
       make("h4", {}, "What moved the decision"),
       make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${signed(score)}.${data.contributionError ? " ± is the standard error." : ""}`),
