@@ -35,12 +35,32 @@ def loan_explainer(loan_model, loan_frame):
 
 
 @pytest.fixture(scope="session")
+def loan_pullback(loan_model, loan_frame):
+    """Contributions as in the paper: slopes times centred inputs."""
+    settings = {"n_latents": 3, "queries": 300, "training": FAST}
+    return Explainer(loan_model, contributions="pullback", **settings).fit(loan_frame)
+
+
+@pytest.fixture(scope="session")
+def loan_measured(loan_model):
+    """Shapley values whose errors were measured."""
+    settings = {"n_latents": 3, "queries": 3_000, "effort": "quick", "training": FAST}
+    return Explainer(loan_model, **settings).fit(loans(400, seed=9))
+
+
+@pytest.fixture(scope="session")
 def three_class():
     """A black box of three classes over numbers alone, and its rows."""
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
     y = np.digitize(X["a"] + X["b"] ** 2, [0.3, 1.3])
     return RandomForestClassifier(30, random_state=0).fit(X, np.array(["low", "mid", "top"])[y]), X
+
+
+@pytest.fixture(scope="session")
+def three_class_pullback(three_class):
+    model, X = three_class
+    return Explainer(model, contributions="pullback", n_latents=3, queries=300, training=FAST).fit(X)
 
 
 @pytest.fixture(scope="session")

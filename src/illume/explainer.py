@@ -115,7 +115,7 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
     Attributes
     ----------
     quality_
-        Fidelity on report rows, per class too, and how the explainer came about.
+        How true contributions are, agreement of the surrogate per class, and how the explainer came about.
     rule_quality_
         Precision and coverage of rules on report rows, once rules have been asked for.
     schema_, class_names_, history_, trials_
@@ -241,6 +241,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
                     contributions=found.quality,
                     n_queries=prepared.n_queries,
                     ignored=ignored_features(self.schema_, found.model),
+                    effort=self.effort,
+                    n_features=len(self.schema_),
                 )
             self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
             self.n_features_in_ = len(self.schema_)

@@ -51,7 +51,13 @@ def measure(
         n_queries=len(material.queries),
         n_asked=n_asked,
         seconds=seconds,
+        majority=_majority(report.P),
     )
+
+
+def _majority(P: FloatArray) -> float:
+    """Return the share of the most common decision; NaN without rows."""
+    return float(np.bincount(P.argmax(1)).max()) / len(P) if len(P) else math.nan
 
 
 def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:

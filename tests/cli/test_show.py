@@ -11,7 +11,10 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
     for words in (
         "'grant' or 'refuse'",
         "education  categorical  high, low, middle",
+        "Contributions: trust ",
         "report rows",
+        "always the most common decision",
+        "contributions shapley, effort standard",
         "Rules of",
     ):
         assert words in answer.stdout
@@ -24,6 +27,8 @@ def test_show_in_json_says_the_same(run, explainer, loaded):
     assert [feature["name"] for feature in shown["features"]] == list(loaded.schema_.names)
     assert shown["features"][3]["categories"] == ["high", "low", "middle", "(missing)"]
     assert shown["quality"]["report"]["agreement"] == loaded.quality_.agreement
+    assert shown["quality"]["majority"] == loaded.quality_.majority
+    assert shown["quality"]["contributions"]["n_rows"] == loaded.quality_.contributions.n_rows
     assert shown["versions"]["illume"] == illume.__version__
 
 

@@ -62,6 +62,9 @@ def build(case, get, loan_explainer, three_class_explainer, three_class_frame):
     return get(several).take(slice(3, 4)) if case == one_row else odd(get(mixed))
 
 
+QUICK = {"encoder": "identity", "contributions": "pullback"}
+
+
 def two_latents():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=["a", "b"])
 
@@ -70,7 +73,7 @@ def two_latents():
         return weights / weights.sum(1, keepdims=True)
 
     names = ["low", "mid", "top"]
-    return Explainer(model, encoder="identity", class_names=names).fit(X), X.iloc[:40]
+    return Explainer(model, class_names=names, **QUICK).fit(X), X.iloc[:40]
 
 
 def sixty_features():
@@ -84,7 +87,7 @@ def sixty_features():
     def model(rows):
         return 1 / (1 + np.exp(-rows.to_numpy() @ weights))
 
-    return Explainer(model, encoder="identity", class_names=classes).fit(frame), frame.iloc[:30]
+    return Explainer(model, class_names=classes, **QUICK).fit(frame), frame.iloc[:30]
 
 
 def odd(whole):

@@ -7,7 +7,7 @@ import pytest
 
 from illume import MetaEncoder, plots
 from illume.plots.dependence import jitter
-from tests.common import FAST
+from tests.common import FAST, loans
 from tests.plots.cases import texts
 
 
@@ -31,7 +31,7 @@ def test_bars_of_a_batch_sum_over_classes_unless_one_is_chosen(several):
     np.testing.assert_allclose(sorted(widths(plots.bar(batch))), sorted(batch.strength))
     ax = plots.bar(batch, output="mid")
     np.testing.assert_allclose(sorted(widths(ax)), sorted(batch.importance[:, 1]))
-    assert "mean absolute contribution to the log-odds of 'mid'" in ax.get_xlabel()
+    assert "mean absolute contribution to the model's log-odds of 'mid'" in ax.get_xlabel()
 
 
 def test_a_waterfall_leads_from_the_base_value_to_the_score(mixed):
@@ -52,6 +52,45 @@ def test_a_waterfall_shows_the_output_that_is_asked_for(several, output):
     first = ax.patches[0]
     assert first.get_x() + first.get_width() == pytest.approx(float(row.score[i]))
     assert f"log-odds of '{several.attributions.output_names[i]}'" in ax.get_xlabel()
+
+
+def test_a_waterfall_draws_intervals_where_errors_are_known(loan_measured, loan_pullback):
+    row = loan_measured(loans(5, seed=2))[1]
+    ax = plots.waterfall(row)
+    _, intervals = ax.collections  # after the lines that connect bars
+    top = row.top(4)
+    ends = float(row.score) - np.r_[0.0, np.cumsum(top.values)[:-1]]
+    reach = 1.96 * top.standard_errors
+    drawn = np.array([[left, right] for (left, _), (right, _) in intervals.get_segments()])
+    np.testing.assert_allclose(drawn, np.column_stack([ends - reach, ends + reach]), rtol=1e-5)
+    assert "95 % intervals" in ax.get_title()
+    assert ax.get_xlabel().startswith("the model's log-odds")
+    pulled = plots.waterfall(loan_pullback(loans(5, seed=2))[1])
+    assert len(pulled.collections) == 1
+    assert "95 %" not in pulled.get_title()
+    assert pulled.get_xlabel().startswith("the surrogate's log-odds")
+
+
+def test_bars_of_a_row_have_intervals_where_errors_are_known(loan_measured, loan_pullback):
+    rows = loans(5, seed=2)
+    ax = plots.bar(loan_measured(rows)[1])
+    assert "thin lines: 95 % intervals" in ax.get_xlabel()
+    assert len(ax.collections[0].get_segments()) == 4
+    assert "95 %" not in plots.bar(loan_pullback(rows)[1]).get_xlabel()
+    assert "(the model's log-odds)" in plots.bar(loan_measured(rows)).get_xlabel()
+
+
+def test_quality_says_how_true_contributions_are(loan_measured, loan_pullback):
+    rows = loans(30, seed=2)
+    batch, found = loan_measured(rows), loan_measured.quality_.contributions
+    (_, ax) = plots.quality(batch, measured=loan_measured.quality_)
+    assert f"R² {found.r2:.3f} ({found.low:.3f} to {found.high:.3f})" in ax.get_title(loc="left")
+    most = np.bincount(batch.decisions).max() / len(batch)
+    assert f"the most common has {most:.1%}" in ax.get_title(loc="left")
+    (_, ax) = plots.quality(batch)
+    assert "typical error" in ax.get_title(loc="left")
+    (_, ax) = plots.quality(loan_pullback(rows), measured=loan_pullback.quality_)
+    assert "how true they are is not measured" in ax.get_title(loc="left")
 
 
 def test_a_beeswarm_has_a_dot_per_row_and_feature(mixed):

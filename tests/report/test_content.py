@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from tests.report.common import data_of, numbers, text_of
+from tests.common import loans
+from tests.report.common import DATE, data_of, numbers, text_of
 
 
 @pytest.mark.parametrize("name", ["loan", "three_class"])
@@ -37,6 +38,35 @@ def test_decisions_probabilities_trust_and_status_are_the_explainers(loan_report
     status = np.array(["agreed", "refined", "not faithful"])[numbers(rows["status"]).astype(int)]
     np.testing.assert_array_equal(status, expected.refinement.status.astype(str))
     assert {int(row) for row in rows["refined"]} == set(np.flatnonzero(expected.refinement.refined))
+
+
+def test_standard_errors_are_the_explainers(loan_measured, tmp_path):
+    frame = loans(30, seed=2)
+    options = {"rules": False, "counterfactuals": False, "date": DATE}
+    path = loan_measured.report(frame, tmp_path / "measured.html", **options)
+    expected, rows = loan_measured(frame), data_of(path)["rows"]
+    errors = np.array([numbers(packed) for packed in rows["errors"][0]]).T
+    np.testing.assert_allclose(errors, expected.standard_errors, atol=1e-3 * expected.standard_errors.max())
+    np.testing.assert_allclose(
+        numbers(rows["contribution_error"]), expected.trust.contribution_error, rtol=1e-6
+    )
+    text, found = text_of(path), loan_measured.quality_.contributions
+    assert f"R² {found.r2:.3f}, likely between {found.low:.3f} and {found.high:.3f}" in text
+    assert f"typically off by {found.error:.3f} in log-odds" in text
+    assert f"Trust in contributions: {found.word}" in text
+    assert "Contributions are in the model's log-odds of “refuse” against “grant”" in text
+    assert "the surrogate's log-odds" not in text
+    assert rows["whose"] == "the model's"
+
+
+def test_a_report_of_pulled_back_contributions_says_that_their_truth_is_not_measured(loan_pullback, tmp_path):
+    options = {"rules": False, "counterfactuals": False, "date": DATE}
+    path = loan_pullback.report(loans(30, seed=2), tmp_path / "pullback.html", **options)
+    text, rows = text_of(path), data_of(path)["rows"]
+    assert rows["errors"] is None
+    assert "Trust in contributions: high" not in text
+    assert "how true they are of the model was not measured, so trust is fair at most" in text
+    assert "Contributions are in the surrogate's log-odds" in text
 
 
 def test_a_row_keeps_its_own_values(loan_report, loan_frame):
@@ -127,7 +157,9 @@ def test_any_frame_can_be_reported(kind, tmp_path):
     def model(rows):
         return np.asarray(rows)[:, 0] > 0
 
-    explainer = Explainer(lambda rows: model(rows).astype(float), encoder="identity").fit(frame)
+    explainer = Explainer(
+        lambda rows: model(rows).astype(float), encoder="identity", contributions="pullback"
+    ).fit(frame)
     path = explainer.report(frame, tmp_path / "report.html", max_counterfactual_rows=3)
     assert data_of(path)["rows"]["labels"] is None
     assert "the function <lambda>" in text_of(path)

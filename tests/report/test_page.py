@@ -90,7 +90,7 @@ def test_ten_thousand_rows_of_thirty_features_stay_below_15_mb(tmp_path):
         return 1 / (1 + np.exp(-frame["feature 0"] * frame["feature 1"] - frame["feature 2"]))
 
     path = (
-        Explainer(model, encoder="identity")
+        Explainer(model, encoder="identity", effort="quick", queries=20_000)
         .fit(X)
         .report(X, tmp_path / "big.html", max_counterfactual_rows=100)
     )

@@ -44,10 +44,10 @@ def test_names_follow_the_users_columns_and_categories(binary):
     assert binary.scale == "log-odds"
 
 
-def test_contributions_are_slopes_times_centred_inputs(binary, loan_explainer):
+def test_pulled_back_contributions_are_slopes_times_centred_inputs(loan_pullback):
     # a number: slope per unit times the distance from the mean
     j = FEATURES.index("age")
-    mean = loan_explainer.encoding_.mean[0]
+    binary, mean = loan_pullback(loans(30, seed=5)), loan_pullback.encoding_.mean[0]
     np.testing.assert_allclose(
         binary.values[:, j],
         binary.slopes_per_unit[:, 0] * (binary.data[:, j].astype(float) - mean),
@@ -63,8 +63,14 @@ def test_slopes_per_unit_leave_categories_alone(binary, several):
 def test_the_row_itself_comes_along_with_missing_values(binary):
     assert binary.data[1].tolist() == loans(30, seed=5).iloc[1].tolist()
     assert binary.imputed[17].tolist() == [False, True, False, False]
-    assert binary.values[17, 1] == 0
+    assert binary.values[17, 1] != 0  # being missing is a value of its own
     assert binary[17].imputed == ("income",)
+
+
+def test_of_pulled_back_contributions_a_missing_number_has_none(loan_pullback):
+    pulled = loan_pullback(loans(30, seed=5))
+    assert pulled.values[17, 1] == 0
+    assert "missing, filled with the mean: income" in repr(pulled[17])
 
 
 def test_importance_is_the_mean_absolute_contribution(binary, several):
@@ -96,7 +102,14 @@ def test_one_row_is_read_in_words(binary):
         binary["age"]
 
 
-def test_the_log_odds_of_a_class_are_against_the_mean_of_all(several):
+def test_the_log_odds_of_a_class_are_against_the_mean_of_all(several, three_class_explainer):
+    clipped = three_class_explainer.shapley_.log_odds.least
+    log_p = np.log(several.probabilities.clip(clipped, 1 - clipped))
+    np.testing.assert_allclose(several.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-6)
+
+
+def test_pulled_back_log_odds_of_a_class_are_the_surrogates(three_class_pullback, three_class):
+    several = three_class_pullback(three_class[1].iloc[:25])
     agreed = several[several.agreed]
     log_p = np.log(agreed.surrogate_probabilities)
     np.testing.assert_allclose(agreed.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-9)
@@ -216,7 +229,14 @@ def test_dictionaries_are_plain_json(binary, several):
         assert again["scale"] == "log-odds"
     assert binary.to_dict()["data"][17][1] is None
     one = json.loads(json.dumps(binary[17].to_dict()))
-    assert one["features"][1] == {"name": "income", "value": None, "contribution": 0.0, "imputed": True}
+    assert one["features"][1] == {
+        "name": "income",
+        "value": None,
+        "contribution": binary.values[17, 1],
+        "standard_error": None,  # so few queries leave none to measure it
+        "imputed": True,
+    }
+    assert one["trust"]["contribution_error"] is None
     total = one["base_value"] + one["offset"] + sum(line["contribution"] for line in one["features"])
     assert total == pytest.approx(one["score"])
 
@@ -228,7 +248,7 @@ def test_text_says_what_a_reader_needs(binary, several):
     one = repr(binary[17])
     assert "base value" in one
     assert "held-out rows around here" in one
-    assert "missing, filled with the mean: income" in one
+    assert "missing, filled with the mean for the surrogate: income" in one
     assert "(missing)" in one
     assert "log-odds of 3 classes" in repr(several)
     assert f"log-odds of {several[0].decision!r} against the mean of 3 classes" in repr(several[0])

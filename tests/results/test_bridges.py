@@ -59,7 +59,8 @@ def test_a_dashboard_gets_base_value_and_values_of_each_of_several_classes(three
     np.testing.assert_allclose(totals, agreed.scores)
 
 
-def test_one_is_warned_of_rows_that_a_dashboard_cannot_add_up(two):
+def test_one_is_warned_of_rows_that_a_dashboard_cannot_add_up(loan_pullback):
+    two = loan_pullback(loans(60, seed=5))
     refined = int(two.refinement.refined.sum())
     with pytest.warns(UserWarning, match=rf"on {refined} of 60 rows .* offset of refined rows"):
         two.to_explainerdashboard()

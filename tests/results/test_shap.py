@@ -27,9 +27,9 @@ def attributions(loan_explainer):
 
 
 @pytest.fixture(scope="module")
-def several(three_class_explainer, three_class):
+def several(three_class_pullback, three_class):
     """Three classes, with rows that were refined among them."""
-    batch = three_class_explainer(three_class[1])
+    batch = three_class_pullback(three_class[1])
     refined = np.flatnonzero(batch.refinement.refined)
     return batch[np.concatenate([refined[:5], np.flatnonzero(batch.agreed)[:15]])]
 

@@ -18,8 +18,8 @@ NASTY = "<script>alert(1)</script>"
 
 
 @pytest.fixture(scope="module")
-def batch(loan_explainer):
-    return loan_explainer(loans(40, seed=2))
+def batch(loan_pullback):
+    return loan_pullback(loans(40, seed=2))
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ from illume.results.attributions import Attributions
 from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty
 from illume.results.refinement import Refinement
-from illume.results.trust import Trust
+from illume.results.trust import Trust, typical_errors
 from illume.shapley.refining import Refiner
 from illume.shapley.values import ShapleyModel
 from illume.surrogates.base import probabilities_of
@@ -79,6 +79,7 @@ class AttributionAssembly:
     class_names: tuple[str, ...]
     shapley: ShapleyModel | None = None
     refiner: Refiner | None = None
+    fell_back: bool = False
 
     def attributions(
         self, frame: Frame, black_box: Callable[[Frame], FloatArray], refine: int = 0
@@ -120,6 +121,7 @@ class AttributionAssembly:
             stand_in=stand_in,
             standard_errors=self._errors(n, len(labels.features), outputs),
             kind="pullback" if self.shapley is None else "shapley",
+            fell_back=self.fell_back,
         )
 
     def _errors(self, n: int, f: int, outputs: tuple[int, ...]) -> FloatArray:
@@ -181,8 +183,9 @@ class AttributionAssembly:
     def _deferred(self, result: Attributions, room: Room) -> dict[str, Any]:
         """Return what is looked up when it is asked for."""
         if not self.trust_map.n_rows:
-            return {"trust": self.trust_map(room.small)}
-        trust = DeferredTrust(self.trust_map, room.small)
+            errors = typical_errors(result.standard_errors)
+            return {"trust": replace(self.trust_map(room.small), contribution_error=errors)}
+        trust = DeferredTrust(self.trust_map, room.small, result.standard_errors)
         features, names = result.novelty.features, self.familiar.names
         return {"trust": trust, "novelty": DeferredNovelty(features, trust, self.familiar.limit, names)}
 

@@ -47,6 +47,7 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
         explainer.class_names_,
         explainer.shapley_,
         refiner(explainer),
+        explainer.quality_.fell_back,
     )
 
 

@@ -13,7 +13,7 @@ from illume.cli.options import Debug, ExplainerFile, Json, Quiet, voice_of
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json
 
-SETTINGS = ("encoder", "objective", "n_latents", "queries", "random_state")
+SETTINGS = ("contributions", "effort", "encoder", "objective", "n_latents", "queries", "random_state")
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +51,13 @@ class Shown:
 
     def __str__(self) -> str:
         explainer, manifest = self.explainer, self.manifest
-        held = manifest["rows"]
+        held, settings = manifest["rows"], manifest["settings"]
         about = {
             "File": f"{self.path}, {size(self.path.stat().st_size)}, format {manifest['version']}",
             "Explains": " or ".join(map(repr, explainer.class_names_)),
             "Holds": f"{held['held']:,} of {held['of']:,} training rows; not the model",
             "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
-            "Settings": ", ".join(f"{name} {manifest['settings'][name]}" for name in SETTINGS),
+            "Settings": ", ".join(f"{name} {settings[name]}" for name in SETTINGS if name in settings),
         }
         width = max(map(len, about))
         head = "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())

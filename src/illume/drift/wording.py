@@ -104,8 +104,8 @@ def _disagreeing(check: Check) -> Iterator[str]:
     if found is not None and found.high < found.fitted_low:
         yield (
             f"surrogate and black box decide alike on {found.agreement:.1%} of a sample of these rows, on "
-            f"{found.fitted_agreement:.1%} while fitting; explanations do not describe the model here: fit "
-            f"again"
+            f"{found.fitted_agreement:.1%} while fitting; rules and slopes do not describe the model here, "
+            f"and errors of contributions were not measured on such rows: fit again"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,16 +10,19 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.trust import TrustMap
 from illume.results.novelty import Novelty
-from illume.results.trust import Trust
+from illume.results.trust import Trust, typical_errors
 
 FEW = 2048  # rows that are looked up all at once when some of them are taken
 
 
 class DeferredTrust(Trust):
-    """Trust figures of encoded rows (n, m), which are kept in single precision until they are looked up."""
+    """Trust figures of encoded rows (n, m), which are kept in single precision until they are looked up.
 
-    def __init__(self, trust_map: TrustMap, X: FloatArray) -> None:
-        self._source: tuple[TrustMap, FloatArray] | None = (trust_map, X)
+    Standard errors of the rows' contributions, (n, n_features, …), are kept along with them.
+    """
+
+    def __init__(self, trust_map: TrustMap, X: FloatArray, standard_errors: FloatArray) -> None:
+        self._source: tuple[TrustMap, FloatArray, FloatArray] | None = (trust_map, X, standard_errors)
         self._found: Trust | None = None
 
     @property
@@ -26,8 +30,8 @@ class DeferredTrust(Trust):
         """The figures; the first who asks waits for them."""
         source = self._source  # read first: it goes only when the figures are there
         if self._found is None and source is not None:
-            trust_map, X = source
-            self._found = trust_map(X)
+            trust_map, X, errors = source
+            self._found = replace(trust_map(X), contribution_error=typical_errors(errors))
         self._source = None
         return self._found  # type: ignore[return-value]
 
@@ -51,11 +55,16 @@ class DeferredTrust(Trust):
         """See `Trust`."""
         return self.figures.distance
 
+    @property
+    def contribution_error(self) -> FloatArray:
+        """See `Trust`."""
+        return self.figures.contribution_error
+
     def __getitem__(self, rows: Any) -> Trust:
         source = self._source
         if source is None or len(source[1]) <= FEW or isinstance(rows, (int, np.integer)):
             return self.figures[rows]
-        return DeferredTrust(source[0], source[1][rows])
+        return DeferredTrust(source[0], source[1][rows], source[2][rows])
 
 
 class DeferredNovelty(Novelty):

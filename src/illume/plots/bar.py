@@ -9,8 +9,8 @@ import numpy as np
 from illume.plots import words
 from illume.plots.axes import clean, given_or_new, require, require_count
 from illume.plots.names import distinct
-from illume.results import colours
-from illume.results.attribution import Attribution
+from illume.results import colours, text
+from illume.results.attribution import SURE, Attribution
 from illume.results.attributions import Attributions
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ def bar(
 ) -> Axes:
     """Draw contributions of one row, or global importance of a batch, strongest on top.
 
+    Thin lines are 95 % intervals of one row's contributions, where their errors are known.
+
     `output` chooses the class, by name or position, where there are several. By default it is the decided
     class of a row; the importance of a batch is summed over classes.
     """
@@ -35,7 +37,7 @@ def bar(
         i = result.position(output)
         values, label = result.contributions(i), words.contribution(result.batch, i)
     elif output is None:
-        values, label = result.strength, "mean absolute contribution (log-odds)"
+        values, label = result.strength, f"mean absolute contribution ({text.whose(result)} log-odds)"
     else:
         i = result.output(output)
         values = result.importance if result.values.ndim == 2 else result.importance[:, i]
@@ -46,6 +48,12 @@ def bar(
     place = np.arange(len(order))
     fill = [colours.of(values[j]) for j in order]
     ax.barh(place, values[order], color=fill, height=0.7)
+    if isinstance(result, Attribution):
+        reach = SURE * np.nan_to_num(result.errors(i)[order])
+        known = reach > 0
+        low, high = (values[order] - reach)[known], (values[order] + reach)[known]
+        ax.hlines(place[known], low, high, color=colours.INK, linewidth=0.9)
+        label += "\nthin lines: 95 % intervals" if known.any() else ""
     ax.set_yticks(place, names)
     ax.invert_yaxis()
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)

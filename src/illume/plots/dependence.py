@@ -10,7 +10,7 @@ from illume._typing import BoolArray, FloatArray
 from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
 from illume.plots.names import distinct
 from illume.plots.words import output_label
-from illume.results import colours
+from illume.results import colours, text
 from illume.results.attributions import Attributions
 from illume.results.columns import Column
 from illume.results.interactions import Interactions
@@ -57,7 +57,9 @@ def dependence(
     else:
         _coloured(ax, x, heights, attributions.column(second))
     ax.set_xlabel(as_text(column.name, 60))
-    ax.set_ylabel(f"contribution to the log-odds\nof '{output_label(attributions.labels, i)}'")
+    ax.set_ylabel(
+        f"contribution to {text.whose(attributions)} log-odds\nof '{output_label(attributions.labels, i)}'"
+    )
     open_frame(ax)
     return ax
 

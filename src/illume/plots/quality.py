@@ -1,4 +1,4 @@
-"""Quality: how the surrogate's probabilities stand to the black box's, and where they decide alike."""
+"""Quality: how true contributions are, and how the surrogate stands to the black box."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from illume.plots.names import class_labels
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.calibration import Calibration, ClassAgreement
+from illume.results.quality import UNKNOWN, Quality
+from illume.results.text import typical_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,13 +26,15 @@ def quality(
     *,
     output: int | str = 0,
     n_bins: int = 10,
+    measured: Quality | None = None,
     axes: Sequence[Axes] | None = None,
 ) -> Any:
     """Draw on two axes how far the surrogate can stand in for the black box; return the array of both.
 
     On the left, rows are grouped by the surrogate's probability of a class: close to the diagonal, the black
     box says the same. On the right, the share of rows of each decision on which both agree, before any
-    refinement, with 95 % intervals. Use rows that the explainer was not fitted on.
+    refinement, with 95 % intervals; the title also has the share of the most common decision. Use rows that
+    the explainer was not fitted on. `measured=explainer.quality_` adds how true contributions are.
     """
     require(attributions, Attributions, "quality is seen on many rows", "pass the whole batch")
     agreement = attributions.class_agreement
@@ -38,7 +42,23 @@ def quality(
     pair = given_or_new_pair(axes, max(3.8, 1.6 + 0.3 * n))
     _calibration(pair[0], attributions.calibration(output, n_bins))
     _agreement(pair[1], agreement)
+    _contributions(pair[1], attributions, measured)
     return pair
+
+
+def _contributions(ax: Axes, attributions: Attributions, measured: Quality | None) -> None:
+    """Write how true contributions are."""
+    found, error = None if measured is None else measured.contributions, typical_error(attributions)
+    if found is not None and found.word != UNKNOWN:
+        said = (
+            f"contributions: R² {found.r2:.3f} ({found.low:.3f} to {found.high:.3f}),\n"
+            f"off by {found.error:.3f}, on {found.n_rows} held-out rows"
+        )
+    elif np.isfinite(error):
+        said = f"contributions: typical error {error:.3f} in log-odds"
+    else:
+        said = "contributions: how true they are is not measured"
+    ax.set_title(f"{said}\n{ax.get_title(loc='left')}", fontsize="medium", loc="left")
 
 
 def _calibration(ax: Axes, found: Calibration) -> None:
@@ -81,6 +101,11 @@ def _agreement(ax: Axes, found: ClassAgreement) -> None:
     ax.invert_yaxis()
     ax.set_xlim(0, 1.03)
     ax.set_xlabel("share decided alike, with 95 % interval")
-    total = f"{found.total:.1%} of {found.n_rows.sum()} rows" if found.n_rows.any() else "no rows"
+    n = int(found.n_rows.sum())
+    total = (
+        f"{found.total:.1%} of {n} rows\n(the most common has {found.n_rows.max() / n:.1%})"
+        if n
+        else "no rows"
+    )
     ax.set_title(f"agreement by decision: {total}", fontsize="medium", loc="left")
     clean(ax)

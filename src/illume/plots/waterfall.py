@@ -11,7 +11,7 @@ from illume.plots import words
 from illume.plots.axes import as_text, clean, given_or_new, require, require_count, widen_if_flat
 from illume.plots.names import distinct
 from illume.results import colours
-from illume.results.attribution import Attribution
+from illume.results.attribution import SURE, Attribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,10 @@ def waterfall(
     n_features: int = 9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how features lead from the base value to the surrogate's log-odds, strongest on top.
+    """Draw how features lead from the base value to the model's log-odds, strongest on top.
+
+    Thin lines are 95 % intervals of contributions, where their errors are known. Of kind `pullback`, the
+    log-odds are the surrogate's.
 
     `output` chooses the class, by name or position, where there are several; by default the decided one.
     """
@@ -45,12 +48,16 @@ def waterfall(
     place = np.arange(len(steps))
     ax.barh(place, steps, left=starts, color=[colours.of(step) for step in steps], height=0.66)
     _connect(ax, place, starts)
-    _write_numbers(ax, place, steps, starts)
+    reach = SURE * np.nan_to_num(np.array([line.standard_error for line in lines]))
+    _intervals(ax, place, ends, reach)
+    _write_numbers(ax, place, steps, starts, reach)
     ax.set_yticks(place, labels)
     ax.invert_yaxis()
     ax.axvline(base, color=colours.NEUTRAL, linewidth=0.8, linestyle=":")
     ax.set_xlabel(words.log_odds(attribution.batch, i))
     title = f"{words.verdict(attribution)}\nbase value {base:+.2f}, this row {score:+.2f}"
+    if reach.any():
+        title += "; thin lines: 95 % intervals"
     ax.set_title(title, fontsize="medium")
     clean(ax)
     return ax
@@ -63,13 +70,29 @@ def _connect(ax: Axes, place: IntArray, starts: FloatArray) -> None:
     )
 
 
-def _write_numbers(ax: Axes, place: IntArray, steps: FloatArray, starts: FloatArray) -> None:
-    """Write each contribution at the outer end of its bar."""
-    for y, step, end in zip(place, steps, starts + steps, strict=True):
+def _intervals(ax: Axes, place: IntArray, ends: FloatArray, reach: FloatArray) -> None:
+    """Draw a thin line around the outer end of each bar whose error is known."""
+    known = reach > 0
+    if known.any():
+        ax.hlines(
+            place[known],
+            (ends - reach)[known],
+            (ends + reach)[known],
+            color=colours.INK,
+            linewidth=0.9,
+            zorder=3,
+        )
+
+
+def _write_numbers(
+    ax: Axes, place: IntArray, steps: FloatArray, starts: FloatArray, reach: FloatArray
+) -> None:
+    """Write each contribution at the outer end of its bar, or of its interval."""
+    for y, step, end, beyond in zip(place, steps, starts + steps, reach, strict=True):
         side = 1 if step >= 0 else -1
         ax.annotate(
             f"{step:+.2f}",
-            (end, y),
+            (end + side * beyond, y),
             xytext=(4 * side, 0),
             textcoords="offset points",
             va="center",

@@ -13,14 +13,16 @@ from illume.results.labels import Labels
 def log_odds(batch: Attributions, i: int) -> str:
     """Say which log-odds are meant, with class names that fit on a line."""
     classes = tuple(class_labels(batch.class_names))
-    said = text.output(classes[-len(batch.output_names) :], classes, i).replace("\\\\$", "\\$")
+    said = f"{text.whose(batch)} " + text.output(classes[-len(batch.output_names) :], classes, i).replace(
+        "\\\\$", "\\$"
+    )
     return said if len(said) < 45 else said.replace(" against ", "\nagainst ", 1)
 
 
 def contribution(batch: Attributions, i: int) -> str:
     """Say to what contributions are."""
     name = output_label(batch.labels, i)
-    return f"contribution to the log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
+    return f"contribution to {text.whose(batch)} log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
 
 
 def output_label(labels: Labels, i: int) -> str:

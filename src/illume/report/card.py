@@ -11,15 +11,25 @@ from illume.data.schema import Feature, Schema
 from illume.report.explained import Explained
 from illume.report.words import count, figure
 from illume.results.numbers import short
+from illume.results.quality import UNKNOWN, Quality
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
 LEFT_OUT = {"checkpoint_dir", "model", "schema", "verbose"}
 SHOWN_CATEGORIES = 12
 
-LIMITS = (
+OF_PULLBACK = (
     "Everything here is about the surrogate's log-odds, not about the model's inner workings. Where the "
     "surrogate answers like the model, its reasons are a good guess at the model's; they are never a proof.",
     "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
+)
+OF_SHAPLEY = (
+    "Contributions are estimates of interventional Shapley values of the model's log-odds: what the model "
+    "answers "
+    "when features of a row are replaced by those of other rows, whether or not such rows occur.",
+    "Rules, slopes and the map of rows are about the surrogate, not about the model's inner workings.",
+    "A contribution says what moved the model's answer, not what causes the outcome in the world.",
+)
+LIMITS = (
     "Among features that go together, contributions can be shared out in several ways that fit equally well.",
     "Trust figures were measured on rows kept aside from the data the explainer was fitted with. Rows of "
     "another kind, from another time or place, are not covered by them.",
@@ -58,7 +68,8 @@ class Card:
 def card(explainer: Any, explained: Explained, date: str) -> Card:
     """Collect the facts behind a report."""
     groups = (_data(explainer, explained), _quality(explainer), _settings(explainer), _versions(date))
-    return Card(groups, tuple(map(_feature, explainer.schema_.features)), LIMITS)
+    limits = OF_SHAPLEY if explained.attributions.kind == "shapley" else OF_PULLBACK
+    return Card(groups, tuple(map(_feature, explainer.schema_.features)), limits + LIMITS)
 
 
 def model_name(model: Any) -> str:
@@ -115,17 +126,28 @@ def _kinds(schema: Schema) -> str:
 def _quality(explainer: Any) -> Group:
     quality, rules = explainer.quality_, getattr(explainer, "rule_quality_", None)
     low, high = quality.report.interval
+    worst = quality.worst
     facts = [
+        *_contributions(quality),
         (
             "Agreement of decisions",
             f"{figure(quality.agreement)} ({figure(low)} to {figure(high)}, 95 % interval)",
+        ),
+        ("Always the most common decision", figure(quality.majority)),
+        *(
+            []
+            if worst is None
+            else [("Lowest agreement of a class", f"{figure(worst.agreement)} ({worst.name})")]
         ),
         ("R² of probabilities", figure(quality.r2)),
         (
             "One linear model for all rows",
             f"{figure(quality.baseline.agreement)}, R² {figure(quality.baseline.r2)}",
         ),
-        ("Explained by", "the global surrogate" if quality.fell_back else f"{quality.encoder} encoder"),
+        (
+            "Surrogate",
+            "fell back to the global one" if quality.fell_back else f"{quality.encoder} encoder",
+        ),
         ("Latents", f"{quality.n_latents}"),
         ("Chosen because", quality.reason),
     ]
@@ -142,6 +164,25 @@ def _quality(explainer: Any) -> Group:
             ),
         ]
     return Group("Quality", tuple(facts))
+
+
+def _contributions(quality: Quality) -> list[tuple[str, str]]:
+    """Return what is known of how true contributions are."""
+    found = quality.contributions
+    if found is None:
+        return [("R² of contributions", "not measured: they are the surrogate's")]
+    if found.word == UNKNOWN:
+        return [("R² of contributions", "not measured: too few rows or queries")]
+    facts = [
+        (
+            "R² of contributions",
+            f"{figure(found.r2)} ({figure(found.low)} to {figure(found.high)}, 95 % interval), on "
+            f"{count(found.n_rows, 'row')} kept aside",
+        ),
+        ("Typical error of a contribution", f"{figure(found.error)} in log-odds"),
+        ("Coverage of their 95 % intervals", figure(found.coverage)),
+    ]
+    return facts + [("Ignored by the model", ", ".join(quality.ignored))] * bool(quality.ignored)
 
 
 def _settings(explainer: Any) -> Group:

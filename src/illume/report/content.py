@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,8 @@ from illume.report.rows import RowData, row_data
 from illume.report.summary import Summary, summary
 from illume.report.thresholds import low_trust
 from illume.report.words import figure
-from illume.results.quality import Quality
+from illume.results.quality import ContributionQuality, Quality
+from illume.results.text import whose
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,10 @@ class QualityLine:
 
 @dataclass(frozen=True)
 class Figures:
-    """The few numbers at the top: agreement with its interval, rows, features, rows of low trust."""
+    """The few numbers at the top: truth of contributions, agreement, rows, features, rows of low trust."""
 
+    contributions: ContributionQuality | None
+    majority: float
     agreement: float
     interval: tuple[float, float]
     n_rows: int
@@ -71,6 +75,8 @@ def content(explainer: Any, explained: Explained, title: str | None, date: Any) 
         title=f"How {model.split(' (')[0]} decides" if title is None else str(title),
         date=day,
         figures=Figures(
+            contributions=quality.contributions,
+            majority=quality.majority,
             agreement=quality.agreement,
             interval=quality.report.interval,
             n_rows=len(attributions),
@@ -81,7 +87,7 @@ def content(explainer: Any, explained: Explained, title: str | None, date: Any) 
         summary=summary(model, explained, quality),
         notices=notices(explained, quality, rules),
         quality=_quality_lines(quality),
-        output=_output(attributions.class_names),
+        output=f"{whose(attributions)} {_output(attributions.class_names)}",
         map_share=_map_share(explained),
         card=card(explainer, explained, day),
         rows=row_data(explained, explainer.schema_),
@@ -117,7 +123,11 @@ def _quality_lines(quality: Quality) -> tuple[QualityLine, ...]:
     other = QualityLine(
         "For comparison: one linear model for all rows", base.agreement, base.r2, base.n_rows, other=True
     )
-    return (whole, *each, other)
+    n = quality.report.n_rows
+    most = QualityLine(
+        "For comparison: always the most common decision", quality.majority, math.nan, n, other=True
+    )
+    return (whole, *each, most, other)
 
 
 def _output(classes: tuple[str, ...]) -> str:

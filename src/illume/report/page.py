@@ -39,6 +39,7 @@ def page(content: Content) -> str:
         summary=sections.summary(content),
         notices=sections.notices(content),
         quality=sections.quality(content),
+        lead=sections.lead(content),
         output=text(content.output),
         map_note=text(_map_note(content)),
         rows=text(count(content.rows.n, "row")),

@@ -14,6 +14,7 @@ from illume.report.packing import Packed, pack, pack_codes, pack_rounded
 from illume.report.thresholds import low_trust
 from illume.results.attributions import Attributions
 from illume.results.refinement import AGREED, NOT_FAITHFUL, REFINED
+from illume.results.text import whose
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
 MOST_IN_SINGLE = 1_000_000  # contributions; more of them are rounded to two bytes each
@@ -37,6 +38,10 @@ class RowData:
         Per row outside of what the explainer was fitted on, by its position, why.
     probability, surrogate_probability
         Of the class that the black box decided.
+    kind, whose
+        `shapley` or `pullback`, and whose log-odds contributions add up to.
+    errors, contribution_error
+        Standard errors of contributions, like these, and the typical one of each row; None where not known.
     """
 
     n: int
@@ -62,6 +67,10 @@ class RowData:
     importance: tuple[tuple[float, ...], ...]
     x: Packed
     y: Packed
+    kind: str
+    whose: str
+    errors: tuple[tuple[Packed, ...], ...] | None
+    contribution_error: Packed | None
 
 
 def row_data(explained: Explained, schema: Schema) -> RowData:
@@ -98,7 +107,22 @@ def row_data(explained: Explained, schema: Schema) -> RowData:
         importance=tuple(tuple(map(float, row)) for row in _by_output(attributions.importance[None])[:, 0]),
         x=pack(plane[:, 0], "f4"),
         y=pack(plane[:, 1], "f4"),
+        kind=attributions.kind,
+        whose=whose(attributions),
+        errors=_errors(attributions),
+        contribution_error=pack(trust.contribution_error, "f4") if _known(attributions) else None,
     )
+
+
+def _known(attributions: Attributions) -> bool:
+    return bool(np.isfinite(attributions.trust.contribution_error).all())
+
+
+def _errors(attributions: Attributions) -> tuple[tuple[Packed, ...], ...] | None:
+    if not _known(attributions):
+        return None
+    errors = _by_output(attributions.standard_errors)
+    return tuple(tuple(pack_rounded(of_feature) for of_feature in output.T) for output in errors)
 
 
 def _by_output(values: Any) -> Any:

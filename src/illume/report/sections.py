@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from illume.report.card import Card, Group
-from illume.report.content import Content, QualityLine
+from illume.report.content import Content, Figures, QualityLine
 from illume.report.markup import Markup, joined, tag
 from illume.report.notices import WARNING, Notice
-from illume.report.thresholds import LOW, LOW_AGREEMENT
-from illume.report.words import figure, percent
+from illume.report.thresholds import LOW, LOW_AGREEMENT, UNKNOWN
+from illume.report.words import count, figure, percent
 
 
 def tiles(content: Content) -> Markup:
@@ -17,14 +17,13 @@ def tiles(content: Content) -> Markup:
     figures = content.figures
     low, high = figures.interval
     n = max(figures.n_rows, 1)
+    whole = f"{percent(low)} to {percent(high)}, on rows kept aside"
+    if not math.isnan(figures.majority):
+        whole += f"; always the most common decision: {percent(figures.majority)}"
     shown = (
-        (
-            percent(figures.agreement),
-            "agreement with the model",
-            f"{percent(low)} to {percent(high)}, on rows kept aside",
-        ),
+        _truth(figures),
+        (percent(figures.agreement), "agreement of surrogate and model", whole),
         (f"{figures.n_rows:,}", "rows explained", f"{figures.n_features} features each"),
-        (f"{figures.n_agreed:,}", "agreed at once", f"{percent(figures.n_agreed / n)} of the rows"),
         (f"{figures.n_low:,}", "rows of low trust", f"{percent(figures.n_low / n)} of the rows"),
     )
     return joined(
@@ -32,10 +31,31 @@ def tiles(content: Content) -> Markup:
     )
 
 
+def _truth(figures: Figures) -> tuple[str, str, str]:
+    found = figures.contributions
+    if found is None or found.word == UNKNOWN:
+        return "–", "R² of contributions", "not measured"
+    interval = f"{figure(found.low)} to {figure(found.high)}, on {count(found.n_rows, 'row')} kept aside"
+    return figure(found.r2), "R² of contributions", interval
+
+
+def lead(content: Content) -> Markup:
+    """Return how to read the figures of quality."""
+    found = content.figures.contributions
+    said = "How true contributions are of the model was not measured."
+    if found is not None and found.word != UNKNOWN:
+        said = (
+            "Contributions were compared with the model's own Shapley values, for which it was asked "
+            f"{found.n_asked:,} times: their R² is {figure(found.r2)} (95 % interval {figure(found.low)} to "
+            f"{figure(found.high)}), and they are typically off by {figure(found.error)} in log-odds."
+        )
+    return tag("p", tag("b", said), class_="lead")
+
+
 def summary(content: Content) -> Markup:
     """Return the summary's paragraphs."""
     level = content.summary.level
-    badge = tag("p", f"Trust: {level}", class_=f"badge {level}")
+    badge = tag("p", f"Trust in contributions: {level}", class_=f"badge {level}")
     blocks = [tag("div", tag("h3", head), tag("p", text)) for head, text in content.summary.paragraphs]
     return joined([badge, tag("div", *blocks, class_="columns")])
 

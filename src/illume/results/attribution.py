@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray
 from illume.results import html, tables, text
 from illume.results.decided import DecidedRow
 from illume.results.numbers import short
@@ -17,13 +18,16 @@ from illume.results.trust import Trust
 if TYPE_CHECKING:
     from illume.results.attributions import Attributions
 
+SURE = 1.96  # standard errors
+
 
 class Line(NamedTuple):
-    """One feature of one row: its name, its value as text, its contribution."""
+    """One feature of one row: its name, its value as text, its contribution and standard error, or NaN."""
 
     name: str
     value: str
     contribution: float
+    standard_error: float = math.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,12 +48,12 @@ class Attribution(DecidedRow):
 
     @property
     def base_value(self) -> FloatArray:
-        """The surrogate's log-odds of the average row: a number, or one per class."""
+        """The mean log-odds of the background rows (`pullback`: the surrogate's of the average row)."""
         return self.batch.base_values[0]
 
     @property
     def score(self) -> FloatArray:
-        """The surrogate's log-odds: a number, or one per class."""
+        """The explained log-odds, the model's (`pullback`: the surrogate's): a number, or one per class."""
         return self.batch.scores[0]
 
     @property
@@ -80,6 +84,8 @@ class Attribution(DecidedRow):
     @property
     def verdict(self) -> str:
         """How the surrogate stands to the black box, in a word or two."""
+        if self.batch.kind == "shapley":  # whatever the surrogate decides, contributions are the model's
+            return "agrees" if self.agreed else "decides otherwise"
         words = {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}
         return words[self.status]
 
@@ -90,7 +96,7 @@ class Attribution(DecidedRow):
 
     @property
     def trust(self) -> Trust:
-        """How the surrogate did on the held-out rows around this one."""
+        """How the surrogate did on the held-out rows around this one, and how far off contributions are."""
         return self.batch.trust[0]
 
     @property
@@ -121,6 +127,15 @@ class Attribution(DecidedRow):
         """Contributions to an output, by default to `output_name`, (n_features,)."""
         return self.batch.contributions(self.position(output))[0]
 
+    def errors(self, output: int | str | None = None) -> FloatArray:
+        """Return standard errors of `contributions(output)`, (n_features,); NaN where not known."""
+        errors = self.standard_errors
+        return errors if errors.ndim == 1 else errors[:, self.position(output)]
+
+    def sure(self, output: int | str | None = None) -> BoolArray:
+        """Return of which contributions the sign is sure, beyond 1.96 standard errors, (n_features,)."""
+        return np.abs(self.contributions(output)) > SURE * self.errors(output)
+
     def lines(self, n_features: int, output: int | str | None = None) -> list[Line]:
         """Return the strongest features with value and contribution, and the rest in one line.
 
@@ -128,7 +143,8 @@ class Attribution(DecidedRow):
         """
         i = self.position(output)
         top = self.top(n_features, i)
-        shown = zip(top.feature_names, map(short, top.data), top.contributions(i), strict=True)
+        errors = top.errors(i)
+        shown = zip(top.feature_names, map(short, top.data), top.contributions(i), errors, strict=True)
         lines = [Line(*line) for line in shown]
         offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:

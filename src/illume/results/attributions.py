@@ -62,7 +62,7 @@ class Attributions(Decided, SavesResult):
         Where a missing number was filled with the mean for the surrogate, (n, n_features). Of kind `pullback`
         it contributes 0; a Shapley value is that of its being missing.
     trust
-        How the surrogate did on the held-out rows around each row.
+        How the surrogate did on the held-out rows around each row, and how far off its contributions are.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
     novelty
@@ -74,6 +74,8 @@ class Attributions(Decided, SavesResult):
         refined, what is left of it. NaN where it was not measured.
     kind
         `shapley` or `pullback`.
+    fell_back
+        Whether the surrogate is the global one, for all rows, because a local one was no better.
     """
 
     values: FloatArray
@@ -93,12 +95,13 @@ class Attributions(Decided, SavesResult):
     stand_in: bool
     standard_errors: FloatArray
     kind: str
+    fell_back: bool = False
 
     scale = SCALE
 
     @property
     def scores(self) -> FloatArray:
-        """The explained log-odds, the surrogate's after refinement, (n,) or (n, n_classes)."""
+        """The explained log-odds, (n,) or (n, n_classes): the model's; of kind `pullback` the surrogate's."""
         return self.base_values + self.values.sum(1) + self.offset + self.rest
 
     @property

@@ -19,7 +19,7 @@ from illume.storage.arrays import TYPES
 from illume.storage.values import ODD_FLOATS, items_of, of_type, read, read_scalar, scalar
 
 FORMAT = "illume result"
-VERSION = 2
+VERSION = 3
 LONGEST = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 HEAD = {

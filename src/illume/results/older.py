@@ -14,7 +14,19 @@ NAMES = {"Attributions": "labels.features", "Counterfactuals": "feature_names"}
 
 def upgraded(apart: Apart, version: int) -> Apart:
     """Return a result as the newest version would hold it."""
-    return _with_novelty(apart) if version == 1 else apart
+    newer = _with_novelty(apart) if version == 1 else apart
+    return _with_errors(newer) if version <= 2 else newer
+
+
+def _with_errors(apart: Apart) -> Apart:
+    """Up to version 2, contributions are the surrogate's, and their errors are not known."""
+    values = apart.rows.get("values")
+    if apart.kind != "Attributions" or values is None:
+        return apart
+    rows = dict(apart.rows)
+    rows["standard_errors"] = np.full(values.shape, np.nan, dtype=np.float32)
+    rows["trust.contribution_error"] = np.full(len(values), np.nan)
+    return replace(apart, rows=rows, plain={"kind": "pullback", "fell_back": False} | apart.plain)
 
 
 def _with_novelty(apart: Apart) -> Apart:

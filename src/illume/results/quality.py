@@ -1,4 +1,4 @@
-"""How far an explainer can be trusted, measured on rows that chose nothing."""
+"""How far an explainer can be trusted, measured on held-out rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.metrics.fidelity import Fidelity, wilson
+from illume.shapley.effort import next_effort
 
 FEW = 20  # rows that chose, or are reported on: fewer say next to nothing
+HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
+HIGH_R2, SURELY_HIGH_R2 = 0.9, 0.8  # measured, and the lower end of its 95 % interval
+FAIR_R2, SURELY_FAIR_R2 = 0.7, 0.5
+NAMED_IGNORED = 8
 
 
 @dataclass(frozen=True)
@@ -68,18 +73,34 @@ class ContributionQuality:
 
     @property
     def word(self) -> str:
-        """How far contributions can be trusted: `high` from an R² of .9, `fair` from .7, else `low`.
+        """How far contributions can be trusted: `high`, `fair`, `low`, or `unknown` where not measured.
 
-        What was not measured is `unknown`.
+        `high` takes an R² of .9, whose 95 % interval begins at .8 or above, on 20 rows or more; `fair` takes
+        .7 and .5.
         """
         if not math.isfinite(self.r2):
-            return "unknown"
-        return "high" if self.r2 >= 0.9 else "fair" if self.r2 >= 0.7 else "low"
+            return UNKNOWN
+        if self.r2 >= HIGH_R2 and self.low >= SURELY_HIGH_R2 and self.n_rows >= FEW:
+            return HIGH
+        return FAIR if self.r2 >= FAIR_R2 and self.low >= SURELY_FAIR_R2 else LOW
+
+    def __str__(self) -> str:
+        if self.word == UNKNOWN:
+            return f"Contributions: trust unknown; {self.n_rows} held-out rows are too few to measure it"
+        known = math.isfinite(self.coverage)
+        lines = [
+            f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
+            f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
+            f"  typical error  {self.error:>6.3f}   in log-odds",
+            f"  coverage       {self.coverage:>6.3f}   of 95 % intervals: how many hold the model's own "
+            "value",
+        ]
+        return "\n".join(lines if known else lines[:-1])
 
 
 @dataclass(frozen=True, repr=False)
 class Quality:
-    """Fidelity of the surrogate to the black box on report rows, and how the explainer was made.
+    """How true explanations are, measured on report rows, which are held out; and how the explainer was made.
 
     Parameters
     ----------
@@ -100,6 +121,15 @@ class Quality:
         How long `fit` took.
     sampling
         How the rows were drawn; None where all rows were taken.
+    contributions
+        How true contributions are; None of kind `pullback`, where this is not measured.
+    ignored
+        Columns that the model ignores: their contributions are exactly 0.
+    majority
+        Share of the most common decision on the report rows, which is the agreement that one reaches without
+        looking at a row.
+    effort, n_features
+        How much the fit spent on contributions, and for how many features.
     """
 
     report: Fidelity
@@ -118,6 +148,9 @@ class Quality:
     sampling: Sampling | None = None
     contributions: ContributionQuality | None = None
     ignored: tuple[str, ...] = ()
+    majority: float = math.nan
+    effort: str | None = None
+    n_features: int = 0
 
     @property
     def agreement(self) -> float:
@@ -140,28 +173,78 @@ class Quality:
             f"{n} alike, the agreement might still be {wilson(1.0, n)[0]:.2f}"
         )
 
+    @property
+    def worst(self) -> ClassQuality | None:
+        """The class with the lowest agreement among those that report rows have; None without any."""
+        seen = [c for c in self.classes if c.n_rows and math.isfinite(c.agreement)]
+        return min(seen, key=lambda c: c.agreement, default=None)
+
+    @property
+    def more(self) -> str:
+        """What a fit with more effort would do, by arithmetic; nothing where truth is not measured."""
+        found = self.contributions
+        if found is None or not math.isfinite(found.r2) or self.effort is None:
+            return ""
+        missed = f"contributions miss {max(1 - found.r2, 0.0):.1%} of the variance"
+        step = next_effort(self.effort, self.n_features, self.n_queries)
+        if step is None:
+            return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
+        return (
+            f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} "
+            "queries "
+            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn the "
+            "model"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values; what could not be measured is NaN."""
         return asdict(self)
 
     def __repr__(self) -> str:
-        low, high = self.report.interval
-        width = max(len("all classes"), *(len(c.name) for c in self.classes))
+        return "\n".join([*self._contributions(), *self._agreement(), *self._origin()])
+
+    def _contributions(self) -> list[str]:
+        if self.contributions is None:
+            return [
+                "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
+            ]
+        names = ", ".join(self.ignored[:NAMED_IGNORED])
+        others = len(self.ignored) - NAMED_IGNORED
+        return [
+            str(self.contributions),
+            *([f"  {self.more}"] if self.more else []),
+            *([f"  the model ignores {names}{f' and {others} more' if others > 0 else ''}"] if names else []),
+        ]
+
+    def _agreement(self) -> list[str]:
+        n, (low, high) = self.report.n_rows, self.report.interval
+        width = max(len(name) for name in ("all classes", "majority", *(c.name for c in self.classes)))
+        worst = self.worst
         lines = [
-            f"Quality on {self.report.n_rows} report rows, which chose nothing",
+            f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows",
             f"  {'':<{width}}  agreement      R²   rows",
-            f"  {'all classes':<{width}}  {self.agreement:>9.3f}  {self.r2:>6.3f}  {self.report.n_rows:>5}"
+            f"  {'all classes':<{width}}  {self.agreement:>9.3f}  {self.r2:>6.3f}  {n:>5}"
             f"   95 % interval of the agreement {low:.3f} to {high:.3f}",
         ]
+        if math.isfinite(self.majority):
+            lines.append(
+                f"  {'majority':<{width}}  {self.majority:>9.3f}  {'':>6}  {n:>5}   always the most common "
+                "decision"
+            )
         lines += [
-            f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}" for c in self.classes
+            f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}"
+            + ("   the worst class" if c is worst and len(self.classes) > 1 else "")
+            for c in self.classes
         ]
+        return lines
+
+    def _origin(self) -> list[str]:
         what = f"{self.encoder} encoder, {self.n_latents} latents"
         if self.alignment is not None:
             what += f", alignment {self.alignment:g}"
         if self.fell_back:
-            what = "fell back to the global surrogate"
-        lines += [
+            what = "FELL BACK to the global surrogate, one linear model for all rows"
+        return [
             f"explained by: {what}; global surrogate on the same rows: {self.baseline.agreement:.3f} "
             f"(R² {self.baseline.r2:.3f})",
             f"chosen because {self.reason}",
@@ -170,4 +253,3 @@ class Quality:
             *([] if self.sampling is None else [str(self.sampling)]),
             *([self.few] if self.few else []),
         ]
-        return "\n".join(lines)

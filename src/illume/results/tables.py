@@ -62,6 +62,7 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "outside": attributions.outside,
         "trust_agreement": attributions.trust.agreement,
         "trust_error": attributions.trust.error,
+        "trust_contribution_error": attributions.trust.contribution_error,
         "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
         "offset": np.ascontiguousarray(decided(attributions, attributions.offset)),
     }
@@ -87,6 +88,7 @@ def _long(attributions: Attributions) -> dict[str, Any]:
         "output": list(outputs) * (n * n_features),
         "value": [str(v) for v in np.repeat(attributions.data.ravel(), len(outputs))],
         "contribution": attributions.values.ravel(),
+        "standard_error": attributions.standard_errors.ravel().astype(np.float64),
     }
 
 
@@ -94,11 +96,13 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
     """Return the arrays of a batch as lists, with the names of their axes."""
     return {
         "scale": attributions.scale,
+        "kind": attributions.kind,
         "feature_names": list(attributions.feature_names),
         "input_names": list(attributions.input_names),
         "output_names": list(attributions.output_names),
         "class_names": list(attributions.class_names),
         "values": attributions.values.tolist(),
+        "standard_errors": _known(attributions.standard_errors),
         "base_values": attributions.base_values.tolist(),
         "offset": attributions.offset.tolist(),
         "rest": attributions.rest.tolist(),
@@ -119,11 +123,22 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
             "neighbour": attributions.refinement.neighbour.tolist(),
         },
         "trust": {
-            "agreement": [plain(figure) for figure in attributions.trust.agreement.tolist()],
-            "error": [plain(figure) for figure in attributions.trust.error.tolist()],
+            "agreement": _known(attributions.trust.agreement),
+            "error": _known(attributions.trust.error),
+            "contribution_error": _known(attributions.trust.contribution_error),
             "n_rows": attributions.trust.n_rows.tolist(),
         },
     }
+
+
+def _known(array: FloatArray) -> Any:
+    """Return an array as lists, with None for what is not known."""
+    known = np.isfinite(array)
+    if known.all():
+        return array.tolist()
+    values = array.astype(object)
+    values[~known] = None
+    return values.tolist()
 
 
 def row_dict(attribution: Attribution) -> dict[str, Any]:
@@ -140,6 +155,7 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "outside": attribution.outside,
         "outside_reasons": list(attribution.outside_reasons),
         "scale": attribution.batch.scale,
+        "kind": attribution.batch.kind,
         "output": attribution.output_name,
         "base_value": float(np.ravel(attribution.base_value)[i]),
         "offset": float(np.ravel(attribution.batch.offset[0])[i]),
@@ -149,12 +165,14 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
                 "name": name,
                 "value": plain(data),
                 "contribution": float(number),
+                "standard_error": plain(float(error)),
                 "imputed": bool(filled),
             }
-            for name, data, number, filled in zip(
+            for name, data, number, error, filled in zip(
                 attribution.feature_names,
                 attribution.data.tolist(),
                 values,
+                attribution.errors(),
                 attribution.batch.imputed[0],
                 strict=True,
             )
@@ -162,6 +180,7 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "trust": {
             "agreement": plain(float(attribution.trust.agreement)),
             "error": plain(float(attribution.trust.error)),
+            "contribution_error": plain(float(attribution.trust.contribution_error)),
             "n_rows": int(attribution.trust.n_rows),
         },
     }

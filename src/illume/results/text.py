@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 STAND_IN = "without the black box: decision and probability are the surrogate's own"
+FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
 BAR = 20
 
 
@@ -27,6 +29,20 @@ def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
     return f"log-odds of {names[i]!r} against the mean of {len(classes)} classes"
 
 
+def whose(batch: Attributions) -> str:
+    """Say whose log-odds contributions add up to."""
+    return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
+
+
+def plus_minus(error: float, digits: int = 3) -> str:
+    """Return a standard error as text, or nothing where it is not known.
+
+    >>> plus_minus(0.0512), plus_minus(float("nan"))
+    ('± 0.051', '')
+    """
+    return f"± {error:.{digits}f}" if math.isfinite(error) else ""
+
+
 def row(attribution: Attribution) -> str:
     """Return one row's attribution as a small bar chart."""
     head = (
@@ -40,15 +56,20 @@ def row(attribution: Attribution) -> str:
     base = float(np.ravel(attribution.base_value)[i])
     named = output(batch.output_names, batch.class_names, i)
     lines = attribution.lines(SHOWN)
-    largest = max([abs(number) for *_, number in lines] + [1e-12])
-    width = max([len(name) for name, *_ in lines] + [len("base value")])
-    data_width = max([len(data) for _, data, _ in lines] + [0])
+    largest = max([abs(line.contribution) for line in lines] + [1e-12])
+    width = max([len(line.name) for line in lines] + [len("base value")])
+    data_width = max([len(line.value) for line in lines] + [0])
+    errors = [plus_minus(line.standard_error) for line in lines]
+    error_width = max(map(len, errors), default=0)
     table = [f"  {'base value':<{width}}  {'':<{data_width}}  {base:>+8.3f}"]
-    table += [
-        f"  {name:<{width}}  {data:>{data_width}}  {number:>+8.3f}  {bar(abs(number) / largest)}"
-        for name, data, number in lines
-    ]
-    return "\n".join([head, f"{named} = {score:+.3f}", *table, *notes(attribution)])
+    for line, error in zip(lines, errors, strict=True):
+        number = f"{line.contribution:>+8.3f}{f' {error:<{error_width}}' if error_width else ''}"
+        table.append(
+            f"  {line.name:<{width}}  {line.value:>{data_width}}  {number}  "
+            f"{bar(abs(line.contribution) / largest)}"
+        )
+    title = f"{named} = {score:+.3f} ({whose(batch)})"
+    return "\n".join([head, title, *table, *notes(attribution)])
 
 
 def notes(attribution: Attribution) -> list[str]:
@@ -56,17 +77,46 @@ def notes(attribution: Attribution) -> list[str]:
     said = [STAND_IN] if attribution.batch.stand_in else []
     if attribution.outside:
         said.append(attribution.batch.novelty.note())
+    shapley = attribution.batch.kind == "shapley"
+    if shapley:
+        said.append(certainty(attribution))
     trust = attribution.trust
     if int(trust.n_rows):
+        of = " (of slopes, rules, counterfactuals)" if shapley else ""
         said.append(
-            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate agrees on "
+            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{of} agrees on "
             f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
         )
+    if attribution.batch.fell_back:
+        said.append(FELL_BACK)
     if not attribution.agreed:
-        said.append(attribution.batch.refinement.note())
+        said.append(("slopes " if shapley else "") + attribution.batch.refinement.note())
     if attribution.imputed:
-        said.append(f"missing, filled with the mean: {', '.join(attribution.imputed)}")
+        filled = (
+            "missing, filled with the mean for the surrogate" if shapley else "missing, filled with the mean"
+        )
+        said.append(f"{filled}: {', '.join(attribution.imputed)}")
     return said
+
+
+def certainty(attribution: Attribution) -> str:
+    """Say how far off a row's contributions are, and how many of them have a sure sign."""
+    typical = float(attribution.trust.contribution_error)
+    if not math.isfinite(typical):
+        return "trust: the error of these contributions is not known, for too few rows were held out"
+    values, sure = attribution.contributions(), attribution.sure()
+    zero = int(((values == 0) & (attribution.errors() == 0)).sum())
+    ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
+    return (
+        f"trust: contributions have a typical error of {typical:.3f}; the sign is sure (95 %) of "
+        f"{int(sure.sum())} of {len(values)} features{ignored}"
+    )
+
+
+def typical_error(attributions: Attributions) -> float:
+    """Return the root mean square of all standard errors; NaN where they are not known."""
+    errors = attributions.trust.contribution_error
+    return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else math.nan
 
 
 def batch(attributions: Attributions) -> str:
@@ -78,14 +128,19 @@ def batch(attributions: Attributions) -> str:
         if len(outputs) == 1
         else f"log-odds of {len(outputs)} classes"
     )
-    lines = [f"Attributions of {n} rows and {n_features} features, in {named}"]
+    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({whose(attributions)})"]
+    error = typical_error(attributions)
+    if math.isfinite(error):
+        lines.append(f"typical error of a contribution: {error:.3f}")
+    if attributions.fell_back:
+        lines.append(FELL_BACK)
     if attributions.stand_in:
         lines.append(STAND_IN)
     elif n:
         refined = int(attributions.refinement.refined.sum())
         lines.append(
             f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows"
-            + (f", after refinement on {int(attributions.faithful.sum())}" if refined else "")
+            + (f", after refinement on {int(attributions.refinement.faithful.sum())}" if refined else "")
             + ("; refinement is off, for there are no rows" if attributions.refinement.off else "")
         )
     outside = int(attributions.outside.sum())

@@ -1,8 +1,8 @@
-"""Per row, how the surrogate did on the report rows around it."""
+"""Per row, how far its explanation can be trusted."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,20 @@ class Trust:
         How many report rows the two figures rest on.
     distance
         How far the nearest of them, or of the centres that stand for them, is: Euclidean, in scaled inputs.
+    contribution_error
+        Typical error of the row's contributions, in log-odds: the root mean square of their standard errors.
+        NaN where these are not known, as of kind `pullback`.
     """
 
     agreement: FloatArray
     error: FloatArray
     n_rows: IntArray
     distance: FloatArray
+    contribution_error: FloatArray = field(default=None)  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        if self.contribution_error is None:
+            object.__setattr__(self, "contribution_error", np.full(np.shape(self.agreement), np.nan))
 
     @classmethod
     def unknown(cls, n: int, n_rows: int = 0) -> Trust:
@@ -40,9 +48,28 @@ class Trust:
         )
 
     def __getitem__(self, rows: Any) -> Trust:
-        return Trust(self.agreement[rows], self.error[rows], self.n_rows[rows], self.distance[rows])
+        return Trust(
+            self.agreement[rows],
+            self.error[rows],
+            self.n_rows[rows],
+            self.distance[rows],
+            self.contribution_error[rows],
+        )
 
     def __setitem__(self, rows: Any, other: Trust) -> None:
         """Fill in the figures of some rows while a result is being put together."""
         self.agreement[rows], self.error[rows] = other.agreement, other.error
         self.n_rows[rows], self.distance[rows] = other.n_rows, other.distance
+        self.contribution_error[rows] = other.contribution_error
+
+
+def typical_errors(standard_errors: FloatArray) -> FloatArray:
+    """Return the root mean square of each row's standard errors, or of other numbers, (n,).
+
+    >>> typical_errors(np.array([[3.0, 4.0], [0.0, np.nan]])).round(3)
+    array([3.536,   nan])
+    """
+    flat = standard_errors.reshape(len(standard_errors), -1)
+    if not flat.size:
+        return np.full(len(flat), np.nan)
+    return np.sqrt(np.einsum("ij,ij->i", flat, flat, dtype=np.float64) / flat.shape[1])

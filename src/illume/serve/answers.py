@@ -27,14 +27,16 @@ class FeatureContribution(BaseModel):
     name: str
     value: Any
     contribution: float | None
+    standard_error: float | None = Field(None, description="Of the contribution; null where it is not known.")
     imputed: bool
 
 
 class TrustFigures(BaseModel):
-    """How the surrogate did on the held-out rows around a row."""
+    """How the surrogate did on the held-out rows around a row, and the typical error of its contributions."""
 
     agreement: float | None
     error: float | None
+    contribution_error: float | None = None
     n_rows: int
 
 
@@ -50,6 +52,7 @@ class ExplainedRow(BaseModel):
     stand_in: bool
     status: str
     scale: str
+    kind: str
     output: str
     base_value: float
     offset: float
@@ -78,7 +81,7 @@ class CounterfactualsAnswer(Answer):
 
 
 class QualityAnswer(BaseModel):
-    """How far to trust the explainer, measured on rows that chose nothing."""
+    """How far to trust the explainer, measured on held-out rows."""
 
     quality: dict[str, Any]
     rule_quality: dict[str, Any] | None

@@ -54,7 +54,7 @@ class Effort:
         """Return sizes of networks for m features."""
         n_embedding = 8 if m <= 64 else 4 if m <= 256 else 2
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
-        per_step = 6.0 * BATCH * max(m * n_embedding, 64) * 2 * n_units
+        per_step = _per_step(m, n_embedding, n_units)
         n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
         n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 50 * self.most_steps)
         return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
@@ -63,6 +63,16 @@ class Effort:
         """Return how many queries training can make use of."""
         useful = self.sizes(m, MOST_QUERIES).n_steps * BATCH
         return max(FEWEST_QUERIES, min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
+
+    def training_operations(self, m: int, n_queries: int) -> float:
+        """Return how many floating-point operations training the model's network takes."""
+        sizes = self.sizes(m, n_queries)
+        return sizes.n_steps * _per_step(m, sizes.n_embedding, sizes.n_units)
+
+
+def _per_step(m: int, n_embedding: int, n_units: int) -> float:
+    """Return the floating-point operations of a step of training."""
+    return 6.0 * BATCH * max(m * n_embedding, 64) * 2 * n_units
 
 
 EFFORTS = {
@@ -104,3 +114,23 @@ def round_down(number: float) -> int:
     """
     power = 10 ** math.floor(math.log10(max(number, 1.0)))
     return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1.0)))
+
+
+@dataclass(frozen=True)
+class NextEffort:
+    """The level above another: most queries it learns from, and how many times the operations of training."""
+
+    name: str
+    n_queries: int
+    ratio: float
+
+
+def next_effort(effort: str, m: int, n_queries: int) -> NextEffort | None:
+    """Return what the next level would do for m features; None after the highest."""
+    names = list(EFFORTS)
+    if effort not in names or effort == names[-1]:
+        return None
+    name = names[names.index(effort) + 1]
+    most = max(EFFORTS[name].most_queries(m), n_queries)
+    now = EFFORTS[effort].training_operations(m, n_queries)
+    return NextEffort(name, most, EFFORTS[name].training_operations(m, most) / now)

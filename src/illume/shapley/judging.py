@@ -115,7 +115,7 @@ def judge(
         low=float(low),
         high=float(high),
         error=float(np.sqrt(max(square.mean(), 0.0))),
-        coverage=float(inside.mean()),
+        coverage=float(inside.mean()) if np.isfinite(errors).all() else float("nan"),
         n_rows=n,
         n_asked=n_asked,
         fidelity=fidelity,

@@ -31,6 +31,7 @@ const data = (() => {
     values: once(() => unpack(column.values)),
   }));
   const contributions = rows.contributions.map((output) => output.map((packed) => once(() => unpack(packed))));
+  const errors = rows.errors && rows.errors.map((output) => output.map((packed) => once(() => unpack(packed))));
   const decision = unpack(rows.decision);
   const ruleOfRow = rules && unpack(rules.of_row);
   return {
@@ -55,6 +56,11 @@ const data = (() => {
     label: (row) => (rows.labels ? rows.labels[row] : String(row)),
     numbered: !rows.labels || rows.labels.every((label) => label.trim() !== "" && Number.isFinite(Number(label))),
     contribution: (output, feature) => contributions[output][feature](),
+    /** The standard error of a contribution; NaN where it is not known. */
+    error: (output, feature, row) => (errors ? errors[output][feature]()[row] : NaN),
+    contributionError: rows.contribution_error && unpack(rows.contribution_error),
+    shapley: rows.kind === "shapley",
+    whose: rows.whose,
     offset: (row, output) => (rows.offset[row] ? rows.offset[row][output] : 0),
     refined: (row) => rows.refined[row],
     imputed: (row) => rows.imputed[row] || [],

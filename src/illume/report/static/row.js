@@ -26,6 +26,7 @@ const rowPanel = (() => {
     const own = fixed(data.surrogateProbability[row]);
     if (data.status[row] === 0) return `The surrogate agrees: it gives this class a probability of ${own}.`;
     const other = inQuotes(data.classes[data.surrogateDecision[row]]);
+    if (data.shapley) return `The surrogate decides ${other} (it gives the model's class ${own} only): look twice at the rule. The contributions are the model's all the same.`;
     if (data.status[row] === 2) {
       return `Not faithful: the surrogate decides ${other} (it gives the model's class ${own} only), and no training row could help. Do not use this explanation.`;
     }
@@ -38,11 +39,21 @@ const rowPanel = (() => {
     return `On the ${data.trustRows} held-out rows around here, the surrogate decides like the model on ${percent(data.trustAgreement[row])} and its probabilities are off by ${fixed(data.trustError[row])}.`;
   }
 
+  /** How far off the contributions are, and of how many the sign is sure. */
+  function errorWords(row) {
+    if (!data.shapley) return "How true the contributions are of the model is not measured: they are the surrogate's.";
+    if (!data.contributionError) return "The error of the contributions is not known.";
+    const output = data.output(row);
+    const sure = data.columns.filter((_, feature) => Math.abs(data.contribution(output, feature)[row]) > 1.96 * data.error(output, feature, row)).length;
+    return `Contributions have a typical error of ${fixed(data.contributionError[row])}; the sign is sure (95 %) of ${sure} of ${counted(data.columns.length, "feature")}.`;
+  }
+
   function trust(row) {
     const low = Boolean(data.low[row]);
     const outside = data.outside(row);
     return make("div", { class: `trust ${low ? "low" : "fine"}` },
       make("strong", {}, low ? "Trust is low here" : "Trust"),
+      make("p", {}, errorWords(row)),
       make("p", {}, trustWords(row)),
       make("p", {}, statusWords(row)),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
@@ -54,6 +65,7 @@ const rowPanel = (() => {
       name: column.name,
       value: data.text(row, feature),
       size: data.contribution(output, feature)[row],
+      error: data.error(output, feature, row),
       filled: data.imputed(row).includes(feature),
     }));
     features.sort((a, b) => Math.abs(b.size) - Math.abs(a.size));
@@ -67,6 +79,8 @@ const rowPanel = (() => {
     if (offset) lines.push({ name: "offset of the refinement", value: "", size: offset, quiet: true });
     return lines;
   }
+
+  const withError = ({ size, error }) => [signed(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${fixed(error)}`) : null];
 
   function floating(from, to, scale) {
     const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
@@ -86,18 +100,18 @@ const rowPanel = (() => {
     const score = ends[ends.length - 1];
     const line = (name, value, size, bar, kind, note) => make("tr", { class: kind },
       make("th", { scope: "row" }, make("span", { class: "name", title: name }, name),
-        value === "" ? null : make("span", { class: "value" }, value + (note ? " (filled with the mean)" : ""))),
-      make("td", { class: "number" }, size), make("td", { class: "bar" }, bar));
+        value === "" ? null : make("span", { class: "value" }, value + (note && !data.shapley ? " (filled with the mean)" : ""))),
+      make("td", { class: "number" }, ...[size].flat()), make("td", { class: "bar" }, bar));
     return make("section", {},
       make("h4", {}, "What moved the decision"),
-      make("p", { class: "quiet" }, `Contributions to the surrogate's ${data.meaning(output)}; from the base value they add up to ${signed(score)}.`),
+      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${signed(score)}.${data.contributionError ? " ± is the standard error." : ""}`),
       outputChoice(row, output),
       make("table", { class: "waterfall" },
         make("colgroup", {}, ...["names", "numbers", "charts"].map((kind) => make("col", { class: kind }))),
         make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {},
           line("base value", "", signed(base), floating(0, base, scale), "quiet"),
-          ...lines.map((one, i) => line(one.name, one.value, signed(one.size), floating(ends[i], ends[i + 1], scale), one.quiet ? "quiet" : "", one.filled)),
+          ...lines.map((one, i) => line(one.name, one.value, withError(one), floating(ends[i], ends[i + 1], scale), one.quiet ? "quiet" : "", one.filled)),
           line("log-odds", "", signed(score), floating(0, score, scale), "sum"))),
       data.columns.length > FIRST_FEATURES + 1
         ? make("button", { type: "button", class: "ghost", onclick: () => { allFeatures = !allFeatures; show(row); } },

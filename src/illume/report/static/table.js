@@ -13,6 +13,7 @@ const table = (() => {
     numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => fixed(data.surrogateProbability[row])),
     { name: "Status", title: "Whether the surrogate agreed at once", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
     numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
+    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions, in log-odds", data.contributionError, (row) => fixed(data.contributionError[row]))] : []),
     ...data.columns.map((column, feature) => ({
       name: column.name,
       title: column.name,
