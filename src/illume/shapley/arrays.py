@@ -97,7 +97,7 @@ class ValueArrays:
             coefficients *= embedding
             values = coefficients.sum(2)[..., None]
         else:
-            values = np.einsum("nmdc,nmd->nmc", coefficients.reshape(n, m, d, -1), embedding)
+            values = np.einsum("nmdc,nmd->nmc", coefficients.reshape(n, m, d, main.shape[2]), embedding)
         values += main
         values += self.constant
         return values
