@@ -50,7 +50,8 @@ def test_files_of_other_kinds_are_named(refused):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (4, "format version 4, and this illume reads up to 3; update illume"),
+        (5, "format version 5, and this illume reads up to 4; update illume"),
+        (3, "is 3, expected 4; fit and save again"),
         (0, "is 0"),
         ("1", "is '1'"),
         (True, "is True"),
@@ -202,10 +203,10 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     members, comment = members_of(small_file)
     manifest = json.loads(members["manifest.json"])
     assert manifest["format"] == "illume"
-    assert manifest["version"] == 3
+    assert manifest["version"] == 4
     assert set(manifest["libraries"]) >= {"illume", "numpy", "torch", "scikit-learn"}
     assert [feature["name"] for feature in manifest["schema"]["features"]] == ["x0", "x1", "x2"]
     assert manifest["settings"]["queries"] == small.queries
     assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
-    assert comment.startswith(b"illume 3 sha256:")
+    assert comment.startswith(b"illume 4 sha256:")

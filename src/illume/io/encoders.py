@@ -16,11 +16,6 @@ from illume.storage.values import items_of, of_type
 NAMES = ("kind", "settings", "alpha", "head", "rank")
 
 
-def before_ranks(values: Any) -> Any:
-    """Return how a file of an older version described an encoder, as it would be described now."""
-    return {**values, "rank": None} if isinstance(values, dict) else values
-
-
 def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:
     """Store a fitted encoder."""
     kind = type(encoder).__name__
