@@ -10,6 +10,7 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import ConstantForward, keep_largest, scaled
 from illume.errors import ExportError
+from illume.shapley.values import ShapleyModel
 
 Layer = tuple[FloatArray, FloatArray]
 
@@ -31,6 +32,8 @@ class Parts:
         The surrogate's weights (c, k) and base values (c,).
     owner
         Which feature each input belongs to, (m,).
+    shapley
+        What gives rows their Shapley values; None where contributions are slopes times inputs.
     """
 
     layers: tuple[Layer, ...]
@@ -40,6 +43,12 @@ class Parts:
     intercept: FloatArray
     owner: IntArray
     n_features: int
+    shapley: ShapleyModel | None = None
+
+    @property
+    def base_values(self) -> FloatArray:
+        """What contributions are added to, (c,)."""
+        return self.intercept if self.shapley is None else self.shapley.base
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -82,4 +91,5 @@ class Parts:
             intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
             owner=encoding.owner,
             n_features=len(encoding.schema),
+            shapley=explainer.shapley_,
         )
