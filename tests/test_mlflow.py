@@ -51,6 +51,7 @@ def test_to_predict_is_to_explain(folder, loan_explainer, rows):
     ("params", "expected"),
     [
         ({"layout": "long"}, lambda e, rows: e(rows).to_frame("long")),
+        ({"refine": 8}, lambda e, rows: e(rows, refine=8).to_frame()),
         ({"kind": "rules"}, lambda e, rows: e.rules(rows).to_frame()),
         (
             {"kind": "rules", "precision": 0.8, "max_conditions": 1, "layout": "long"},
@@ -61,7 +62,7 @@ def test_to_predict_is_to_explain(folder, loan_explainer, rows):
             lambda e, rows: e.counterfactuals(rows, 1, max_changes=1, min_probability=0.6).to_frame(),
         ),
     ],
-    ids=["long", "rules", "short rules", "counterfactuals"],
+    ids=["long", "refined", "rules", "short rules", "counterfactuals"],
 )
 def test_params_choose_the_kind_and_its_options(params, expected, folder, loan_explainer, rows):
     answer = mlflow.pyfunc.load_model(str(folder)).predict(rows, params=params)

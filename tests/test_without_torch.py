@@ -32,9 +32,11 @@ import numpy as np
 import illume
 from tests.io.test_golden import FILES, model, rows
 
-explainer = illume.load(FILES / "version2.illume", model=model)
+explainer = illume.load(FILES / "version4.illume", model=model)
 some = rows().iloc[::6]
 found = explainer(some)
+assert found.kind == "shapley"
+refined = explainer(some, refine=6)
 explainer.counterfactuals(some.head(3))
 explainer.latents(some, maps=True)
 explainer.check(some)
@@ -46,7 +48,8 @@ from illume import *
 assert Explainer and MetaEncoder and Objective and Training
 rules = [rule.text for rule in explainer.rules(some)]
 assert "torch" not in sys.modules
-print(json.dumps({"values": found.values.tolist(), "rules": rules}))
+numbers = {"values": found.values, "errors": found.standard_errors, "refined": refined.values}
+print(json.dumps({"rules": rules} | {name: array.tolist() for name, array in numbers.items()}))
 """
 FITS = """
 import illume
@@ -66,7 +69,8 @@ for encoder in ("meta", "linear", illume.MetaEncoder(2)):
         raise AssertionError(encoder)
 assert not asked
 frame = rows()
-own = illume.Explainer(lambda frame: (frame["age"] > 48) * 0.8 + 0.1, encoder="identity").fit(frame)
+settings = {"encoder": "identity", "contributions": "pullback"}
+own = illume.Explainer(lambda frame: (frame["age"] > 48) * 0.8 + 0.1, **settings).fit(frame)
 print(own(frame).values.shape[0])
 """
 
@@ -84,8 +88,12 @@ def run_refused(program, folder):
 
 def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
     found = run_refused(EXPLAINS, tmp_path)
-    explainer, some = illume.load(FILES / "version2.illume", model=model), rows().iloc[::6]
-    np.testing.assert_allclose(found["values"], explainer(some).values, rtol=1e-6, atol=1e-9)
+    explainer, some = illume.load(FILES / "version4.illume", model=model), rows().iloc[::6]
+    here, refined = explainer(some), explainer(some, refine=6)
+    wanted = {"values": here.values, "errors": here.standard_errors, "refined": refined.values}
+    for name, array in wanted.items():
+        np.testing.assert_allclose(found[name], array, rtol=1e-6, atol=1e-9, err_msg=name)
+    assert np.abs(refined.values - here.values).max() > 1e-3
     assert found["rules"] == [rule.text for rule in explainer.rules(some)]
     assert (tmp_path / "report.html").stat().st_size > 10_000
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from illume._versions import installed
-from illume.data.frames import Frame
+from illume.data.frames import Frame, as_frame
 from illume.data.gathering import Gathered
 from illume.data.values import Storage
 from illume.encoders.ranks import ranks
@@ -22,7 +22,7 @@ from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.io.settings import dump_setting
 from illume.storage.checkpoints import Checkpoints, Slot, Stages, slot_of
 
-OF_NO_CONSEQUENCE = ("model", "verbose", "checkpoint_dir")
+OF_NO_CONSEQUENCE = {"model", "verbose", "checkpoint_dir"}
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
@@ -86,8 +86,11 @@ def finish_rules(explainer: Any, slot: Slot | None, *, interrupted: bool) -> Non
 
 def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:
     """Return what a fit's result depends on, beside the model: settings, data and libraries."""
-    settings = explainer.get_params(deep=False).items()
-    mark = {name: _plain(dump_setting(value)) for name, value in settings if name not in OF_NO_CONSEQUENCE}
+    settings = explainer.get_params(deep=False)
+    if settings["background"] is not None:
+        settings["background"] = digest(as_frame(settings["background"]))
+    kept = settings.keys() - OF_NO_CONSEQUENCE
+    mark = {name: _plain(dump_setting(settings[name])) for name in sorted(kept)}
     mark |= {f"the version of {name}": found for name, found in installed(LIBRARIES).items()}
     mark["the version of illume"] = import_module("illume").__version__
     return mark | {"the data": digest(frame)}

@@ -65,6 +65,7 @@ def _set(explainer: Any, stored: Stored) -> None:
     explainer.trials_, explainer.history_ = stored.trials, stored.history
     explainer.neighbours_, explainer.trust_map_ = stored.neighbours, stored.trust_map
     explainer.pool_frame_, explainer.pool_answers_ = stored.pool_frame, stored.pool_answers
+    explainer.shapley_, explainer.background_ = stored.shapley, stored.background
     explainer.quality_, explainer.reference_ = stored.quality, stored.reference
     explainer.n_features_in_ = len(stored.schema)
     if stored.missing_words is not None:

@@ -25,13 +25,14 @@ PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
 # What `predict` takes as params: per kind, the options of the explainer's method of that name.
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "attributions": (),
+    "attributions": ("refine",),
     "rules": ("precision", "max_conditions"),
     "counterfactuals": ("n", "desired_class", "max_changes", "min_probability"),
 }
 DEFAULTS: dict[str, tuple[str, Any]] = {
     "kind": ("string", "attributions"),
     "layout": ("string", "wide"),
+    "refine": ("long", 0),
     "precision": ("double", 0.95),
     "max_conditions": ("long", None),
     "n": ("long", 3),

@@ -125,6 +125,7 @@ def test_checkpoints_are_written_now_and_then_only(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "answers.checkpoint",
         "fit.checkpoint",
+        "mixed rows.checkpoint",
         "queries.checkpoint",
         "training.checkpoint",
     ]

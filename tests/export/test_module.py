@@ -11,6 +11,7 @@ import torch
 
 import illume
 from benchmarks import gpu_throughput
+from illume.data.frames import as_frame
 from illume.encoders.forward import DenseForward
 from illume.errors import ExportError
 from illume.export.module import ExplainingModule, matmul_precision
@@ -32,8 +33,29 @@ def test_the_module_explains_as_the_explainer_does(explained, chunk_rows):
 def test_contributions_add_up_whatever_the_precision(explained, precision):
     explainer, _, wanted = explained
     found = illume.torch_module(explainer, precision=precision)(rows_of(wanted))
-    total = found.contributions.sum(-1) + torch.from_numpy(explainer.pair_.surrogate.intercept_).float()
+    total = found.contributions.sum(-1) + torch.from_numpy(wanted["base_values"]).float()
     np.testing.assert_allclose(total, found.log_odds, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 2**18])
+def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_are_given(
+    explained, chunk_rows
+):
+    explainer, rows, wanted = explained
+    module = illume.torch_module(explainer, chunk_rows=chunk_rows)
+    P = np.random.default_rng(0).dirichlet(np.ones(len(explainer.class_names_)), len(rows))
+    P[0] = np.eye(P.shape[1])[0]
+    if explainer.shapley_ is None:
+        with pytest.raises(ValueError, match="leave probabilities out"):
+            module(rows_of(wanted), torch.from_numpy(P))
+        return
+    found = module(rows_of(wanted), torch.from_numpy(P))
+    imputed = explainer.encoding_.transform(as_frame(rows)).imputed
+    values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
+    np.testing.assert_allclose(found.contributions, values.swapaxes(1, 2), rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found.log_odds, explainer.shapley_.log_odds(P), rtol=1e-5, atol=1e-5)
+    with pytest.raises(ValueError, match="probabilities has the shape"):
+        module(rows_of(wanted), torch.from_numpy(P[:-1]))
 
 
 def test_half_precision_is_as_close_as_promised():

@@ -14,7 +14,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import MISSING, Other, Schema
 from illume.export.graph import Graph
-from illume.export.onnx_file import _encoded
+from illume.export.onnx_file import _encoded, _scaled
 
 runtime = pytest.importorskip("onnxruntime")
 
@@ -74,17 +74,41 @@ def test_any_number_of_rows_will_do_and_rows_do_not_depend_on_each_other(explain
 
 
 def test_the_file_says_what_its_numbers_stand_for(explained, tmp_path):
-    explainer, rows, _ = explained
+    explainer, rows, wanted = explained
     illume.export_onnx(explainer, tmp_path / "a.onnx")
     model = session(tmp_path / "a.onnx").get_modelmeta()
     about = {name: json.loads(value) for name, value in model.custom_metadata_map.items()}
     assert about["features"] == list(explainer.schema_.names)
     assert about["inputs"] == list(explainer.encoding_.input_names)
     assert about["classes"] == [str(name) for name in explainer.class_names_]
+    assert about["kind"] == ("pullback" if explainer.shapley_ is None else "shapley")
+    np.testing.assert_allclose(about["base_values"], wanted["base_values"])
     found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
     total = found["contributions"].sum(-1) + about["base_values"]
     np.testing.assert_allclose(total, found["log_odds"], rtol=1e-9, atol=1e-9)
     assert model.producer_name == "illume"
+
+
+@pytest.mark.parametrize("inputs", ["raw", "encoded"])
+def test_shapley_values_add_up_to_the_models_log_odds_where_the_graph_reads_its_probabilities(
+    explained, tmp_path, inputs
+):
+    explainer, rows, wanted = explained
+    path = tmp_path / "a.onnx"
+    if explainer.shapley_ is None:
+        with pytest.raises(ValueError, match="leave probabilities out"):
+            illume.export_onnx(explainer, path, probabilities=True)
+        return
+    illume.export_onnx(explainer, path, inputs=inputs, probabilities=True)
+    P = np.random.default_rng(0).dirichlet(np.ones(len(explainer.class_names_)), len(rows))
+    P[0] = np.eye(P.shape[1])[0]
+    given = raw(explainer.schema_, rows) if inputs == "raw" else {"X": wanted["X"].astype(np.float32)}
+    found = answers(path, {**given, "model_probabilities": P})
+    imputed = explainer.encoding_.transform(as_frame(rows)).imputed
+    values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
+    np.testing.assert_allclose(found["contributions"], values.swapaxes(1, 2), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found["log_odds"], explainer.shapley_.log_odds(P), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found["probabilities"], wanted["probabilities"], rtol=1e-5, atol=1e-5)
 
 
 def test_the_same_explainer_gives_the_same_bytes(explained, tmp_path):
@@ -95,7 +119,7 @@ def test_the_same_explainer_gives_the_same_bytes(explained, tmp_path):
 
 def encoded_by_graph(encoding, given, path):
     graph = Graph()
-    graph.output("encoded", _encoded(graph, encoding), encoding.n_inputs)
+    graph.output("encoded", _encoded(graph, _scaled(graph, encoding))[0], encoding.n_inputs)
     path.write_bytes(graph.model({}, "0").SerializeToString())
     return session(path).run(["encoded"], given)[0]
 
@@ -126,7 +150,7 @@ def test_categories_of_the_same_text_are_refused(tmp_path):
     schema = Schema((Feature("b", Kind.CATEGORICAL, (1, "1")),))
     encoding = Encoding(schema, Encoding.owners(schema), np.zeros(2), np.ones(2))
     with pytest.raises(ExportError, match="'b' has categories of the same text"):
-        _encoded(Graph(), encoding)
+        _scaled(Graph(), encoding)
 
 
 def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, monkeypatch):

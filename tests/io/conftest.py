@@ -9,7 +9,15 @@ from illume.explanations.trust import TrustMap
 from tests.common import FAST, linear_black_box, loans
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
-QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "objective": SMALL, "verbose": False}
+QUICK = {
+    "n_latents": 2,
+    "queries": 60,
+    "contributions": "pullback",
+    "training": FAST,
+    "objective": SMALL,
+    "verbose": False,
+}
+VALUED = {**QUICK, "contributions": "shapley", "effort": "quick", "queries": 2_000}
 
 
 @pytest.fixture(scope="session")

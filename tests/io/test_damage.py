@@ -51,6 +51,7 @@ def test_files_of_other_kinds_are_named(refused):
     ("version", "said"),
     [
         (5, "format version 5, and this illume reads up to 4; update illume"),
+        (3, "is 3, expected 4; fit and save again"),
         (0, "is 0"),
         ("1", "is '1'"),
         (True, "is True"),

@@ -9,6 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import illume
+from tests.common import FAST
 from tests.io.common import members_of, same
 from tests.io.conftest import steep
 
@@ -75,9 +76,15 @@ def test_a_model_of_other_classes_or_columns_is_refused(small_file):
 
 
 @pytest.fixture(scope="module")
-def without_rows(loan_explainer, tmp_path_factory):
+def pulled_back(loan_model, loan_frame):
+    settings = {"n_latents": 3, "queries": 300, "contributions": "pullback", "training": FAST}
+    return illume.Explainer(loan_model, **settings).fit(loan_frame)
+
+
+@pytest.fixture(scope="module")
+def without_rows(pulled_back, tmp_path_factory):
     path = tmp_path_factory.mktemp("none") / "none.illume"
-    loan_explainer.save(path, rows="none")
+    pulled_back.save(path, rows="none")
     return path
 
 
@@ -89,8 +96,8 @@ def test_without_rows_the_file_holds_none(without_rows):
     assert manifest["trust"] is None
 
 
-def test_without_rows_only_refinement_and_trust_are_off(loan_explainer, loan_model, loan_frame, without_rows):
-    before, after = loan_explainer(loan_frame), illume.load(without_rows, model=loan_model)(loan_frame)
+def test_without_rows_only_refinement_and_trust_are_off(pulled_back, loan_model, loan_frame, without_rows):
+    before, after = pulled_back(loan_frame), illume.load(without_rows, model=loan_model)(loan_frame)
     agreed = before.agreed
     assert agreed.any()
     assert (~agreed).any()
@@ -101,9 +108,9 @@ def test_without_rows_only_refinement_and_trust_are_off(loan_explainer, loan_mod
     assert "refinement is off" in repr(after[int(np.flatnonzero(~agreed)[0])])
 
 
-def test_without_rows_there_are_the_trees_own_rules(loan_explainer, loan_model, loan_frame, without_rows):
+def test_without_rows_there_are_the_trees_own_rules(pulled_back, loan_model, loan_frame, without_rows):
     loaded = illume.load(without_rows, model=loan_model)
-    before = loan_explainer.rules(loan_frame, polish=False)
+    before = pulled_back.rules(loan_frame, polish=False)
     after = loaded.rules(loan_frame, polish=False)
     agreed = before.refinement.agreed
     assert after.bounds.low[agreed].tobytes() == before.bounds.low[agreed].tobytes()
@@ -119,8 +126,6 @@ def test_without_rows_there_are_the_trees_own_rules(loan_explainer, loan_model, 
 
 
 def test_without_rules_attributions_are_the_same_and_rules_say_why_not(three_class, tmp_path):
-    from tests.common import FAST
-
     model, X = three_class
     explainer = illume.Explainer(model, n_latents=2, queries=0, training=FAST, verbose=False).fit(X)
     explainer.save(tmp_path / "a.illume", rules=False)
@@ -165,7 +170,8 @@ def test_without_the_model_latents_say_so(small, small_file, numpy_rows):
 
 def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_rows, tmp_path):
     tree = DecisionTreeClassifier(max_depth=2)
-    explainer = illume.Explainer(steep, encoder="identity", tree=tree, verbose=False).fit(numpy_rows)
+    settings = {"encoder": "identity", "contributions": "pullback", "tree": tree, "verbose": False}
+    explainer = illume.Explainer(steep, **settings).fit(numpy_rows)
     explainer.save(tmp_path / "a.illume", rules=False)
     loaded = illume.load(tmp_path / "a.illume", model=steep)
     with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set_params\(tree=…\)"):

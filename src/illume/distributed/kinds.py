@@ -16,6 +16,7 @@ from illume.results.tables import decided
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
 CLASSES = ("decided", "all")
+CONTRIBUTIONS = ("shapley", "pullback")
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,14 @@ class Form:
         With more than two classes, contributions to the `decided` class, or to `all`.
     float32
         Contributions in single precision.
+    standard_errors
+        A column more for each contribution, its standard error.
     """
 
     kind: str = "attributions"
     classes: str = "decided"
     float32: bool = False
+    standard_errors: bool = False
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -84,6 +88,7 @@ def _attribution_columns(form: Form, explainer: Any, keep: Mapping[str, Any]) ->
         Column("outside", "bool"),
         Column("trust_agreement", "double"),
         Column("trust_error", "double"),
+        Column("kind", "string", CONTRIBUTIONS),
     ]
     ends = [""]
     if form.classes == "all" and len(outputs) > 1:
@@ -91,8 +96,10 @@ def _attribution_columns(form: Form, explainer: Any, keep: Mapping[str, Any]) ->
     else:
         about.append(Column("output", "string", outputs))
     about += [Column(f"{name}{end}", number) for name in ("base_value", "offset") for end in ends]
-    features = [Column(f"{name}{end}", number) for name in explainer.schema_.names for end in ends]
-    return Columns.of(about, features, keep)
+    names = explainer.schema_.names
+    if form.standard_errors:
+        about += [Column(f"{name} (standard error){end}", number) for name in names for end in ends]
+    return Columns.of(about, [Column(f"{name}{end}", number) for name in names for end in ends], keep)
 
 
 def _attribution_arrays(form: Form, result: Any, first_row: int) -> list[Any]:
@@ -108,12 +115,14 @@ def _attribution_arrays(form: Form, result: Any, first_row: int) -> list[Any]:
         result.outside,
         result.trust.agreement,
         result.trust.error,
+        np.full(n, CONTRIBUTIONS.index(result.kind), dtype=np.int32),
     ]
     several = result.values.ndim == 3
     every = form.classes == "all" and several
     if not every:
         found.append(decisions if several else np.zeros(n, dtype=np.int32))
-    for array in (result.base_values, result.offset, result.values):
+    errors = (result.standard_errors,) if form.standard_errors else ()
+    for array in (result.base_values, result.offset, *errors, result.values):
         taken = array if every else decided(result, array)
         found += _by_column(taken.reshape(n, -1), np.float32 if form.float32 else np.float64)
     return found

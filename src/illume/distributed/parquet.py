@@ -44,6 +44,7 @@ def explain_parquet(
     keep: Keep = (),
     classes: str = "decided",
     float32: bool = False,
+    standard_errors: bool = False,
     engine: Any = "processes",
     workers: int | None = None,
     part_rows: int = 1_000_000,
@@ -72,7 +73,7 @@ def explain_parquet(
         source and target under the same paths, on a file system that all of them share.
     target
         A folder that is new, empty, or begun by the same call, with whatever engine; not by two at a time.
-    explainer, kind, model, trust_model, keep, classes, float32
+    explainer, kind, model, trust_model, keep, classes, float32, standard_errors
         As in `explain_partition`; further options are those of the explainer's method.
     engine
         `processes`, of one's own, or `ray`, `spark` or `dask`: the cluster that is connected to, else a local
@@ -94,7 +95,8 @@ def explain_parquet(
         Show a bar of the rows done; None shows it only on a terminal.
     """
     arrow()
-    form, schedules = Form(kind, classes, float32), engine_of(engine, workers, retries)
+    form = Form(kind, classes, float32, standard_errors)
+    schedules = engine_of(engine, workers, retries)
     packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
     files, folder = files_of(source), Path(target)
     kept = _types(files[0], keep)

@@ -29,6 +29,7 @@ def explain_partition(
     keep: Keep = (),
     classes: str = "decided",
     float32: bool = False,
+    standard_errors: bool = False,
     first_row: int = 0,
     unknown: Unknown | None = None,
     **options: Any,
@@ -59,13 +60,15 @@ def explain_partition(
         `feature[class]`.
     float32
         Contributions in single precision: half the bytes.
+    standard_errors
+        A column more for each contribution, `feature (standard error)`.
     first_row
         What the first row counts as in the column `row` of counterfactuals.
     unknown
         What to do with categories that were not seen while fitting, `error` or `ignore`; None is as the
         explainer's own `unknown` says.
     """
-    form = Form(kind, classes, float32)
+    form = Form(kind, classes, float32, standard_errors)
     loaded = _reading(explainer_of(explainer, model, trust_model), unknown)
     rows = _rows(frame)
     kept = _kept(rows, keep)
@@ -95,6 +98,7 @@ def output_schema(
     keep: Mapping[str, Any] | None = None,
     classes: str = "decided",
     float32: bool = False,
+    standard_errors: bool = False,
 ) -> Any:
     """Return the Arrow schema of what `explain_partition` answers; `keep` maps kept columns to Arrow types.
 
@@ -103,8 +107,9 @@ def output_schema(
     **Attributions**: `stand_in` (the model was not there, and the surrogate's decision stands in),
     `decision`, `probability` and `surrogate_probability` of it, `agreed`, `status` (agreed, refined, not
     faithful), `outside` (unlike the fitted rows), `trust_agreement` and `trust_error` on held-out rows
-    around, `output` (whose log-odds are explained), `base_value`, `offset` (of refinement), and a column per
-    feature, its contribution. `base_value`, `offset` and contributions add up to the log-odds.
+    around, `kind` (of contributions, shapley or pullback), `output` (whose log-odds are explained),
+    `base_value`, `offset` (of refinement), and a column per feature, its contribution. `base_value`, `offset`
+    and contributions add up to the log-odds.
 
     **Rules**: `stand_in`, `decision`, `probability`, `rule` as text, `n_conditions`, `precision` with
     `precision_low` and `precision_high`, `coverage`, `n_covered`, `polished`, `status`, `outside`, and
@@ -116,7 +121,7 @@ def output_schema(
 
     Where a feature has one of these names, the other column gets an underscore; so do kept columns.
     """
-    form = Form(kind, classes, float32)
+    form = Form(kind, classes, float32, standard_errors)
     return form.columns(explainer_of(explainer), keep or {}).schema()
 
 

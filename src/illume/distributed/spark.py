@@ -51,7 +51,8 @@ def explain(
         df = df.select(*(f"`{name}`" for name in dict.fromkeys((*loaded.columns_, *keep))))
     there = to_arrow_schema(df.schema)
     types = {name: there.field(name).type for name in keep}
-    laid_out = {name: options[name] for name in ("classes", "float32") if name in options}
+    names = ("classes", "float32", "standard_errors")
+    laid_out = {name: options[name] for name in names if name in options}
     schema = output_schema(loaded, kind, keep=types, **laid_out)
     settings = {"kind": kind, "keep": types, **options}
     shared = df.sparkSession.sparkContext.broadcast(packed)

@@ -81,6 +81,7 @@ class Explain:
             "kind": self.form.kind,
             "classes": self.form.classes,
             "float32": self.form.float32,
+            "standard_errors": self.form.standard_errors,
             "keep": self.keep,
             **self.options,
         }

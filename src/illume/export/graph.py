@@ -10,7 +10,8 @@ from onnx import ModelProto, NodeProto, TensorProto, checker, helper, numpy_help
 OPSET = 19  # the first in which texts can be compared
 IR_VERSION = 9
 
-FLOAT, DOUBLE, STRING = TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.STRING
+FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
+STRING, INT64 = TensorProto.STRING, TensorProto.INT64
 
 
 class Graph:

@@ -17,6 +17,7 @@ from illume.encoders.binned import Binned
 from illume.encoders.forward import LARGEST
 from illume.export.devices import CHUNK_ROWS, PRECISIONS, Precision
 from illume.export.parts import Parts
+from illume.export.values_module import ValuesModule
 
 
 class Explained(NamedTuple):
@@ -30,7 +31,7 @@ class Explained(NamedTuple):
 class ExplainingModule(nn.Module):
     """From encoded rows X (n, m), float32, to their explanations, on the device that the module is on.
 
-    See `torch_module`.
+    NaN stands for a missing number. See `torch_module`.
     """
 
     coef: Tensor
@@ -58,33 +59,71 @@ class ExplainingModule(nn.Module):
         self.register_buffer("intercept", tensor(parts.intercept))
         fixed = None if parts.fixed is None else tensor(parts.coef @ parts.fixed)
         self.register_buffer("fixed", fixed)
-        self.register_buffer("membership", tensor(parts.membership) if parts.gathers else None)
+        self.register_buffer("membership", tensor(parts.membership) if self._gathers(parts) else None)
+        self.values = None if parts.shapley is None else ValuesModule(parts.shapley)
+        self.n_values = self.shape[1] if parts.shapley is None else parts.n_features
         self._run: Callable[..., Any] = torch.compile(self._chunk, **compiling) if compiling else self._chunk
 
+    @staticmethod
+    def _gathers(parts: Parts) -> bool:
+        """Whether contributions of inputs are summed into features; Shapley values are features' already."""
+        return parts.shapley is None and parts.gathers
+
     @torch.inference_mode()
-    def forward(self, X: Tensor) -> Explained:
-        """Explain rows, a chunk at a time; beside the answer, memory is needed for one chunk only."""
+    def forward(self, X: Tensor, probabilities: Tensor | None = None) -> Explained:
+        """Explain rows, a chunk at a time; beside the answer, memory is needed for one chunk only.
+
+        Shapley values add up to the log-odds of the model's `probabilities` (n, classes), where they are
+        given, else to those of the surrogate's.
+        """
+        if probabilities is not None:
+            self._require_probabilities(probabilities, len(X))
         if X.ndim != 2 or X.shape[1] != self.shape[1]:
             raise ValueError(f"X has the shape {tuple(X.shape)}, expected (rows, {self.shape[1]})")
         n, c = len(X), len(self.coef)
         found = Explained(
-            X.new_empty((n, c, self.shape[1])), X.new_empty((n, c, self.shape[1])), X.new_empty((n, c))
+            X.new_empty((n, c, self.shape[1])), X.new_empty((n, c, self.n_values)), X.new_empty((n, c))
         )
         with matmul_precision("highest" if self.precision == "float32" else "high"):
             for rows in row_chunks(n, self.chunk_rows):
-                self._run(X[rows], *(part[rows] for part in found))
+                P = None if probabilities is None else probabilities[rows].to(X.dtype)
+                self._run(X[rows], *(part[rows] for part in found), P)
         if self.membership is None:
             return found
         with matmul_precision("highest"):
             return found._replace(contributions=found.contributions @ self.membership)
 
-    def _chunk(self, X: Tensor, slopes: Tensor, contributions: Tensor, log_odds: Tensor) -> None:
+    def _require_probabilities(self, P: Tensor, n: int) -> None:
+        """Refuse probabilities that do not fit."""
+        if self.values is None:
+            raise ValueError(
+                "only Shapley values can add up to the model's log-odds; leave probabilities out"
+            )
+        wanted = (n, max(2, len(self.coef)))
+        if tuple(P.shape) != wanted:
+            raise ValueError(f"probabilities has the shape {tuple(P.shape)}, expected {wanted}")
+
+    def _chunk(
+        self, given: Tensor, slopes: Tensor, contributions: Tensor, log_odds: Tensor, P: Tensor | None
+    ) -> None:
         """Fill in the explanations of a chunk of rows."""
+        X = torch.where(given.isnan(), 0.0, given)
         psi = self._slopes(X)
         phi = psi * X[:, None, :]
+        logits = phi.sum(-1) + self.intercept
         slopes.copy_(psi)
-        contributions.copy_(phi)
-        log_odds.copy_(phi.sum(-1) + self.intercept)
+        if self.values is None:
+            contributions.copy_(phi)
+            log_odds.copy_(logits)
+            return
+        found, total = self.values(given, self._probabilities(logits) if P is None else P)
+        contributions.copy_(found)
+        log_odds.copy_(total)
+
+    @staticmethod
+    def _probabilities(logits: Tensor) -> Tensor:
+        both = logits if logits.shape[1] > 1 else torch.cat([torch.zeros_like(logits), logits], 1)
+        return both.softmax(1)
 
     def _slopes(self, X: Tensor) -> Tensor:
         if self.fixed is not None:

@@ -26,14 +26,16 @@ if TYPE_CHECKING:
 Inputs = Literal["raw", "encoded"]
 
 
-def export_onnx(explainer: Any, path: str | os.PathLike[str], *, inputs: Inputs = "raw") -> None:
+def export_onnx(
+    explainer: Any, path: str | os.PathLike[str], *, inputs: Inputs = "raw", probabilities: bool = False
+) -> None:
     """Write what the explainer says of a row, before refinement, as a graph of ONNX (opset 19).
 
     The graph answers, as float64, `slopes` (rows, outputs, inputs), `contributions` (rows, outputs,
     features), `log_odds` (rows, outputs), `probabilities` (rows, classes) and `latents` (rows, latents).
     Contributions and the base values, which the file's metadata names along with features and classes, add
-    up to the log-odds. The black box is no part of it: rows that it decides otherwise than the surrogate are
-    not refined.
+    up to the log-odds. The black box is no part of it: probabilities are the surrogate's, and so are the
+    log-odds that Shapley values add up to, unless the graph is given the model's.
 
     Parameters
     ----------
@@ -43,7 +45,10 @@ def export_onnx(explainer: Any, path: str | os.PathLike[str], *, inputs: Inputs 
         `raw`: the graph reads `numbers` (rows, numeric features), float64 with NaN for missing
         ones, and `categories` (rows, other features), the categories as text, `(missing)` where there is
         none; an unknown one is treated as with `unknown="ignore"`. `encoded`: the graph reads `X`
-        (rows, inputs), float32, as `explainer.encoding_.transform` gives them.
+        (rows, inputs), float32, as `explainer.encoding_.transform` gives them, NaN where a number is missing.
+    probabilities
+        Let the graph read `model_probabilities` (rows, classes), too, float64: Shapley values then add up to
+        the log-odds of the model itself, which are its `log_odds`.
     """
     try:
         from illume.export.graph import DOUBLE, FLOAT, Graph
@@ -52,17 +57,21 @@ def export_onnx(explainer: Any, path: str | os.PathLike[str], *, inputs: Inputs 
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
     parts, encoding, graph = Parts.of(explainer), explainer.encoding_, Graph()
+    if probabilities and parts.shapley is None:
+        raise ValueError("only Shapley values can add up to the model's log-odds; leave probabilities out")
     if inputs == "raw":
-        X = _encoded(graph, encoding)
+        rows = _scaled(graph, encoding)
     else:
-        X = graph.cast(graph.input("X", FLOAT, encoding.n_inputs), DOUBLE)
-    _explained(graph, parts, X, len(explainer.class_names_))
+        rows = graph.cast(graph.input("X", FLOAT, encoding.n_inputs), DOUBLE)
+    n_classes = len(explainer.class_names_)
+    P = graph.input("model_probabilities", DOUBLE, n_classes) if probabilities else None
+    _explained(graph, parts, rows, n_classes, P)
     model = graph.model(_described(explainer, parts), import_module("illume").__version__)
     archive.write(path, model.SerializeToString(deterministic=True))
 
 
-def _encoded(graph: Graph, encoding: Encoding) -> str:
-    """Add what makes inputs of raw features; return the encoded rows, float64."""
+def _scaled(graph: Graph, encoding: Encoding) -> str:
+    """Add what makes inputs of raw features; return scaled rows, float64, NaN where a number is missing."""
     from illume.export.graph import DOUBLE, STRING
 
     features = encoding.schema.features
@@ -79,9 +88,14 @@ def _encoded(graph: Graph, encoding: Encoding) -> str:
     ]
     joined = graph.add("Concat", *blocks, axis=1)
     centred = graph.add("Sub", joined, graph.constant(encoding.mean))
-    scaled = graph.add("Div", centred, graph.constant(encoding.scale))
-    known = graph.add("Where", graph.add("IsNaN", scaled), graph.constant(0.0), scaled)
-    return graph.add("Clip", known, graph.constant(-FARTHEST), graph.constant(FARTHEST))
+    return graph.add("Div", centred, graph.constant(encoding.scale))
+
+
+def _encoded(graph: Graph, scaled: str) -> tuple[str, str]:
+    """Add what fills in missing numbers; return encoded rows, and which of their inputs were missing."""
+    missing = graph.add("IsNaN", scaled)
+    known = graph.add("Where", missing, graph.constant(0.0), scaled)
+    return graph.add("Clip", known, graph.constant(-FARTHEST), graph.constant(FARTHEST)), missing
 
 
 def _column(graph: Graph, matrix: str, j: int) -> str:
@@ -107,9 +121,13 @@ def _indicators(graph: Graph, column: str, feature: Feature) -> str:
     return graph.add("Add", same, elsewhere)
 
 
-def _explained(graph: Graph, parts: Parts, X: str, n_classes: int) -> None:
-    """Add the forward pass; sums after the network are float64, as the explainer's own."""
+def _explained(graph: Graph, parts: Parts, rows: str, n_classes: int, P: str | None) -> None:
+    """Add the forward pass; sums after the network are float64, as the explainer's own.
+
+    `P` are the model's probabilities, where they are given.
+    """
     (k, m), c = parts.shape, len(parts.coef)
+    X, missing = _encoded(graph, rows)
     if parts.fixed is not None:
         slopes, Z = _of_one_map(graph, parts.coef, parts.fixed, X)
     else:
@@ -117,15 +135,21 @@ def _explained(graph: Graph, parts: Parts, X: str, n_classes: int) -> None:
     values = graph.add("Mul", slopes, graph.add("Unsqueeze", X, graph.constant([1], np.int64)))
     total = graph.add("ReduceSum", values, graph.constant([2], np.int64), keepdims=0)
     logits = graph.add("Add", total, graph.constant(parts.intercept))
-    if parts.gathers:
-        values = graph.add("MatMul", values, graph.constant(parts.membership))
     both = logits
     if c == 1:
         both = graph.add("Concat", graph.add("Mul", logits, graph.constant(0.0)), logits, axis=1)
+    Q = graph.add("Softmax", both, axis=1)
+    if parts.shapley is not None:
+        from illume.export.values_graph import add_log_odds, add_values
+
+        logits = add_log_odds(graph, parts.shapley.log_odds, Q if P is None else P, n_classes)
+        values = add_values(graph, parts.shapley, X, missing, logits)
+    elif parts.gathers:
+        values = graph.add("MatMul", values, graph.constant(parts.membership))
     graph.output("slopes", slopes, c, m)
     graph.output("contributions", values, c, parts.n_features)
     graph.output("log_odds", logits, c)
-    graph.output("probabilities", graph.add("Softmax", both, axis=1), n_classes)
+    graph.output("probabilities", Q, n_classes)
     graph.output("latents", Z, k)
 
 
@@ -191,6 +215,7 @@ def _described(explainer: Any, parts: Parts) -> dict[str, str]:
         "categories": {feature.name: feature.labels for feature in features if not feature.numeric},
         "inputs": explainer.encoding_.input_names,
         "classes": [str(name) for name in explainer.class_names_],
-        "base_values": parts.intercept.tolist(),
+        "base_values": parts.base_values.tolist(),
+        "kind": "pullback" if parts.shapley is None else "shapley",
     }
     return {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}

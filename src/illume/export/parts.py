@@ -11,6 +11,7 @@ from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import ConstantForward, keep_largest, scaled
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError
+from illume.shapley.values import ShapleyModel
 
 Layer = tuple[FloatArray, FloatArray]
 
@@ -34,6 +35,8 @@ class Parts:
         Which feature each input belongs to, (m,).
     bins
         What the network sees beside the inputs.
+    shapley
+        What gives rows their Shapley values; None where contributions are slopes times inputs.
     """
 
     layers: tuple[Layer, ...]
@@ -44,6 +47,12 @@ class Parts:
     owner: IntArray
     n_features: int
     bins: SoftBins = field(default_factory=SoftBins.none)
+    shapley: ShapleyModel | None = None
+
+    @property
+    def base_values(self) -> FloatArray:
+        """What contributions are added to, (c,)."""
+        return self.intercept if self.shapley is None else self.shapley.base
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -87,4 +96,5 @@ class Parts:
             owner=encoding.owner,
             n_features=len(encoding.schema),
             bins=getattr(forward, "bins", SoftBins.none()),
+            shapley=explainer.shapley_,
         )

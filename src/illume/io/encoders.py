@@ -18,14 +18,6 @@ NAMES = ("kind", "settings", "alpha", "head", "rank", "bins")
 NOTHING = dict.fromkeys(("alpha", "head", "rank", "bins"))
 
 
-def as_now(values: Any, version: int) -> Any:
-    """Return how a file of an older version described an encoder, as it would be described now."""
-    if not isinstance(values, dict):
-        return values
-    values = {**values, "rank": None} if version < 3 else values
-    return {**values, "bins": None} if version < 4 else values
-
-
 def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]:
     """Store a fitted encoder."""
     kind = type(encoder).__name__

@@ -19,9 +19,10 @@ class Saves:
 
         **Which rows of your data are in the file.** So many training rows as `rows` says, encoded, with the
         model's answers: explanations are refined towards them. About 2,000 training rows as they came, which
-        counterfactuals take values from. For rules, up to 2,048 training and made-up rows, on which rules are
-        polished, and up to 4,096 report rows, on which they are measured, all encoded. Up to 256 report rows
-        or centres of them, encoded, for the figures of trust. Categories and ranges of the features, 21
+        counterfactuals take values from. Up to 1,000 background rows as they came, with the model's answers,
+        which refine Shapley values. For rules, up to 2,048 training and made-up rows, on which rules
+        are polished, and up to 4,096 report rows, on which they are measured, all encoded. Up to 256 report
+        rows or centres of them, encoded, for the figures of trust. Categories and ranges of the features,
         quantiles of every number, the shares of categories, and the thresholds of the tree are always in the
         file.
 
@@ -29,8 +30,9 @@ class Saves:
         ----------
         rows
             How many training rows at most, spread over the decisions; `all`, or `none`. With `none` there is
-            not a single row in the file: explanations that disagree with the model are not refined, figures
-            of trust are not known, rules are the tree's own, and there are no counterfactuals.
+            not a single row in the file: neither Shapley values nor explanations that disagree with the model
+            are refined, figures of trust are not known, rules are the tree's own, and there are no
+            counterfactuals.
             With fewer than all, refined explanations may have other neighbours than before.
         rules
             Grow the tree that rules come from first, if that was not done; without, a loaded explainer has

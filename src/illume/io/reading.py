@@ -21,15 +21,18 @@ from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
 from illume.fitting import Answered, Pair
 from illume.io import parts
-from illume.io.encoders import as_now, read_encoder
+from illume.io.encoders import read_encoder
 from illume.io.reference import read_reference
-from illume.io.saving import MODEL, POOL, ROWS, WORDS
+from illume.io.saving import BACKGROUND, MODEL, POOL, ROWS, WORDS
 from illume.io.settings import read_settings
+from illume.io.shapley import read_background, read_shapley
 from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
 from illume.results.quality import Quality
 from illume.results.rule_quality import RuleQuality
 from illume.rule_fitting import RuleModel
+from illume.shapley.values import ShapleyModel
+from illume.shapley_fitting import Background
 from illume.storage import archive
 from illume.storage.archive import Archive
 from illume.storage.arrays import ArrayReader
@@ -38,8 +41,8 @@ from illume.storage.values import items_of, of_type, read
 
 NAMES = (
     *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
-    *("quality", "reference", "rows", "rules", "schema", "settings", "transposed", "trials", "trust"),
-    *("unknown", "version"),
+    *("quality", "reference", "rows", "rules", "schema", "settings", "shapley", "transposed", "trials"),
+    *("trust", "unknown", "version"),
 )
 BACKENDS = (None, "pandas", "polars", "pyarrow")
 
@@ -69,6 +72,8 @@ class Stored:
     rule_model: RuleModel | None
     rule_quality: RuleQuality | None
     missing_words: tuple[str, ...] | None
+    shapley: ShapleyModel | None
+    background: Background | None
 
 
 def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
@@ -103,18 +108,20 @@ class _Reading:
     """One file on its way to parts."""
 
     def __init__(self, found: Archive) -> None:
-        if not {MODEL} <= set(found.members) <= {MODEL, ROWS, POOL}:
-            raise FormatError(f"the members are {sorted(found.members)}, expected {MODEL}, {ROWS}, {POOL}")
-        names = NAMES if found.manifest["version"] >= 2 else tuple(set(NAMES) - {"reference"})
-        names += (WORDS,) if WORDS in found.manifest else ()
+        known = (MODEL, ROWS, POOL, BACKGROUND)
+        if not {MODEL} <= set(found.members) <= set(known):
+            raise FormatError(f"the members are {sorted(found.members)}, expected {', '.join(known)}")
+        names = (*NAMES, WORDS) if WORDS in found.manifest else NAMES
         self.head = dict(zip(names, items_of(found.manifest, names, "manifest"), strict=True))
         transposed = read(dict[str, tuple[str, ...]], self.head["transposed"], "transposed")
         self.model = ArrayReader(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
         self.has_rows = ROWS in found.members
-        self.pool = None
+        self.pool = self.background = None
         if self.has_rows:
             self.rows = ArrayReader(found.members[ROWS], transposed.get(ROWS, ()), ROWS)
             self.pool = archive.parsed(found.members.get(POOL, b""), POOL)
+            if self.head["shapley"] is not None:
+                self.background = archive.parsed(found.members.get(BACKGROUND, b""), BACKGROUND)
         else:
             self.rows = ArrayReader.none(ROWS)
         read(dict[str, str], self.head["libraries"], "libraries")
@@ -128,10 +135,10 @@ class _Reading:
         if self.head["backend"] not in BACKENDS:
             raise FormatError(f"backend is {self.head['backend']!r}, expected one of {BACKENDS}")
         self.encoding = parts.read_encoding(self.schema, self.model, self.head["unknown"])
-        version = found.manifest["version"]
+        encoders = of_type(list, self.head["encoders"], "encoders")
         self.encoders = [
-            read_encoder(as_now(values, version), self.model, f"encoder.{i}", self.encoding.n_inputs)
-            for i, values in enumerate(of_type(list, self.head["encoders"], "encoders"))
+            read_encoder(values, self.model, f"encoder.{i}", self.encoding.n_inputs)
+            for i, values in enumerate(encoders)
         ]
         if not 1 <= len(self.encoders) <= 2:
             raise FormatError(f"there are {len(self.encoders)} encoders, expected one or two")
@@ -160,29 +167,25 @@ class _Reading:
             missing=np.array(missing, dtype=bool),
             encoding=self.encoding,
             pair=pair,
-            quality=read(Quality, _with_sampling(self.head["quality"]), "quality"),
+            quality=read(Quality, self.head["quality"], "quality"),
             history=read(History | None, self.head["history"], "history"),
             trials=read(tuple[Trial, ...], self.head["trials"], "trials"),
             training=training.rows,
             position=training.position,
             neighbours=self._neighbours("pair", pair.encoder, training.rows, search),
             trust_map=trust_map,
-            reference=self._reference(trust_map, training.rows),
+            reference=read_reference(self.head["reference"], self.schema, self.model, self.rows),
             pool_frame=pool_frame,
             pool_answers=answers,
             rule_model=rules,
             rule_quality=rule_quality,
             missing_words=read(tuple[str, ...] | None, self.head.get(WORDS), WORDS),
+            shapley=read_shapley(self.head["shapley"], self.model, self.encoding, c),
+            background=self._background(),
         )
         self.model.finish()
         self.rows.finish()
         return found
-
-    def _reference(self, trust_map: TrustMap, training: Answered) -> Reference:
-        """Return what the fitted rows look like; of that, version 1 holds what the rows themselves tell."""
-        if "reference" in self.head:
-            return read_reference(self.head["reference"], self.schema, self.model, self.rows)
-        return Reference.unknown(self.schema).with_distances(trust_map, training.X)
 
     def _n_latents(self, encoder: Any) -> int:
         return self.encoding.n_inputs if isinstance(encoder, IdentityEncoder) else int(encoder.n_latents)
@@ -207,6 +210,12 @@ class _Reading:
         answers = parts.probabilities(self.rows, "pool.answers", (len(frame), len(self.classes)))
         self.encoding.transform(frame.select(self.schema.names))  # what cannot be encoded is refused here
         return frame, answers
+
+    def _background(self) -> Background | None:
+        if self.background is None:
+            return None
+        c = len(self.classes)
+        return read_background(self.background, self.rows, self.columns, self.encoding, c)
 
     def _neighbours(self, name: str, encoder: Any, training: Answered, search: str) -> Neighbours:
         k = self._n_latents(encoder)
@@ -248,8 +257,3 @@ def _schema(values: Any) -> Schema:
         if len(set(feature.categories)) < len(feature.categories):
             raise FormatError(f"feature {feature.name!r} has a category twice")
     return schema
-
-
-def _with_sampling(quality: Any) -> Any:
-    """Files of versions that took all rows do not say so."""
-    return {"sampling": None} | quality if isinstance(quality, dict) else quality

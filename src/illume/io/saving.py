@@ -13,6 +13,7 @@ import numpy as np
 from illume._typing import IntArray
 from illume._versions import installed
 from illume.choosing import Trial
+from illume.data.frames import as_frame
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
@@ -21,7 +22,8 @@ from illume.fitting import Answered
 from illume.io.encoders import dump_encoder
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust
 from illume.io.reference import dump_reference
-from illume.io.settings import dump_settings
+from illume.io.settings import Described, dump_settings
+from illume.io.shapley import dump_background, dump_shapley
 from illume.io.surrogates import dump_tree, dump_weights
 from illume.results.history import History
 from illume.results.quality import Quality
@@ -31,7 +33,8 @@ from illume.storage.arrays import ArrayWriter
 from illume.storage.frames import dump_frame
 from illume.storage.values import dump
 
-MODEL, ROWS, POOL = "model.safetensors", "rows.safetensors", "pool.json"
+MODEL, ROWS = "model.safetensors", "rows.safetensors"
+POOL, BACKGROUND = "pool.json", "background.json"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 APART = ("model", "checkpoint_dir")  # settings that are of no use elsewhere
 WORDS = "missing_words"  # in CSV, where the command line was told other ones than usual
@@ -57,6 +60,8 @@ def content(explainer: Any, rows: int | str) -> bytes:
         _dump_rows(explainer, kept, manifest["encoders"], data)
         data.add("pool.answers", explainer.pool_answers_)
         members[POOL] = archive.printed(dump_frame(explainer.pool_frame_, data))
+        if explainer.background_ is not None:
+            members[BACKGROUND] = archive.printed(dump_background(explainer.background_, data))
         members[ROWS] = data.content()
     members[MODEL] = model.content()
     manifest["transposed"] = {MODEL: model.transposed, ROWS: data.transposed}
@@ -90,7 +95,6 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
     dump_reference(explainer.reference_, arrays)
     if not isinstance(explainer.history_, History | None):
         raise SaveError(f"history_ is a {type(explainer.history_).__name__}, expected a History")
-    settings = {name: each for name, each in explainer.get_params(deep=False).items() if name not in APART}
     words = getattr(explainer, "missing_words_", None)
     return ({} if words is None else {WORDS: list(words)}) | {
         "libraries": {
@@ -98,7 +102,7 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
             "python": platform.python_version(),
             **installed(LIBRARIES),
         },
-        "settings": dump_settings(settings),
+        "settings": dump_settings(_settings(explainer)),
         "schema": dump(Schema, explainer.schema_),
         "columns": list(explainer.columns_),
         "backend": explainer.backend_,
@@ -110,8 +114,18 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
         "quality": dump(Quality, explainer.quality_),
         "history": dump(History, explainer.history_) if explainer.history_ is not None else None,
         "trials": dump(tuple[Trial, ...], explainer.trials_),
+        "shapley": None if explainer.shapley_ is None else dump_shapley(explainer.shapley_, arrays),
         "rules": None if rules is None else _dump_rule_model(explainer, rules, len(encoders) - 1, arrays),
     }
+
+
+def _settings(explainer: Any) -> dict[str, Any]:
+    """Return the settings that a file holds; of background rows, only their number."""
+    settings = {name: each for name, each in explainer.get_params(deep=False).items() if name not in APART}
+    background = settings["background"]
+    if background is not None and not isinstance(background, Described):
+        settings["background"] = Described(f"a frame of {len(as_frame(background)):,} rows")
+    return settings
 
 
 def _dump_rule_model(explainer: Any, model: Any, encoder: int, arrays: ArrayWriter) -> dict[str, Any]:

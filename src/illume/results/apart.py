@@ -99,6 +99,7 @@ class Apart:
             if left:
                 raise FormatError(f"there are parts of no use: {left[:5]}")
             _require_lengths(self, result)
+            _require_contributions(result)
             repr(result)  # whatever does not fit together fails here
         except (FormatError, MissingExtraError):
             raise
@@ -183,6 +184,16 @@ def _require_lengths(apart: Apart, result: Any) -> None:
             raise FormatError(f"{path} has {len(array)} examples, which does not fit")
     if row is not None and len(row) and not (row[0] >= 0 and row[-1] < n and (np.diff(row) >= 0).all()):
         raise FormatError("the rows of examples must ascend and be rows of the result")
+
+
+def _require_contributions(result: Any) -> None:
+    if not isinstance(result, Attributions):
+        return
+    if result.kind not in ("shapley", "pullback"):
+        raise FormatError(f"the kind of contributions is {result.kind!r}, expected 'shapley' or 'pullback'")
+    if result.standard_errors.shape != result.values.shape:
+        found, wanted = result.standard_errors.shape, result.values.shape
+        raise FormatError(f"standard_errors has the shape {found}, expected {wanted}")
 
 
 def head_of(values: Any, names: Mapping[str, type]) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from typing import Any
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 4
+VERSION = 4  # earlier ones were never released
 MANIFEST = "manifest.json"
 MAX_MEMBERS = 16
 MAX_MANIFEST = 64 * 2**20
@@ -176,8 +176,8 @@ def _version(manifest: Any) -> int:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FormatError(f"this is no file of illume: its {MANIFEST} does not say so")
     version = manifest.get("version")
-    if type(version) is not int or version < 1:
-        raise FormatError(f"the format version is {version!r}, expected a number from 1 to {VERSION}")
+    if type(version) is not int or version < VERSION:
+        raise FormatError(f"the format version is {version!r}, expected {VERSION}; fit and save again")
     if version > VERSION:
         raise FormatError(
             f"the file has format version {version}, and this illume reads up to {VERSION}; update illume"

@@ -17,6 +17,7 @@ from illume.storage.values import items_of, of_type, read_scalar, scalar
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
 LONGEST_TEXT = 2**16
+POOL = "pool"
 
 
 class Columns(Protocol):
@@ -35,10 +36,10 @@ class Columns(Protocol):
         ...
 
 
-def dump_frame(frame: Frame, arrays: ArrayWriter) -> dict[str, Any]:
+def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[str, Any]:
     """Store a frame: its numbers go into the arrays, all else is returned as JSON values."""
     if isinstance(frame, NumpyFrame):
-        return _dump_array(frame, arrays)
+        return _dump_array(frame, arrays, prefix)
     library = frame.origin.backend
     columns = []
     codec = _columns(library)
@@ -51,23 +52,25 @@ def dump_frame(frame: Frame, arrays: ArrayWriter) -> dict[str, Any]:
                 f"column {name!r} cannot be saved: {error}; convert it and fit again, or use rows='none'"
             ) from error
         for part, array in parts.items():
-            arrays.add(f"pool.{j}.{part}", array)
+            arrays.add(f"{prefix}.{j}.{part}", array)
         columns.append({"name": name, "type": kind, "values": listed})
     return {"library": library, "rows": len(frame), "columns": columns}
 
 
-def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str]) -> Frame:
+def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: str = POOL) -> Frame:
     """Return the frame that JSON values and arrays stand for; it must have these columns."""
-    library, n, columns = items_of(values, ("library", "rows", "columns"), "pool")
+    library, n, columns = items_of(values, ("library", "rows", "columns"), prefix)
     if library == "numpy":
-        return _read_array(of_type(int, n, "pool.rows"), columns, arrays, names)
+        return _read_array(of_type(int, n, f"{prefix}.rows"), columns, arrays, names, prefix)
     if library not in LIBRARIES:
-        raise FormatError(f"pool.library is {library!r}, expected one of {LIBRARIES}")
+        raise FormatError(f"{prefix}.library is {library!r}, expected one of {LIBRARIES}")
     codec = _columns(library)
-    n = of_type(int, n, "pool.rows")
-    listed = of_type(list, columns, "pool.columns")
+    n = of_type(int, n, f"{prefix}.rows")
+    listed = of_type(list, columns, f"{prefix}.columns")
     try:
-        found = dict(_read_column(codec, column, arrays, f"pool.{j}", n) for j, column in enumerate(listed))
+        found = dict(
+            _read_column(codec, column, arrays, f"{prefix}.{j}", n) for j, column in enumerate(listed)
+        )
         frame = as_frame(codec.frame(found))
     except IllumeError:
         raise
@@ -111,11 +114,11 @@ def _columns(library: str | None) -> Columns:
     return codecs[library]
 
 
-def _dump_array(frame: NumpyFrame, arrays: ArrayWriter) -> dict[str, Any]:
+def _dump_array(frame: NumpyFrame, arrays: ArrayWriter, prefix: str) -> dict[str, Any]:
     array = frame.array
     kind, values = array.dtype.kind, None
     if array.dtype.name in NUMBERS:
-        arrays.add("pool.values", array)
+        arrays.add(f"{prefix}.values", array)
         kind = array.dtype.name
     elif kind in "USO":
         values = [[scalar(value) for value in row] for row in array.tolist()]
@@ -126,18 +129,19 @@ def _dump_array(frame: NumpyFrame, arrays: ArrayWriter) -> dict[str, Any]:
     return {"library": "numpy", "rows": len(frame), "columns": columns}
 
 
-def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str]) -> Frame:
-    own, kind, size, values = items_of(columns, ("names", "type", "size", "values"), "pool.columns")
+def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str], prefix: str) -> Frame:
+    where = f"{prefix}.values"
+    own, kind, size, values = items_of(columns, ("names", "type", "size", "values"), f"{prefix}.columns")
     if list(names) != own:
         raise FormatError(f"the stored rows have the columns {own!r:.60}, expected {list(names)[:5]}")
     if kind in NUMBERS:
-        array = arrays.take("pool.values", kind, (n, len(names)), finite=False)
+        array = arrays.take(where, kind, (n, len(names)), finite=False)
         return require_columns(NumpyFrame.of(array), names)
     if kind not in ("U", "S", "O") or type(size) is not int or not 0 < size <= LONGEST_TEXT:
         raise FormatError(f"the stored rows are of type {kind!r}")
     rows = [
-        [read_scalar(value, "pool.values") for value in of_type(list, row, "pool.values")]
-        for row in of_type(list, values, "pool.values")
+        [read_scalar(value, where) for value in of_type(list, row, where)]
+        for row in of_type(list, values, where)
     ]
     if len(rows) != n or any(len(row) != len(names) for row in rows):
         raise FormatError(f"the stored rows are not {n} by {len(names)}")

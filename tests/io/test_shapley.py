@@ -1,0 +1,200 @@
+"""Shapley values come out of a file with every bit: categories, missing values, classes, ignored columns."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import load, save
+
+import illume
+from illume import Explainer, FormatError
+from illume.checkpointing import digest, mark_of
+from illume.data.frames import as_frame
+from tests.io.common import forged, members_of, same
+from tests.io.conftest import VALUED, bent, pandas_rows, polars_rows, steep
+
+MODEL, ROWS, BACKGROUND = "model.safetensors", "rows.safetensors", "background.json"
+
+
+def with_noise(frame):
+    """Return rows with a column that the model does not look at."""
+    return frame.assign(noise=np.arange(len(frame)) % 7)
+
+
+KINDS = {
+    "three classes, pandas, an ignored column": lambda: (
+        bent,
+        with_noise(pandas_rows()),
+        {"queries": 25_000},
+    ),
+    "a background of one's own, polars": lambda: (bent, polars_rows(), {"background": polars_rows()[:25]}),
+    "two classes, NumPy, measured errors": lambda: (
+        steep,
+        np.random.default_rng(3).normal(size=(80, 3)),
+        {"queries": 3_000, "validation_size": 0.25, "report_size": 0.25},
+    ),
+}
+
+
+@pytest.fixture(scope="module", params=list(KINDS))
+def valued(request, tmp_path_factory):
+    """An explainer of each kind, its rows, its model, and the file that it was saved to."""
+    model, rows, settings = KINDS[request.param]()
+    explainer = Explainer(model, **{**VALUED, **settings}).fit(rows)
+    path = tmp_path_factory.mktemp("shapley") / "kind.illume"
+    explainer.save(path)
+    return explainer, rows, model, path
+
+
+def test_values_errors_and_refined_values_have_the_same_bits(valued):
+    explainer, rows, model, path = valued
+    loaded = illume.load(path, model=model)
+    assert explainer(rows).kind == "shapley"
+    assert same(explainer.shapley_, loaded.shapley_)
+    assert same(explainer(rows), loaded(rows))
+    few = as_frame(rows).slice(3, 12).native
+    assert same(explainer(few, refine=20), loaded(few, refine=20))
+    assert same(explainer.background_.P, loaded.background_.P)
+    assert digest(explainer.background_.frame) == digest(loaded.background_.frame)
+    assert loaded.quality_ == explainer.quality_ or np.isnan(explainer.quality_.contributions.r2)
+    assert repr(loaded.quality_) == repr(explainer.quality_)
+
+
+def test_what_was_loaded_saves_to_the_same_bytes(valued, tmp_path):
+    _, _, model, path = valued
+    illume.load(path, model=model).save(tmp_path / "again.illume")
+    assert (tmp_path / "again.illume").read_bytes() == path.read_bytes()
+
+
+def test_the_kinds_are_what_they_claim(valued, request):
+    explainer, rows, _, _ = valued
+    name, found = request.node.name, explainer(rows)
+    assert ("noise" in explainer.quality_.ignored) == ("ignored" in name)
+    assert np.isfinite(found.standard_errors).all() or "measured" not in name
+    assert found.imputed.any() == ("NumPy" not in name)
+
+
+def test_without_the_model_values_add_up_to_the_log_odds_of_the_surrogate(valued):
+    _, rows, _, path = valued
+    loaded = illume.load(path)
+    found = loaded(rows)
+    wanted = loaded.shapley_.log_odds(found.surrogate_probabilities)
+    np.testing.assert_allclose(found.scores.reshape(wanted.shape), wanted, atol=1e-9)
+    with pytest.raises(illume.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
+        loaded(rows, refine=4)
+
+
+def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
+    explainer, rows, model, _ = valued
+    explainer.save(tmp_path / "none.illume", rows="none")
+    members, _ = members_of(tmp_path / "none.illume")
+    assert set(members) == {"manifest.json", MODEL}
+    loaded = illume.load(tmp_path / "none.illume", model=model)
+    assert loaded.background_ is None
+    assert same(explainer(rows).values, loaded(rows).values)
+    with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+        loaded(rows, refine=4)
+
+
+@pytest.fixture(scope="module")
+def of_own_background(tmp_path_factory):
+    """An explainer with a background of its own, and its file."""
+    rows, background = pandas_rows(), pandas_rows().iloc[:30].assign(income=12345.5)
+    explainer = Explainer(bent, **VALUED, background=background).fit(rows)
+    path = tmp_path_factory.mktemp("own") / "own.illume"
+    explainer.save(path)
+    return explainer, path
+
+
+def test_background_rows_are_no_setting(of_own_background, tmp_path):
+    explainer, path = of_own_background
+    members, _ = members_of(path)
+    settings = json.loads(members["manifest.json"])["settings"]
+    assert settings["background"] == {"text": "a frame of 30 rows"}
+    explainer.save(tmp_path / "none.illume", rows="none")
+    assert b"12345.5" not in (tmp_path / "none.illume").read_bytes()
+    loaded = illume.load(path, model=bent)
+    with pytest.raises(ValueError, match=r"background was a frame of 30 rows.*set_params\(background=…\)"):
+        loaded.fit(pandas_rows())
+
+
+def test_checkpoints_tell_backgrounds_apart():
+    rows = pandas_rows()
+    marks = [
+        mark_of(Explainer(bent, background=background), as_frame(rows))["background"]
+        for background in (None, rows, rows.copy(), rows.iloc[:5], rows.assign(age=3))
+    ]
+    assert marks[1] == marks[2]
+    assert len(set(marks)) == 4
+
+
+def changed(names, change, member=MODEL):
+    """Return how to change some arrays of a member."""
+
+    def apply(content):
+        arrays = load(content)
+        for name in names.split():
+            arrays[name] = change(arrays[name])
+        return save(arrays)
+
+    return {"change_member": (member, apply)}
+
+
+def in_manifest(value):
+    return {"change_manifest": lambda manifest: manifest.update(shapley=value)}
+
+
+FIRST, THREE = "shapley.model.first", "shapley.values.first"
+DAMAGES = [
+    (changed("shapley.features", lambda a: a + 90), "shapley.features must lie from"),
+    (changed("shapley.features", lambda a: a[::-1].copy()), "not in order"),
+    (changed("shapley.features", lambda a: a[:-1]), "shapley"),
+    (changed("shapley.widths", lambda a: a + 1), "not those of the features"),
+    (changed("shapley.widths", lambda a: a * 0), "shapley.widths must lie from"),
+    (changed("shapley.knots", lambda a: a[::-1].copy()), "do not rise"),
+    (changed("shapley.knots", lambda a: a[:-1]), "shapley.knots has shape"),
+    (changed("shapley.knots", lambda a: a * np.float32("nan")), "NaN or infinity"),
+    (changed("shapley.model.nodes", lambda a: a[:-1]), "shapley.model.nodes has shape"),
+    (changed("shapley.model.nodes", lambda a: a[:, :3].copy()), "has no embeddings"),
+    (changed("shapley.model.first", lambda a: a[:, :-1].copy()), "shapley.model.first_bias has shape"),
+    (changed(f"{FIRST} {FIRST}_bias", lambda a: a[..., :-1].copy()), "odd number of units"),
+    (changed("shapley.model.last", lambda a: a.astype(np.float64)), "holds float64, expected float32"),
+    (changed("shapley.values.constant", lambda a: a[:, :1].copy()), "shapley.values.constant has shape"),
+    (changed(f"{THREE} {THREE}_bias", lambda a: a[..., :-1].copy()), "no three equal parts"),
+    (changed("shapley.values.last_bias", lambda a: a[1:]), "shapley.values.last_bias has shape"),
+    (changed("shapley.base", lambda a: a * np.inf), "NaN or infinity"),
+    (changed("shapley.errors.share", lambda a: a * 2), "does not add up to 1"),
+    (changed("shapley.errors.variance", lambda a: np.full_like(a, -1.0)), "no variance"),
+    (changed("shapley.errors.weights", lambda a: a - 1.0), "no variance"),
+    (changed("shapley.errors.remainder", lambda a: a * 0), "must be positive"),
+    (changed("background.answers", lambda a: a * 3, ROWS), "no probabilities"),
+    (changed("background.answers", lambda a: a[1:], ROWS), "background.answers has shape"),
+    ({"change_member": (BACKGROUND, lambda content: b"{}")}, "background holds"),
+    ({"change_member": (BACKGROUND, lambda content: content.replace(b"pandas", b"numpy", 1))}, "background"),
+    (in_manifest({"least": 0.5}), "shapley.least is 0.5"),
+    (in_manifest({"least": "much"}), "shapley.least is 'much'"),
+    (in_manifest({}), "shapley holds"),
+    (in_manifest(None), "arrays of no use"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), DAMAGES)
+def test_parts_that_do_not_fit_are_refused_though_their_hashes_do(of_own_background, change, said, tmp_path):
+    (tmp_path / "bad.illume").write_bytes(forged(of_own_background[1], **change))
+    with pytest.raises(FormatError, match=said):
+        illume.load(tmp_path / "bad.illume")
+
+
+def test_a_frame_of_other_columns_is_refused(of_own_background, tmp_path):
+    path = tmp_path / "bad.illume"
+
+    def renamed(content):
+        found = json.loads(content)
+        found["columns"][0]["name"] = "other"
+        return json.dumps(found).encode()
+
+    path.write_bytes(forged(of_own_background[1], change_member=(BACKGROUND, renamed)))
+    with pytest.raises(FormatError, match="the stored rows are 30 with the columns"):
+        illume.load(path)
+    assert isinstance(of_own_background[0].background_.frame.native, pd.DataFrame)
