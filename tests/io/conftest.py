@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from illume.explanations.trust import TrustMap
 from tests.common import FAST, linear_black_box, loans
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
+SHORT = replace(FAST, max_epochs=1, learning_rate=1e-6)  # too short to come close
 QUICK = {
     "n_latents": 2,
     "queries": 60,
@@ -102,8 +105,8 @@ KINDS = {
     ),
     "fell back, two classes": lambda: (
         linear_black_box([2.0, -1.0, 0.5]),
-        np.random.default_rng(4).normal(size=(80, 3)),
-        {"encoder": LinearEncoder(1, training=FAST, objective=Objective(), verbose=False)},
+        np.random.default_rng(4).normal(size=(160, 3)),
+        {"encoder": LinearEncoder(1, training=SHORT, objective=Objective(), verbose=False)},
     ),
     "a meta-encoder of one's own, two classes": lambda: (
         steep,

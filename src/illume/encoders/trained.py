@@ -133,6 +133,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
         With a `checkpoint`, the training goes on from what was written there.
         """
+        require_torch()
         from illume.encoders.learning import Learning
 
         lesson = self.lesson(X, y, validation)

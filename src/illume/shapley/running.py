@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
+from typing import Any
 
 
 @contextmanager
@@ -18,11 +18,10 @@ def single_threaded() -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=1):
-        if find_spec("torch") is None:
+        torch = _torch()
+        if torch is None:
             yield
             return
-        import torch
-
         before = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
@@ -35,11 +34,17 @@ def device_of(name: str) -> str:
     """Return the device to train on: the one that is named; for `auto`, a CUDA device where there is one."""
     if name != "auto":
         return name
-    if find_spec("torch") is None:
-        return "cpu"
-    import torch
+    torch = _torch()
+    return "cuda" if torch is not None and torch.cuda.is_available() else "cpu"
 
-    return "cuda" if torch.cuda.is_available() else "cpu"
+
+def _torch() -> Any:
+    """Return torch, or None where it is not installed: not every fit needs it."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
 
 
 @contextmanager
