@@ -12,11 +12,12 @@ from illume._chunks import RowChunks
 from illume._crew import in_chunks, undisturbed
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import labels_of, values_of
+from illume.assembly.lazy import LazyAttributions, LocalSource
 from illume.assembly.refining import Refining, ToRefine
 from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.encoding import Encoded, Encoding
-from illume.data.frames import Frame
+from illume.data.frames import Frame, Origin
 from illume.encoders.trained import pieces_of
 from illume.errors import LeftOutError
 from illume.explanations.attributions import contributions
@@ -89,19 +90,38 @@ class AttributionAssembly:
         Every piece is checked before the black box is asked about it, in the thread that calls. Beside the
         result itself, memory is needed for one piece only.
         """
-        result, room = self._result(frame, stands_in(black_box)), self._room(len(frame))
+        stand_in = stands_in(black_box)
+        later = self.shapley is not None and not stand_in  # slopes, when they are asked for
+        result, room = self._result(len(frame), frame.origin, stand_in), self._room(len(frame))
         pieces = RowChunks(len(frame), BATCH_ROWS)
         for rows in pieces:
             with pieces:
                 piece = frame.slice(rows.start, rows.stop)
-                self._explain(result, room, rows, piece, black_box)
+                self._read(result, room, rows, piece, black_box)
+                if not later:
+                    self._pull_back(result, room, rows)
                 if self.shapley is not None:
                     self._value(result, room, rows, piece, Asking(black_box, refine))
-        return replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
+        result = replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
+        if not later:
+            return result
+        return LazyAttributions.of(result, LocalSource(room.small, result.probabilities, self._local))
 
-    def _result(self, frame: Frame, stand_in: bool) -> Attributions:
-        """Return room for the attributions of a frame's rows."""
-        n, labels = len(frame), labels_of(self.encoding, self.class_names)
+    def _local(self, X: FloatArray, P: FloatArray) -> Attributions:
+        """Return pulled-back attributions of encoded rows that the black box answers with P."""
+        plain = replace(self, shapley=None, refiner=None)
+        result, room = plain._result(len(X), Origin(), False), plain._room(len(X))
+        result.probabilities[:] = P
+        pieces = RowChunks(len(X), BATCH_ROWS)
+        for rows in pieces:
+            with pieces:
+                room.X[: rows.stop - rows.start] = X[rows]
+                plain._pull_back(result, room, rows)
+        return result
+
+    def _result(self, n: int, origin: Origin, stand_in: bool) -> Attributions:
+        """Return room for the attributions of n rows."""
+        labels = labels_of(self.encoding, self.class_names)
         outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
         return Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
@@ -117,7 +137,7 @@ class AttributionAssembly:
             novelty=Novelty.empty(n, labels.features),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
             labels=labels,
-            origin=frame.origin,
+            origin=origin,
             stand_in=stand_in,
             standard_errors=self._errors(n, len(labels.features), outputs),
             kind="pullback" if self.shapley is None else "shapley",
@@ -189,7 +209,7 @@ class AttributionAssembly:
         features, names = result.novelty.features, self.familiar.names
         return {"trust": trust, "novelty": DeferredNovelty(features, trust, self.familiar.limit, names)}
 
-    def _explain(
+    def _read(
         self,
         result: Attributions,
         room: Room,
@@ -197,14 +217,20 @@ class AttributionAssembly:
         piece: Frame,
         black_box: Callable[[Frame], FloatArray],
     ) -> None:
-        """Fill in the explanations of a piece."""
-        n = rows.stop - rows.start
-        X, Z, odd, imputed = room.X[:n], room.Z[:n], result.novelty.features[rows], result.imputed[rows]
+        """Encode a piece and ask about it."""
+        X, odd = room.X[: rows.stop - rows.start], result.novelty.features[rows]
+        imputed = result.imputed[rows]
         self.encoding.fill(piece.select(self.encoding.schema.names), Encoded(X, imputed, odd))
         if imputed.any():
             odd |= imputed & ~self.familiar.missing
         if not result.stand_in:
             result.probabilities[rows] = asked(black_box, piece, rows.start)
+        room.small[rows] = X
+
+    def _pull_back(self, result: Attributions, room: Room, rows: slice) -> None:
+        """Fill in the surrogate's explanations of a piece that was read."""
+        n = rows.stop - rows.start
+        X, Z = room.X[:n], room.Z[:n]
 
         def attribute(part: slice) -> None:
             at = slice(rows.start + part.start, rows.start + part.stop)
@@ -225,7 +251,6 @@ class AttributionAssembly:
         for piece in pieces_of(self.pair.encoder, X, surrogate.coef_):
             here = slice(at.start + piece.rows.start, at.start + piece.rows.stop)
             rows = X[piece.rows]
-            room.small[here] = rows
             logits = self._contribute(result, here, piece.slopes, rows)
             if getattr(type(surrogate), "probabilities", None) is Weighted.probabilities:
                 Q = probabilities_of(logits)

@@ -53,12 +53,12 @@ class Apart:
     @classmethod
     def of(cls, result: Any) -> Apart:
         """Take a result apart."""
-        apart = cls(type(result).__name__)
+        apart = cls(result.__class__.__name__)
         apart._take(result, "")
         return apart
 
     def _take(self, value: Any, prefix: str) -> None:
-        hints = get_type_hints(type(value))
+        hints = get_type_hints(value.__class__)
         for each in fields(value):
             path, inner = f"{prefix}{each.name}", getattr(value, each.name)
             if isinstance(inner, np.ndarray):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 
@@ -98,6 +98,10 @@ class Attributions(Decided, SavesResult):
     fell_back: bool = False
 
     scale = SCALE
+    PER_ROW: ClassVar[tuple[str, ...]] = (
+        *("values", "base_values", "offset", "rest", "slopes", "data", "probabilities"),
+        *("surrogate_probabilities", "imputed", "trust", "refinement", "novelty", "standard_errors"),
+    )
 
     @property
     def scores(self) -> FloatArray:
@@ -157,11 +161,7 @@ class Attributions(Decided, SavesResult):
         return Attribution(batch) if single else batch
 
     def _take(self, rows: Any) -> Attributions:
-        per_row = (
-            "values base_values offset rest slopes data probabilities surrogate_probabilities imputed trust "
-            "refinement novelty standard_errors"
-        )
-        taken = {name: getattr(self, name)[rows] for name in per_row.split()}
+        taken = {name: getattr(self, name)[rows] for name in self.PER_ROW}
         return replace(self, **taken, origin=self.origin.take(rows))
 
     def contributions(self, output: int | str = 0) -> FloatArray:

@@ -56,7 +56,7 @@ class Effort:
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
         per_step = _per_step(m, n_embedding, n_units)
         n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
-        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 50 * self.most_steps)
+        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 80 * self.most_steps)
         return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
 
     def most_queries(self, m: int) -> int:
@@ -77,7 +77,7 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 EFFORTS = {
     "quick": Effort(2.0, 2e11, 128, 1e6, 1_200),
-    "standard": Effort(8.0, 1.2e12, 256, 3e6, 5_000),
+    "standard": Effort(8.0, 1.2e12, 256, 4e6, 5_000),
     "thorough": Effort(40.0, 8e12, 384, 1.2e7, 24_000),
 }
 

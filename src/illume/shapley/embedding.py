@@ -57,8 +57,9 @@ class RowEmbedding:
 
     def __call__(self, X: FloatArray, imputed: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return main values (n, m, c) and embeddings (n, m, d) of encoded rows X (n, n_inputs)."""
-        n, m = len(X), self.coding.n_features
-        values = np.empty((n, m, self.table.nodes.shape[1]), dtype=np.float32)
+        n, m, c = len(X), self.coding.n_features, self.table.n_main
+        main = np.empty((n, m, c), dtype=np.float32)
+        embedding = np.empty((n, m, self.table.nodes.shape[1] - c), dtype=np.float32)
         if len(self.numbers):
             x = X[:, self.coding.inputs[self.numbers]].astype(np.float32)
             inside = x[:, :, None] - self.low
@@ -66,20 +67,21 @@ class RowEmbedding:
             np.clip(inside, 0.0, 1.0, out=inside)
             found = np.matmul(inside.transpose(1, 0, 2), self.rise)
             found += self.start[:, None]
-            if len(self.numbers) == m:
-                values[:] = found.transpose(1, 0, 2)
-            else:
-                values[:, self.numbers] = found.transpose(1, 0, 2)
+            numbers = slice(None) if len(self.numbers) == m else self.numbers
+            main[:, numbers] = found[..., :c].transpose(1, 0, 2)
+            embedding[:, numbers] = found[..., c:].transpose(1, 0, 2)
         if len(self.numbers) < m or imputed.any():
-            self._look_up(X, imputed, values)
-        return values[..., : self.table.n_main], values[..., self.table.n_main :]
+            self._look_up(X, imputed, main, embedding)
+        return main, embedding
 
-    def _look_up(self, X: FloatArray, imputed: BoolArray, values: FloatArray) -> None:
+    def _look_up(self, X: FloatArray, imputed: BoolArray, main: FloatArray, embedding: FloatArray) -> None:
         """Fill in categories and missing numbers."""
-        coding, nodes = self.coding, self.table.nodes
+        coding, nodes, c = self.coding, self.table.nodes, self.table.n_main
         for j in np.flatnonzero(~coding.numeric):
-            values[:, j] = nodes[coding.category(X, int(j))]
+            found = nodes[coding.category(X, int(j))]
+            main[:, j], embedding[:, j] = found[:, :c], found[:, c:]
         for j in self.numbers:
             missing = imputed[:, coding.features[j]]
             if missing.any():
-                values[missing, j] = nodes[coding.starts[j] + coding.widths[j]]
+                found = nodes[coding.starts[j] + coding.widths[j]]
+                main[missing, j], embedding[missing, j] = found[:c], found[c:]
