@@ -63,10 +63,10 @@ def fit(
 def make(case: Case, *, name: str, background: pd.DataFrame, seed: int) -> Any:
     """Return an explainer that is not fitted yet."""
     options: dict[str, Any] = dict(SETTINGS[name])
+    if options.get("contributions") != "pullback":
+        options["background"] = background
     device = os.environ.get("ILLUME_DEVICE", "cpu")
-    return Explainer(
-        case.frame_model, background=background, random_state=seed, device=device, verbose=False, **options
-    )
+    return Explainer(case.frame_model, random_state=seed, device=device, verbose=False, **options)
 
 
 def explained(explainer: Any, frame: pd.DataFrame, refine: int = 0) -> tuple[FloatArray, FloatArray | None]:

@@ -23,15 +23,15 @@ def exact(case: Case) -> FloatArray | None:
     """
     if case.problem.black_box not in MARGINS or case.coding.categorical or not margins_are_log_odds(case):
         return None
-    from shap import TreeExplainer
-
     background = case.coding.encode(case.B)
     try:
+        from shap import TreeExplainer
+
         explainer = TreeExplainer(
             _fitted(case).classifier, data=background, feature_perturbation="interventional"
         )
         values = per_output(explainer.shap_values(case.coding.encode(case.X)), case)
-    except Exception as error:  # the package refuses some versions of models
+    except Exception as error:  # the package is not there, or refuses some versions of models
         print(f"TreeExplainer: {error}; values are walked instead")
         return None
     return values if adds_up(values, case) else None
