@@ -77,7 +77,7 @@ class Bench:
         figures = scores.errors(found.values, truth.halves) | scores.agreement(mine, right)
         figures |= scores.asked(self.case, mine)
         if found.errors is not None:
-            figures["coverage"] = scores.coverage(found.values, found.errors, truth.values)
+            figures["coverage"] = scores.coverage(found.values, found.errors, truth.halves)
         known = {name: None if math.isnan(value) else value for name, value in figures.items()}
         return known | self.reference().facts()
 

@@ -47,8 +47,8 @@ class LazyAttributions(Attributions):
         names = [field.name for field in fields(Attributions) if field.name not in LATER]
         return cls({name: getattr(result, name) for name in names}, source)
 
-    @property
-    def __class__(self) -> type[Attributions]:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Attributions]:  # type: ignore[override]
         return Attributions
 
     @property

@@ -76,9 +76,9 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(2.0, 2e11, 128, 1e6, 1_200),
-    "standard": Effort(8.0, 1.2e12, 256, 4e6, 5_000),
-    "thorough": Effort(40.0, 8e12, 384, 1.2e7, 24_000),
+    "quick": Effort(3.0, 2e11, 128, 1e6, 1_200),
+    "standard": Effort(15.0, 1.2e12, 256, 4e6, 5_000),
+    "thorough": Effort(60.0, 8e12, 384, 1.2e7, 24_000),
 }
 
 

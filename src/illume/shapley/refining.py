@@ -75,17 +75,16 @@ class Refiner:
         begin = self.background_log_odds - model.network(self.background_codes)
         start, noise = self._network_values(codes, keys)
         growth = prior / np.maximum(model.errors.variance, 1e-300)
-        single = 2 * model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
+        walked = model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
         precision, total = np.zeros_like(values), np.zeros_like(values)
         for walk, points in zip(walks, np.split(missed, plan.n_walks), strict=True):
-            there, back = plan.both(points, begin[walk.background], end)
-            for at_points in (there, back):
-                block = plan.blocks(walk.order)
-                found = _of_block(np.diff(at_points, axis=1), block)
-                found += _block_sums(start - values, block, plan.n_blocks)
-                spread = _block_sums(prior + single, block, plan.n_blocks) - prior
-                precision += 1 / spread
-                total += found / spread
+            changes = plan.changes(points, begin[walk.background], end)
+            block = plan.blocks(walk.order)
+            found = _of_block(changes, block) + _block_sums(start - values, block, plan.n_blocks)
+            # the other features of a block are noise, too
+            spread = _block_sums(prior + walked, block, plan.n_blocks) - prior
+            precision += 1 / spread
+            total += found / spread
         measured, uncertainty = total / precision, 1 / precision + noise
         weight = prior / (prior + uncertainty)
         change = weight * measured
@@ -144,12 +143,12 @@ class _Plan:
             parts += [Mixtures(np.arange(n), walk.background, each) for each in (mask, reverse)]
         return Mixtures.concatenate(parts)
 
-    def both(self, points: FloatArray, begin: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return values along a walk, (n, blocks + 1, c), and along its reverse in the order of the walk."""
+    def changes(self, points: FloatArray, begin: FloatArray, end: FloatArray) -> FloatArray:
+        """Return the mean change that each block makes on a walk and on its reverse, (n, blocks, c)."""
         steps = points.reshape(len(self.cuts), 2, len(end), -1).transpose(2, 0, 1, 3)
         there = np.concatenate([begin[:, None], steps[:, :, 0], end[:, None]], 1)
         back = np.concatenate([end[:, None], steps[:, :, 1], begin[:, None]], 1)
-        return there, -back
+        return 0.5 * np.diff(there - back, axis=1)
 
     def blocks(self, order: IntArray) -> IntArray:
         """Return in which block each feature changes, (n, m)."""
