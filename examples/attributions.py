@@ -37,7 +37,7 @@ interactions = explainer.interactions(X_test)
 illume.plots.interactions(interactions, max_features=8)
 
 # %%
-# One feature: its value to the right, its contribution upwards, coloured by the feature it acts together with.
+# One feature: its value to the right, its contribution upwards, coloured by its strongest partner.
 illume.plots.dependence(attributions, "worst perimeter", colour=interactions)
 
 # %%

@@ -35,13 +35,14 @@ model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=50, random
 
 # %%
 # `region` holds numbers that are codes, and the explainer cannot know; all else it sees for itself.
-explainer = illume.Explainer(model, categorical=["region"], effort="quick", n_latents=4, queries=10_000).fit(X)
+settings = {"effort": "quick", "n_latents": 4, "queries": 10_000}  # to be quick
+explainer = illume.Explainer(model, categorical=["region"], **settings).fit(X)
 for feature in explainer.schema_.features:
     print(feature.name, feature.kind.value, list(feature.categories))
 
 # %%
-# Row 17 has no income. That it is missing has a contribution of its own. The surrogate behind slopes and rules
-# fills it with the mean, and the row says so.
+# Row 17 has no income. That it is missing has a contribution of its own. The surrogate behind slopes and
+# rules fills it with the mean, and the row says so.
 attributions = explainer(X)
 print(attributions[17])
 

@@ -1,7 +1,7 @@
 """Beside SHAP: the same values by two methods, and shap's pictures of ours.
 
-With the same background rows, both give interventional Shapley values of the model's log-odds: Tree SHAP by an
-algorithm for trees, illume by learning them, which works for any model.
+With the same background rows, both give interventional Shapley values of the model's log-odds: Tree SHAP by
+an algorithm for trees, illume by learning them, which works for any model.
 """
 
 import shap
