@@ -16,14 +16,15 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=1)
 model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 
 # %%
-# Two settings are smaller than the default here, to be quick: the number of latents is given instead of
-# chosen, and at most 3,000 made-up rows are put to the model.
-explainer = illume.Explainer(model, n_latents=4, queries=3_000).fit(X_train)
+# Settings are smaller than the default here, to be quick: less effort, a given number of latents, and at most
+# 30,000 made-up rows that are put to the model.
+explainer = illume.Explainer(model, effort="quick", n_latents=4, queries=30_000).fit(X_train)
 attributions = explainer(X_test)
 print(attributions[0])
 
 # %%
-# The base value and all contributions add up to the surrogate's log-odds. As a picture:
+# Contributions are Shapley values of the model, with standard errors. With the base value they add up to the
+# model's log-odds. As a picture:
 illume.plots.waterfall(attributions[0])
 
 # %%
@@ -31,10 +32,19 @@ illume.plots.waterfall(attributions[0])
 illume.plots.beeswarm(attributions, n_features=8)
 
 # %%
-# One feature: its value to the right, its contribution upwards, coloured by a second feature.
-illume.plots.dependence(attributions, "worst perimeter", colour="worst texture")
+# Which features act together?
+interactions = explainer.interactions(X_test)
+illume.plots.interactions(interactions, max_features=8)
+
+# %%
+# One feature: its value to the right, its contribution upwards, coloured by its strongest partner.
+illume.plots.dependence(attributions, "worst perimeter", colour=interactions)
+
+# %%
+# A row that matters: at most 128 more questions to the model make its standard errors smaller.
+print(explainer(X_test[:1], refine=128)[0])
 
 # %%
 # How far to trust it: measured on rows that were not used to learn or to choose anything.
 print(explainer.quality_)
-illume.plots.quality(attributions)
+illume.plots.quality(attributions, measured=explainer.quality_)

@@ -35,18 +35,20 @@ model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=50, random
 
 # %%
 # `region` holds numbers that are codes, and the explainer cannot know; all else it sees for itself.
-explainer = illume.Explainer(model, categorical=["region"], n_latents=4, queries=2_000).fit(X)
+settings = {"effort": "quick", "n_latents": 4, "queries": 10_000}  # to be quick
+explainer = illume.Explainer(model, categorical=["region"], **settings).fit(X)
 for feature in explainer.schema_.features:
     print(feature.name, feature.kind.value, list(feature.categories))
 
 # %%
-# Row 17 has no income. It was filled with the mean, contributes nothing, and the row says so.
+# Row 17 has no income. That it is missing has a contribution of its own. The surrogate behind slopes and
+# rules fills it with the mean, and the row says so.
 attributions = explainer(X)
 print(attributions[17])
 
 # %%
 # A missing category is a category of its own: row 5 has no education.
-print(attributions[5].top(3))
+print(attributions[5])
 
 # %%
 # In pictures, categories stand side by side and missing numbers in a band of their own.

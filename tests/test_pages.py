@@ -40,7 +40,7 @@ def test_every_block_of_a_page_runs(page, names, capsys):
     assert run(page, dict(names))
     plt.close("all")
     if page.name == "README.md":
-        assert "report rows, which chose nothing" in capsys.readouterr().out
+        assert "held-out report rows" in capsys.readouterr().out
 
 
 def test_few_blocks_are_left_out():
