@@ -161,18 +161,6 @@ def test_a_loaded_explainer_checks_alike(explainer, loaded):
     assert not bare.ok
 
 
-def test_an_old_file_checks_what_it_can():
-    from tests.io.test_golden import FILES, rows
-
-    old = illume.load(FILES / "version1.illume")
-    found = old.check(rows())
-    assert found.ok
-    assert math.isnan(found.features[0].shift)
-    assert any("did not keep them" in reason for reason in found.off)
-    assert found.distances is not None
-    assert not old.check(rows().assign(age=900)).ok
-
-
 def test_other_libraries_say_the_same(explainer):
     rows = new_rows().drop(columns="owner").assign(owner=True)
     assert explainer.check(pl.from_pandas(rows)).features == explainer.check(rows).features

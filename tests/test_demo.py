@@ -10,7 +10,7 @@ def test_the_demo_prints_all_kinds_of_explanation_and_writes_pictures(tmp_path, 
     monkeypatch.setattr(settings, "QUICK", FAST)
     demo.main(str(tmp_path))
     shown = capsys.readouterr().out
-    assert "report rows, which chose nothing" in shown
+    assert "held-out report rows" in shown
     assert shown.count("Test row") == 5
     assert all(word in shown for word in ("Rules of", "a typical rule", "Counterfactuals of", "⇒"))
     assert {"overview.png", "map.png", "rule-0.png", "report.html"} <= {

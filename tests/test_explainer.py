@@ -30,7 +30,7 @@ SETTINGS = {
 
 
 def explainer_of(model, **settings):
-    defaults = {"n_latents": 3, "queries": 300, "training": FAST}
+    defaults = {"n_latents": 3, "queries": 300, "training": FAST, "contributions": "pullback"}
     return Explainer(model, **(defaults | settings))
 
 
@@ -152,7 +152,7 @@ def test_quality_is_measured_on_report_rows_alone(problem):
         assert part.n_rows == mine.sum()
         if mine.any():
             assert part.agreement == pytest.approx(report.agreed[mine].mean())
-    assert "report rows, which chose nothing" in repr(quality)
+    assert "held-out report rows" in repr(quality)
     assert quality.to_dict()["report"]["agreement"] == quality.agreement
 
 
@@ -192,7 +192,7 @@ def test_queries_are_capped_counted_and_can_be_switched_off(loan_model, loan_fra
     asked.clear()
     assert explainer_of(model, queries=0).fit(loan_frame).quality_.n_queries == 0
     assert sum(asked) == 200
-    assert explainer_of(model, queries=10**6).fit(loan_frame).quality_.n_queries == 64 * 140
+    assert explainer_of(model, queries=10**6).fit(loan_frame).quality_.n_queries == 128 * 140
 
 
 def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
@@ -231,7 +231,7 @@ def test_where_the_local_surrogate_is_not_better_the_global_one_is_used_and_said
     explainer = explainer_of(linear_black_box([3, -2, 1, 0, 0]), training=untrained).fit(X)
     assert explainer.quality_.fell_back
     assert isinstance(explainer.pair_.encoder, IdentityEncoder)
-    assert "fell back to the global surrogate" in repr(explainer.quality_)
+    assert "FELL BACK to the global surrogate" in repr(explainer.quality_)
     slopes = explainer(X[:5]).slopes
     assert (slopes == slopes[0]).all()
 

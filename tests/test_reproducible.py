@@ -25,7 +25,7 @@ if sys.argv[2] == "stored":
     explainer = illume.load(FILES / "version2.illume", model=model)
 else:
     training = illume.Training(batch_size=32, max_epochs=5)
-    explainer = illume.Explainer(model, n_latents=2, queries=100, training=training).fit(rows())
+    explainer = illume.Explainer(model, n_latents=2, queries=100, training=training, contributions="pullback").fit(rows())
     explainer.pair_ = explainer.local_
 explained = explainer(rows())
 found = {

@@ -12,7 +12,6 @@ from illume import CheckpointError, Explainer, Schema, SchemaError, load
 from illume.data.gathering import Drawing, gather
 from tests.checkpoints.common import Killed, kill_at
 from tests.common import FAST, loans
-from tests.io.common import forged
 
 BUDGET = 120
 QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "verbose": False}
@@ -226,12 +225,3 @@ def test_of_a_column_of_names_the_most_frequent_of_the_drawn_rows_are_known():
 
 def test_the_model_is_asked_only_about_drawn_rows(streamed):
     assert streamed.quality_.n_asked == BUDGET + streamed.quality_.n_queries
-
-
-def test_a_file_written_before_rows_were_drawn_can_be_read(streamed, rows, tmp_path):
-    streamed.save(tmp_path / "new.illume")
-    older = forged(tmp_path / "new.illume", lambda manifest: manifest["quality"].pop("sampling"))
-    (tmp_path / "old.illume").write_bytes(older)
-    kept = load(tmp_path / "old.illume", model=model)
-    assert kept.quality_.sampling is None
-    np.testing.assert_array_equal(kept(rows[:9]).values, streamed(rows[:9]).values)

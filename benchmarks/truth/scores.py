@@ -58,8 +58,8 @@ def overlap(values: FloatArray, truth: FloatArray, top: int) -> FloatArray:
 def coverage(values: FloatArray, errors: FloatArray, truth: Halves) -> float:
     """Return the share of values whose 95 % interval holds the reference.
 
-    The reference's own variance, by the difference of its two halves and a mean over rows, is added to that of
-    the values: an interval cannot be blamed for noise that is not its own.
+    The reference's own variance, by the difference of its two halves and a mean over rows, is added to that
+    of the values: an interval cannot be blamed for noise that is not its own.
     """
     noise = np.square(truth.first - truth.second).mean(0) / 4
     return float(np.mean(np.abs(values - truth.values) <= SURE * np.sqrt(np.square(errors) + noise)))

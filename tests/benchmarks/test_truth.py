@@ -49,10 +49,11 @@ def test_noise_of_the_reference_is_taken_out():
 
 
 def test_agreement_and_coverage_of_known_arrays():
+    known = np.array([[0.0, 1.9, -1.9, 2.0]])
     values, truth = np.array([[4.0, -3.0, 2.0, 1.0, 0.0]]), np.array([[8.0, -6.0, 0.0, 2.0, 4.0]])
     assert scores.agreement(truth / 2, truth) == {"correlation": pytest.approx(1.0), "top3": 1.0}
     assert scores.agreement(values, truth)["top3"] == pytest.approx(2 / 3)
-    assert scores.coverage(np.zeros(4), np.ones(4), np.array([0.0, 1.9, -1.9, 2.0])) == 0.75
+    assert scores.coverage(np.zeros((1, 4)), np.ones((1, 4)), Halves(known, known)) == 0.75
     both = np.array([[[1.0, 2.0]], [[3.0, 4.0]]])
     np.testing.assert_array_equal(scores.of_decided(both, np.array([1, 0])), [[2.0], [3.0]])
     np.testing.assert_array_equal(scores.of_decided(both[:, :, :1], np.array([1, 0])), [[1.0], [-3.0]])

@@ -43,8 +43,9 @@ def case(n_rows=10):
 class Known:
     """An explainer that enumerates; features that the model does not read get nothing."""
 
-    def __init__(self, model, *, contributions, effort, background, random_state, device, verbose):
-        self.model, self.background = model, background
+    def __init__(self, model, *, contributions, random_state, device, verbose, effort, background=None):
+        self.model = model
+        self.background = problem().train if background is None else background
         self.bias = 0.5 if contributions == "pullback" else 0.0
         self.shapley_ = SimpleNamespace(log_odds=lambda P: model_log_odds(None, P)[:, 0])
 

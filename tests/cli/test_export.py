@@ -3,7 +3,7 @@ import pytest
 
 from tests.io.test_golden import FILES, rows
 
-FILE = FILES / "version2.illume"
+FILE = FILES / "version4.illume"
 
 
 @pytest.mark.parametrize("words", [(), ("--encoded",)])

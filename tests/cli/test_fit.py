@@ -55,7 +55,7 @@ def test_a_model_of_some_columns_is_explained_by_these(run, folder, own_model, f
     words = ("--model", own_model, "--target", "decision", *FEW, "-o", tmp_path / "own.illume")
     answer = run("fit", folder / "loans.parquet", *words)
     assert answer.exit_code == 0, answer.stderr
-    assert "report rows, which chose nothing" in answer.stdout
+    assert "held-out report rows" in answer.stdout
     assert answer.stdout.splitlines()[-1] == f"Model:     {own_model}"
     assert f"warning: loading {own_model} runs code in it" in answer.stderr
     assert "2 features" in answer.stderr

@@ -64,6 +64,7 @@ def fitted(name, batch_size):
         model,
         n_latents="auto" if name == "choosing" else 2,
         queries=64,
+        contributions="pullback",
         objective=Objective.preset(name) if name == "aligned" else apart,
         training=training,
         verbose=False,

@@ -8,6 +8,7 @@ import pytest
 from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.trust import TrustMap
 
+ERRORS = np.ones((50, 3), dtype=np.float32)
 NAMES = ("agreement", "error", "n_rows", "distance")
 
 
@@ -28,11 +29,11 @@ def same(one, other):
 
 
 def test_figures_are_those_of_the_map(trust_map, rows):
-    assert same(DeferredTrust(trust_map, rows), trust_map(rows))
+    assert same(DeferredTrust(trust_map, rows, ERRORS), trust_map(rows))
 
 
 def test_rows_taken_before_or_after_the_figures_are_known_are_the_same(trust_map, rows):
-    before, after = DeferredTrust(trust_map, rows), DeferredTrust(trust_map, rows)
+    before, after = DeferredTrust(trust_map, rows, ERRORS), DeferredTrust(trust_map, rows, ERRORS)
     assert len(after.error) == 50
     for taken in (slice(0, 50, 3), np.array([4, 4, 1]), np.arange(50) > 30):
         np.testing.assert_allclose(before[taken].distance, after[taken].distance, rtol=1e-5)
@@ -41,20 +42,20 @@ def test_rows_taken_before_or_after_the_figures_are_known_are_the_same(trust_map
 
 
 def test_a_pickled_one_still_knows(trust_map, rows):
-    assert same(pickle.loads(pickle.dumps(DeferredTrust(trust_map, rows))), trust_map(rows))
+    assert same(pickle.loads(pickle.dumps(DeferredTrust(trust_map, rows, ERRORS))), trust_map(rows))
 
 
 def test_rows_are_looked_up_once(trust_map, rows, monkeypatch):
     asked, look_up = [], TrustMap.__call__
     monkeypatch.setattr(TrustMap, "__call__", lambda self, X: asked.append(len(X)) or look_up(self, X))
-    trust = DeferredTrust(trust_map, rows)
+    trust = DeferredTrust(trust_map, rows, ERRORS)
     assert asked == []
     assert len(trust.agreement) == len(trust.distance) == len(trust[:].error)
     assert asked == [50]
 
 
 def test_far_rows_are_read_off_the_distances(trust_map, rows):
-    trust = DeferredTrust(trust_map, rows)
+    trust = DeferredTrust(trust_map, rows, ERRORS)
     features = np.zeros((50, 3), dtype=bool)
     features[7, 1] = True
     limit = float(np.median(trust_map(rows).distance))

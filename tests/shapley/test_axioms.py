@@ -48,7 +48,9 @@ def exact(formula: object, row: pd.DataFrame, background: pd.DataFrame) -> np.nd
         mixed = background.copy()
         before = formula(mixed).mean()
         for name in order:
-            mixed[name] = pd.Series([row[name].iloc[0]] * len(mixed), index=mixed.index).astype(row[name].dtype)
+            mixed[name] = pd.Series([row[name].iloc[0]] * len(mixed), index=mixed.index).astype(
+                row[name].dtype
+            )
             after = formula(mixed).mean()
             values[row.columns.get_loc(name)] += after - before
             before = after
@@ -158,9 +160,7 @@ def test_a_background_of_ones_own_is_compared_with() -> None:
     found = explainer(X)
     wanted = 2 * (X["a"] - background["a"].mean())
     assert np.abs(found.values[:, 0] - wanted).max() < 0.3
-    np.testing.assert_allclose(
-        found.base_values, (2 * background["a"] + background["b"]).mean(), rtol=1e-6
-    )
+    np.testing.assert_allclose(found.base_values, (2 * background["a"] + background["b"]).mean(), rtol=1e-6)
 
 
 def test_without_queries_contributions_are_pulled_back() -> None:
@@ -171,3 +171,17 @@ def test_without_queries_contributions_are_pulled_back() -> None:
     assert np.isnan(found.standard_errors).all()
     with pytest.raises(ValueError, match="only Shapley values can be refined"):
         explainer(X[:5], refine=16)
+
+
+def test_a_class_that_is_never_answered_can_be_refined() -> None:
+    X = frame()[["a", "b"]]
+
+    def model(rows: pd.DataFrame) -> np.ndarray:
+        p = sigmoid(2 * rows["a"].to_numpy() + rows["b"].to_numpy())
+        return np.column_stack([1 - p, p, np.zeros(len(rows))])
+
+    explainer = Explainer(model, queries=20_000, effort="quick", verbose=False).fit(X)
+    refined = explainer(X[:10], refine=8)
+    assert np.isfinite(refined.values).all()
+    assert np.isfinite(refined.standard_errors).all()
+    np.testing.assert_allclose(refined.scores, explainer(X[:10]).scores)

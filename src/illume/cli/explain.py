@@ -40,6 +40,7 @@ OWNERS = {
     "max_changes": Kind.COUNTERFACTUALS,
     "precision": Kind.RULES,
     "max_conditions": Kind.RULES,
+    "refine": Kind.ATTRIBUTIONS,
 }
 FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
@@ -183,6 +184,9 @@ def command(
         float | None, typer.Option(min=0.0, max=1.0, help="Rules: wanted precision (0.95 by default).")
     ] = None,
     max_conditions: Annotated[int | None, typer.Option(min=1, help="Rules: conditions at most.")] = None,
+    refine: Annotated[
+        int | None, typer.Option(min=1, help="Attributions: more questions to the model for each row.")
+    ] = None,
     engine: Annotated[
         Engine, typer.Option(help="What schedules a folder's parts: processes, or a cluster that is there.")
     ] = Engine.PROCESSES,
@@ -215,6 +219,7 @@ def command(
         "max_changes": max_changes,
         "precision": precision,
         "max_conditions": max_conditions,
+        "refine": refine,
     }
     request = Request(
         explainer=explainer,

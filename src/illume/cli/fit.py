@@ -36,6 +36,14 @@ class Trainer(StrEnum):
     GBM = "gbm"
 
 
+class EffortName(StrEnum):
+    """How much time a fit may take."""
+
+    QUICK = "quick"
+    STANDARD = "standard"
+    THOROUGH = "thorough"
+
+
 class ObjectiveName(StrEnum):
     """What the explainer's network is trained for."""
 
@@ -128,6 +136,7 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
         n_latents=plan.n_latents,
         rank=plan.rank,
         queries=plan.queries,
+        effort=plan.effort,
         row_budget=plan.row_budget,
         objective=plan.objective,
         random_state=plan.seed,
@@ -144,16 +153,17 @@ def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], pla
     return explainer
 
 
-def number_or(text: str, words: tuple[str, ...], option: str) -> int | str:
-    """Read a whole number from 1, or one of some words.
+def number_or(text: str, words: tuple[str, ...], option: str, least: int = 1) -> int | str:
+    """Read a whole number from `least` on, or one of some words.
 
     >>> number_or("8", ("auto",), "--n-latents"), number_or("auto", ("auto",), "--n-latents")
     (8, 'auto')
     """
     if text in words:
         return text
-    if not text.isdecimal() or int(text) < 1:
-        raise UsageError(f"{option} must be {' or '.join(words)} or a whole number from 1, found {text!r}")
+    if not text.isdecimal() or int(text) < least:
+        said = f"{' or '.join(words)} or a whole number from {least}"
+        raise UsageError(f"{option} must be {said}, found {text!r}")
     return int(text)
 
 
@@ -206,9 +216,15 @@ def command(
             help="For wide data: rank of what differs in the maps of rows; none keeps them whole.",
         ),
     ] = "auto",
+    effort: Annotated[
+        EffortName, typer.Option(help="How much time the fit may take to come close to the model.")
+    ] = EffortName.STANDARD,
     queries: Annotated[
-        int, typer.Option(min=0, help="Most made-up rows that the model is asked about.")
-    ] = 30_000,
+        str,
+        typer.Option(
+            metavar="N|auto", help="Most made-up rows that the model is asked about; auto goes by its speed."
+        ),
+    ] = "auto",
     row_budget: Annotated[
         int | None,
         typer.Option(min=10, help="Most rows to learn from, drawn at random; of Parquet files 200,000."),
@@ -259,7 +275,8 @@ def command(
         missing=words_of(missing),
         n_latents=number_or(n_latents, ("auto",), "--n-latents"),
         rank=None if rank == "none" else number_or(rank, ("auto", "none"), "--rank"),
-        queries=queries,
+        queries=number_or(queries, ("auto",), "--queries", least=0),
+        effort=effort.value,
         objective=objective.value,
         seed=seed,
         unknown="ignore" if unknown is Unknown.IGNORE else "error",

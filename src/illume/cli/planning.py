@@ -30,7 +30,8 @@ class Plan:
     missing: tuple[str, ...] | None = None
     n_latents: int | str = "auto"
     rank: int | str | None = "auto"
-    queries: int = 30_000
+    queries: int | str = "auto"
+    effort: str = "standard"
     objective: str = "aligned"
     seed: int = 0
     held: int | str = 20_000

@@ -69,7 +69,7 @@ def typical_errors(standard_errors: FloatArray) -> FloatArray:
     >>> typical_errors(np.array([[3.0, 4.0], [0.0, np.nan]])).round(3)
     array([3.536,   nan])
     """
+    if not standard_errors.size:
+        return np.full(len(standard_errors), np.nan)
     flat = standard_errors.reshape(len(standard_errors), -1)
-    if not flat.size:
-        return np.full(len(flat), np.nan)
     return np.sqrt(np.einsum("ij,ij->i", flat, flat, dtype=np.float64) / flat.shape[1])

@@ -16,6 +16,7 @@ from illume.shapley.values import Contributions, ShapleyModel
 from illume.shapley.walks import Walks, mask_of, network_walks
 
 NETWORK_WALKS = 32
+TINY = 1e-18  # a variance of 0, of a class that is never answered
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 Ask = Callable[[Frame], FloatArray]
@@ -44,7 +45,8 @@ class Refiner:
         values, remainder = model.start(codes, log_odds)
         prior = np.square(model.errors.errors(values, remainder))
         plan = _Plan.of(n_asks, model.coding.n_features)
-        if plan is not None and len(codes) and np.isfinite(prior).all():
+        measured = np.isfinite(prior).all() and np.isfinite(model.errors.walk_variance).all()
+        if plan is not None and len(codes) and measured:
             change, variance = self._measured(
                 codes, frame, log_odds, ask, plan=plan, values=values, prior=prior
             )
@@ -74,7 +76,7 @@ class Refiner:
         end = log_odds - model.network(codes)
         begin = self.background_log_odds - model.network(self.background_codes)
         start, noise = self._network_values(codes, keys)
-        growth = prior / np.maximum(model.errors.variance, 1e-300)
+        growth = prior / np.maximum(model.errors.variance, TINY)
         walked = model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
         precision, total = np.zeros_like(values), np.zeros_like(values)
         for walk, points in zip(walks, np.split(missed, plan.n_walks), strict=True):
@@ -82,13 +84,13 @@ class Refiner:
             block = plan.blocks(walk.order)
             found = _of_block(changes, block) + _block_sums(start - values, block, plan.n_blocks)
             # the other features of a block are noise, too
-            spread = _block_sums(prior + walked, block, plan.n_blocks) - prior
+            spread = np.maximum(_block_sums(prior + walked, block, plan.n_blocks) - prior, TINY)
             precision += 1 / spread
             total += found / spread
-        measured, uncertainty = total / precision, 1 / precision + noise
+        measured, uncertainty = total / precision, 1 / precision + noise + TINY
         weight = prior / (prior + uncertainty)
         change = weight * measured
-        variance = np.maximum(prior * (1 - weight), 1e-300)
+        variance = np.maximum(prior * (1 - weight), TINY**2)
         change -= change.sum(1, keepdims=True) * variance / variance.sum(1, keepdims=True)
         return change, variance
 
