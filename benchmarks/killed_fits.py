@@ -64,7 +64,13 @@ def explainer(kind: int, folder: str | None) -> Any:
         {"objective": "joint", "n_latents": "auto"},
     ][kind]
     training = Training(batch_size=32, max_epochs=20, patience=6, decay=True, sparsity_epochs=5)
-    usual = {"n_latents": 2, "queries": 40, "training": training, "verbose": False}
+    usual = {
+        "contributions": "pullback",
+        "n_latents": 2,
+        "queries": 40,
+        "training": training,
+        "verbose": False,
+    }
     where = None if folder is None else Checkpoints(folder, every=0)
     return Explainer(bent, checkpoint_dir=where, **(usual | options))
 

@@ -1,6 +1,7 @@
 import matplotlib as mpl
 
 from illume import demo, settings
+from illume.shapley.effort import EFFORTS
 from tests.common import FAST
 
 mpl.use("Agg")
@@ -8,6 +9,7 @@ mpl.use("Agg")
 
 def test_the_demo_prints_all_kinds_of_explanation_and_writes_pictures(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(settings, "QUICK", FAST)
+    monkeypatch.setitem(EFFORTS, "standard", EFFORTS["quick"])
     demo.main(str(tmp_path))
     shown = capsys.readouterr().out
     assert "held-out report rows" in shown

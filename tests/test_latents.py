@@ -121,7 +121,7 @@ def test_a_frame_of_latents_has_the_rows_own_index(loan_explainer):
 def test_a_column_that_is_called_like_a_figure_keeps_its_name():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["decision", "b"])
     model = linear_black_box([1, 1])
-    found = Explainer(model, encoder="identity").fit(X).latents(X)
+    found = Explainer(model, encoder="identity", queries=0).fit(X).latents(X)
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["decision"], found.X[:, 0])
     assert set(frame["decision_"]) <= {"0", "1"}

@@ -18,6 +18,7 @@ CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: y
 def local_explainer(loan_explainer):
     """Explain by the encoder that was trained, even where such a short training does not pay."""
     mine = copy.copy(loan_explainer)
+    mine.shapley_ = None  # slopes are then computed at once
     mine.pair_ = mine.local_
     mine.neighbours_ = mine.pair_.neighbours(mine.material_.training, "exact")
     return mine

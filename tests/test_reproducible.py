@@ -22,10 +22,11 @@ import illume
 from tests.io.test_golden import FILES, model, rows
 torch.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "stored":
-    explainer = illume.load(FILES / "version2.illume", model=model)
+    explainer = illume.load(FILES / "version4.illume", model=model)
 else:
     training = illume.Training(batch_size=32, max_epochs=5)
-    explainer = illume.Explainer(model, n_latents=2, queries=100, training=training, contributions="pullback").fit(rows())
+    settings = {"n_latents": 2, "queries": 100, "training": training}
+    explainer = illume.Explainer(model, **settings).fit(rows())
     explainer.pair_ = explainer.local_
 explained = explainer(rows())
 found = {

@@ -12,6 +12,8 @@ from illume.explanations.boxes import Boxes as InputBoxes
 from illume.explanations.layout import Layout
 from illume.metrics import covered
 
+GLOBAL = {"encoder": "identity", "contributions": "pullback", "verbose": False}
+
 
 @pytest.fixture(scope="module")
 def small():
@@ -58,7 +60,9 @@ def test_columns_of_a_feature_are_added_up_and_categories_become_bounds():
 
 
 def test_rules_of_the_library_cover_the_same_rows_as_bounds_on_columns(small):
-    explainer = Explainer(small.frame_model, encoder="identity", verbose=False).fit(small.train)
+    explainer = Explainer(small.frame_model, encoder="identity", contributions="pullback", verbose=False).fit(
+        small.train
+    )
     some = small.test.head(20)
     rules = explainer.rules(some)
     inside = covered(in_own_units(small, bounds(rules.bounds, small)), small.test.to_numpy(float))
@@ -67,7 +71,9 @@ def test_rules_of_the_library_cover_the_same_rows_as_bounds_on_columns(small):
 
 
 def test_slopes_come_per_column_in_units_of_the_encoded_rows(small):
-    explainer = Explainer(small.frame_model, encoder="identity", verbose=False).fit(small.train)
+    explainer = Explainer(small.frame_model, encoder="identity", contributions="pullback", verbose=False).fit(
+        small.train
+    )
     found = explainer(small.test)
     slopes, contributions = attributions(found, small, explained_classes(small))
     sign = np.where(small.P_test.argmax(1) == 1, 1.0, -1.0)[:, None]

@@ -129,7 +129,7 @@ def test_what_matters_only_when_missing_gets_its_due_when_it_is_missing() -> Non
     def model(rows: pd.DataFrame) -> np.ndarray:
         return sigmoid(rows["a"].to_numpy() + 2.0 * rows["b"].isna().to_numpy())
 
-    explainer = Explainer(model, queries=QUERIES, verbose=False).fit(X)
+    explainer = Explainer(model, queries=QUERIES, effort="quick", verbose=False).fit(X)
     values = explainer(X).values[:, 1]
     missing = X["b"].isna().to_numpy()
     share = missing[explainer.split_.training].mean()
@@ -145,7 +145,7 @@ def test_equal_columns_share_equally() -> None:
     def model(rows: pd.DataFrame) -> np.ndarray:
         return sigmoid(rows["a"].to_numpy() * rows["b"].to_numpy() + rows["c"].to_numpy())
 
-    values = Explainer(model, queries=QUERIES, verbose=False).fit(X)(X).values
+    values = Explainer(model, queries=QUERIES, effort="quick", verbose=False).fit(X)(X).values
     assert np.abs(values[:, 0] - values[:, 1]).mean() < 0.05 * np.abs(values[:, 0]).mean() + 0.02
 
 

@@ -7,13 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from illume._typing import FloatArray
 from illume.results.attributions import Attributions
 from illume.results.refinement import Refinement
 
 LATER = ("slopes", "surrogate_probabilities", "refinement")
+
+
+class Local(NamedTuple):
+    """What is computed later: see the fields of `Attributions` of the same names."""
+
+    slopes: FloatArray
+    surrogate_probabilities: FloatArray
+    refinement: Refinement
+
+    def take(self, rows: Any) -> Local:
+        """Take some rows."""
+        return Local(self.slopes[rows], self.surrogate_probabilities[rows], self.refinement[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,18 +39,19 @@ class LocalSource:
     def __getitem__(self, rows: Any) -> LocalSource:
         return LocalSource(self.X[rows], self.P[rows], self.pull_back)
 
-    def __call__(self) -> Attributions:
-        """Return attributions whose slopes, surrogate's answers and refinement are those of the rows."""
-        return self.pull_back(self.X, self.P)
+    def __call__(self) -> Local:
+        """Return slopes, surrogate's answers and refinement of the rows."""
+        found = self.pull_back(self.X, self.P)
+        return Local(found.slopes, found.surrogate_probabilities, found.refinement)
 
 
 class LazyAttributions(Attributions):
     """Attributions in every respect; `dataclasses.replace` and pickling make ordinary ones of them."""
 
     _source: LocalSource
-    _found: Attributions | None
+    _found: Local | None
 
-    def __init__(self, known: dict[str, Any], source: LocalSource, found: Attributions | None = None) -> None:
+    def __init__(self, known: dict[str, Any], source: LocalSource, found: Local | None = None) -> None:
         self.__dict__.update(known, _source=source, _found=found)
 
     @classmethod
@@ -52,7 +65,7 @@ class LazyAttributions(Attributions):
         return Attributions
 
     @property
-    def _local(self) -> Attributions:
+    def _local(self) -> Local:
         if self._found is None:
             self.__dict__["_found"] = self._source()
         return self._found  # type: ignore[return-value]
@@ -78,7 +91,7 @@ class LazyAttributions(Attributions):
             if name not in LATER:
                 known[name] = known[name][rows]
         known["origin"] = self.origin.take(rows)
-        found = None if self._found is None else self._found[rows]
+        found = None if self._found is None else self._found.take(rows)
         return LazyAttributions(known, self._source[rows], found)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -102,7 +102,7 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str], **options: A
 def require(result: Any, kinds: type | tuple[type, ...], what: str, advice: str) -> None:
     """Refuse a result of the wrong kind, and say what to write."""
     if not isinstance(result, kinds):
-        raise TypeError(f"{what}, found {type(result).__name__}; {advice}")
+        raise TypeError(f"{what}, found {result.__class__.__name__}; {advice}")
 
 
 def require_count(n: int, name: str) -> None:
