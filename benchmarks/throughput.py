@@ -3,7 +3,7 @@
 The black box is a callable that costs next to nothing. Beside it stands what a bare sequence of the same
 matrix products reaches in the same run, in PyTorch or in NumPy over the same threads, whichever is faster.
 Measurements take turns, so that a busy machine slows all of them alike. `eager` asks at once for all that is
-otherwise looked up when it is read: trust figures, and which rows are far from all fitted ones.
+otherwise computed when it is read: slopes, trust figures, and which rows are far from all fitted ones.
 
 The products keep nothing; a result of 1,000,000 rows has half a gigabyte. What the system takes for memory
 that it hands out is a figure of its own, `fresh_ns_per_byte`. With `--memory kept`, the process keeps what it
@@ -30,7 +30,6 @@ from benchmarks.records import record
 from illume import Explainer, Training
 from illume._chunks import row_chunks
 from illume._crew import in_chunks
-from illume.encoders.stored import weights_of
 
 Call = Callable[[], object]
 KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}  # glibc's, on Linux
@@ -66,10 +65,9 @@ def replaced_model(explainer: Explainer, model: Callable[[np.ndarray], np.ndarra
 
 
 def layers_of(explainer: Explainer) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the weights (in, out) and biases of the network's layers."""
-    weights = weights_of(explainer.pair_.encoder)
-    names = sorted((name for name in weights if name.endswith(".weight")), key=lambda name: int(name[7]))
-    return [(np.ascontiguousarray(weights[n].T), weights[n.replace("weight", "bias")]) for n in names]
+    """Return the weights (in, out) and biases of the layers of the network that gives Shapley values."""
+    values = explainer.shapley_.values
+    return [(values.first, values.first_bias), (values.last, values.last_bias)]
 
 
 def torch_products(explainer: Explainer, X: np.ndarray, chunk: int = 4096) -> None:
@@ -77,9 +75,9 @@ def torch_products(explainer: Explainer, X: np.ndarray, chunk: int = 4096) -> No
     layers = [(torch.from_numpy(W), torch.from_numpy(b)) for W, b in layers_of(explainer)]
     with torch.inference_mode():
         for i in range(0, len(X), chunk):
-            h = torch.from_numpy(X[i : i + chunk].astype(np.float32))
+            rows = torch.from_numpy(X[i : i + chunk].astype(np.float32))
             for W, b in layers:
-                h = torch.addmm(b, h, W)
+                torch.addmm(b, rows.new_ones(len(rows), len(W)), W)
 
 
 def numpy_products(explainer: Explainer, X: np.ndarray, chunk: int = 1024) -> None:
@@ -87,9 +85,9 @@ def numpy_products(explainer: Explainer, X: np.ndarray, chunk: int = 1024) -> No
     layers = layers_of(explainer)
 
     def products(rows: slice) -> None:
-        h = X[rows].astype(np.float32)
+        n = len(X[rows].astype(np.float32))
         for W, b in layers:
-            h = h @ W
+            h = np.ones((n, len(W)), dtype=np.float32) @ W
             h += b
 
     in_chunks(products, len(X), chunk)
@@ -128,9 +126,9 @@ def limited(n_threads: int) -> Iterator[None]:
 
 
 def eager(explainer: Explainer, X: np.ndarray) -> object:
-    """Explain, and look everything up."""
+    """Explain, and look everything up: slopes and the surrogate's answers, too."""
     result = explainer(X)
-    return result, result.trust.agreement, result.outside
+    return result, result.trust.agreement, result.outside, result.slopes
 
 
 def streamed(explainer: Explainer, X: np.ndarray) -> int:
