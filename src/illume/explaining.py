@@ -58,7 +58,9 @@ class Explaining(ABC):
         frame = self._checked(X)
         parts.require_refinable(self, refine)
         with self._naming_rows(frame):
-            return parts.attribution_assembly(self).attributions(frame, self.black_box_, int(refine))
+            return parts.attribution_assembly(self, int(refine)).attributions(
+                frame, self.black_box_, int(refine)
+            )
 
     def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.

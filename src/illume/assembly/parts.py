@@ -35,8 +35,8 @@ def pool_rows(training: Answered) -> IntArray:
     return spread(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
 
 
-def attribution_assembly(explainer: Any) -> AttributionAssembly:
-    """Return what attributes decisions."""
+def attribution_assembly(explainer: Any, refine: int = 0) -> AttributionAssembly:
+    """Return what attributes decisions; what refines takes time to make, and is left out where not wanted."""
     return AttributionAssembly(
         explainer.encoding_,
         explainer.pair_,
@@ -46,7 +46,7 @@ def attribution_assembly(explainer: Any) -> AttributionAssembly:
         familiar(explainer),
         explainer.class_names_,
         explainer.shapley_,
-        refiner(explainer),
+        refiner(explainer) if refine else None,
         explainer.quality_.fell_back,
     )
 
