@@ -66,7 +66,9 @@ def make(case: Case, *, name: str, background: pd.DataFrame, seed: int) -> Any:
     if options.get("contributions") != "pullback":
         options["background"] = background
     device = os.environ.get("ILLUME_DEVICE", "cpu")
-    return Explainer(case.frame_model, random_state=seed, device=device, verbose=False, **options)
+    return Explainer(
+        case.frame_model, random_state=seed, device=device, unknown="ignore", verbose=False, **options
+    )
 
 
 def explained(explainer: Any, frame: pd.DataFrame, refine: int = 0) -> tuple[FloatArray, FloatArray | None]:

@@ -43,7 +43,7 @@ def case(n_rows=10):
 class Known:
     """An explainer that enumerates; features that the model does not read get nothing."""
 
-    def __init__(self, model, *, contributions, random_state, device, verbose, effort, background=None):
+    def __init__(self, model, *, contributions, effort, background=None, **options):
         self.model = model
         self.background = problem().train if background is None else background
         self.bias = 0.5 if contributions == "pullback" else 0.0
