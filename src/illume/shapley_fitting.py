@@ -25,6 +25,7 @@ from illume.shapley.values import ShapleyModel
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Slot, Stages, slot_of
 
+BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
 KEPT_ROWS = 1_000  # background rows that refining asks the model with
 
 
@@ -124,7 +125,8 @@ def learn_shapley(
 
     def learn() -> LearnedShapley:
         disable = None if verbose is None else not verbose
-        with tqdm(desc="training, Shapley values", unit="%", total=100, disable=disable) as bar:
+        look = {"total": 100, "bar_format": BAR, "disable": disable}
+        with tqdm(desc="training, Shapley values", **look) as bar:
             running = Running(lambda share: bar.update(100 * share))
             found = fit_shapley(
                 prepared.encoding,
