@@ -1,7 +1,7 @@
 import matplotlib as mpl
 
 from illume import demo, settings
-from illume.shapley.effort import EFFORTS
+from illume.effort import EFFORTS
 from tests.common import FAST
 
 mpl.use("Agg")

@@ -21,6 +21,7 @@ from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.data.unknown import Unknown
 from illume.drift.mixin import Checks
+from illume.effort import EFFORTS
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
 from illume.encoders.ranks import ranks
@@ -34,7 +35,6 @@ from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
 from illume.rule_fitting import fit_rule_model, rule_pairs
 from illume.settings import checked, rule_encoder_maker
-from illume.shapley.effort import EFFORTS
 from illume.shapley.running import training_threads
 from illume.shapley_fitting import ignored_features, learn_shapley, prepare_shapley
 from illume.storage.checkpoints import Checkpoints

@@ -15,6 +15,7 @@ from illume.choosing import Choices, Setting
 from illume.data.encoding import Encoding
 from illume.data.gathering import MIN_ROWS
 from illume.data.unknown import require_unknown
+from illume.effort import require_effort
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
@@ -24,7 +25,6 @@ from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import SEARCHES
-from illume.shapley.effort import require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 

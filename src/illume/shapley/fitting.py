@@ -11,9 +11,9 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.splits import Split
+from illume.effort import Effort
 from illume.results.quality import ContributionQuality
 from illume.shapley.codes import Codes, Coding
-from illume.shapley.effort import Effort
 from illume.shapley.judging import Reference, fit_errors, judge, network_values
 from illume.shapley.labels import Game
 from illume.shapley.log_odds import LogOdds

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from illume._typing import FloatArray
+from illume.effort import BATCH, Sizes
 from illume.shapley.arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.codes import Codes, Coding
-from illume.shapley.effort import BATCH, Sizes
 from illume.shapley.labels import Game, WalkLabels
 from illume.shapley.network import ModelNetwork, ValueNetwork
 from illume.shapley.running import Running
