@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import illume
-from illume.choosing import Setting, Trial
+from illume.fit.trials import Setting, Trial
 from illume.io import saving
 from illume.metrics.fidelity import Fidelity
 from illume.results.quality import Sampling

@@ -10,8 +10,8 @@ from typing import Any
 from unittest import mock
 
 import illume.explainer
-import illume.fitting
-import illume.preparation
+import illume.fit.pairs
+import illume.fit.prepare
 from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoding
 from illume.encoders.together import Together
@@ -24,8 +24,8 @@ from illume.explanations.trust import TrustMap
 STAGES: tuple[tuple[Any, str, str], ...] = (
     (illume.explainer, "gather", "rows and schema"),
     (BlackBox, "__call__", "black box"),
-    (illume.preparation, "split_rows", "split"),
-    (illume.preparation, "query_rows", "queries made"),
+    (illume.fit.prepare, "split_rows", "split"),
+    (illume.fit.prepare, "query_rows", "queries made"),
     (Encoding, "fit", "encoding"),
     (Encoding, "transform", "encoding"),
     (Reference, "fit", "reference"),
@@ -35,7 +35,7 @@ STAGES: tuple[tuple[Any, str, str], ...] = (
     (Trainer, "run", "training"),
     (TrainedEncoder, "fit", "training, the rest"),
     (TrainedEncoder, "transform", "encoding into latents"),
-    (illume.fitting, "best_surrogate", "surrogates"),
+    (illume.fit.pairs, "best_surrogate", "surrogates"),
     (illume.explainer, "choose_pair", "choosing, the rest"),
     (Neighbours, "of", "neighbours"),
     (TrustMap, "fit", "trust map"),

@@ -26,7 +26,7 @@ from illume.encoders.meta import MetaEncoder
 from illume.encoders.networks import head
 from illume.encoders.options import PRESETS, QUICK
 from illume.encoders.training import Trainer
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 from illume.metrics.fidelity import fidelity
 
 ALIGNED = PRESETS["aligned"]

@@ -1,7 +1,7 @@
 import matplotlib as mpl
 
 from illume import demo, settings
-from illume.effort import EFFORTS
+from illume.results.effort import EFFORTS
 from tests.common import FAST
 
 mpl.use("Agg")

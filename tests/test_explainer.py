@@ -215,7 +215,7 @@ def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
     ],
 )
 def test_alignment_is_as_strong_as_fidelity_allows(found, chosen, three_class, monkeypatch):
-    from illume.choosing import Search
+    from illume.fit.trials import Search
 
     def scores(self, settings):
         return {each: found[each.alignment] for each in settings}

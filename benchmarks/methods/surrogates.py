@@ -31,7 +31,7 @@ from illume.explanations.neighbours import ExactSearch, Neighbours, unit
 from illume.explanations.refinement import Refiner, carrier
 from illume.explanations.regions import LinearRegions
 from illume.explanations.rules import TreeRules
-from illume.fitting import Answered, Material, Pair, with_surrogate
+from illume.fit.pairs import Answered, Material, Pair, with_surrogate
 from illume.metrics import macro_f1
 from illume.metrics.fidelity import agreement
 

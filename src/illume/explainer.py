@@ -15,28 +15,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import FloatArray
 from illume.assembly import parts
-from illume.checkpointing import finish, finish_rules, going_on, opened, require_seed
-from illume.choosing import Choice, Setting, choose_pair
 from illume.data.gathering import Drawing, gather
 from illume.data.schema import Schema
 from illume.data.unknown import Unknown
 from illume.drift.mixin import Checks
-from illume.effort import EFFORTS
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
 from illume.encoders.ranks import ranks
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
 from illume.explanations.trust import TrustMap
+from illume.fit.measure import measure, measure_rules, sampling_of, warn_of_few
+from illume.fit.prepare import DataSettings, Prepared, prepare
+from illume.fit.resume import finish, finish_rules, going_on, opened, require_seed
+from illume.fit.rule_trees import fit_rule_model, rule_pairs
+from illume.fit.settings import checked, rule_encoder_maker
+from illume.fit.shapley_values import ignored_features, learn_shapley, prepare_shapley
+from illume.fit.trials import Choice, Setting, choose_pair
 from illume.io.mixin import Saves
 from illume.io.settings import require_whole
-from illume.preparation import DataSettings, Prepared, prepare
-from illume.quality import measure, measure_rules, sampling_of, warn_of_few
 from illume.report.mixin import Reporting
-from illume.rule_fitting import fit_rule_model, rule_pairs
-from illume.settings import checked, rule_encoder_maker
+from illume.results.effort import EFFORTS
 from illume.shapley.running import training_threads
-from illume.shapley_fitting import ignored_features, learn_shapley, prepare_shapley
 from illume.storage.checkpoints import Checkpoints
 
 

@@ -14,7 +14,7 @@ from illume.data.splits import Split
 from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
 from illume.explanations.sample import spread
-from illume.fitting import Answered, Material
+from illume.fit.pairs import Answered, Material
 from illume.io import reading
 from illume.io.reading import Stored
 from illume.io.saving import APART

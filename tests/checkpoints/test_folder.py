@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 
 from illume import CheckpointError, Checkpoints, CheckpointWarning, Explainer, Training
-from illume.checkpointing import digest
 from illume.data.frames import as_frame
+from illume.fit.resume import digest
 from illume.storage import archive
 from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
 
@@ -145,7 +145,7 @@ def test_settings_without_a_lasting_name_are_no_obstacle():
         def probabilities(self, Z):
             return np.full((len(Z), 2), 0.5)
 
-    from illume.checkpointing import mark_of
+    from illume.fit.resume import mark_of
 
     one, other = (mark_of(Explainer(None, surrogate=Own()), as_frame(ROWS)) for _ in range(2))
     assert one == other

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def fast():
     """Short trainings for all that is fitted here."""
-    from illume import settings
+    from illume.fit import settings
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "QUICK", FAST)

@@ -9,8 +9,8 @@ from safetensors.numpy import load, save
 
 import illume
 from illume import Explainer, FormatError
-from illume.checkpointing import digest, mark_of
 from illume.data.frames import as_frame
+from illume.fit.resume import digest, mark_of
 from tests.io.common import forged, members_of, same
 from tests.io.conftest import VALUED, bent, pandas_rows, polars_rows, steep
 

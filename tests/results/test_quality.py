@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume.effort import EFFORTS, next_effort
 from illume.metrics.fidelity import Fidelity
+from illume.results.effort import EFFORTS, next_effort
 from illume.results.quality import ClassQuality, ContributionQuality
 from tests.common import loans
 

@@ -25,7 +25,7 @@ from illume.explanations.deferred import DeferredNovelty, DeferredTrust
 from illume.explanations.familiar import Familiar
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.trust import TrustMap
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
 from illume.results.decided import decisions_of
 from illume.results.novelty import Novelty

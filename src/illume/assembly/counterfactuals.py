@@ -22,7 +22,7 @@ from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, 
 from illume.explanations.diversity import diverse
 from illume.explanations.neighbours import unit
 from illume.explanations.pool import Pool, by_feature
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.decided import decisions_of
 

@@ -15,7 +15,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 from illume.results.latents import Latents
 from illume.results.plane import Plane
 

@@ -20,7 +20,7 @@ from illume.explanations.familiar import Familiar
 from illume.explanations.layout import Layout
 from illume.explanations.pool import Pool
 from illume.explanations.sample import spread
-from illume.fitting import Answered
+from illume.fit.pairs import Answered
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.shapley.refining import Refiner

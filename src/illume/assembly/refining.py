@@ -16,7 +16,7 @@ from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refined, Refiner, carrier
 from illume.explanations.regions import LinearRegions
 from illume.explanations.score_refinement import refined_scores
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
 from illume.results.decided import decisions_of
 from illume.results.refinement import Refinement

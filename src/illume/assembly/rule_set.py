@@ -8,7 +8,7 @@ from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
 from illume.data.frames import Origin
 from illume.errors import LeftOutError
-from illume.fitting import Answered
+from illume.fit.pairs import Answered
 from illume.results.rule_set import RuleSet
 
 

@@ -20,11 +20,11 @@ from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
 from illume.explanations.familiar import Familiar
 from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
+from illume.fit.rule_trees import RuleModel
 from illume.results.bounds import Bounds
 from illume.results.oblique import ObliqueRules
 from illume.results.refinement import Refinement
 from illume.results.rules import Rules
-from illume.rule_fitting import RuleModel
 
 
 @dataclass(frozen=True)

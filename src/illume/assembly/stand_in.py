@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from illume._typing import FloatArray
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
-from illume.fitting import Pair
+from illume.fit.pairs import Pair
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,9 +18,9 @@ from illume.explanations.neighbours import Neighbours
 from illume.explanations.rules import TreeRules
 from illume.explanations.sample import Sample
 from illume.explanations.trust import TrustMap
-from illume.fitting import Answered
+from illume.fit.pairs import Answered
+from illume.fit.rule_trees import Curve
 from illume.io.rows import dump_rows, read_rows
-from illume.rule_fitting import Curve
 from illume.storage.arrays import ArrayReader, ArrayWriter
 from illume.storage.values import items_of, of_type
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.choosing import Trial
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
@@ -19,7 +18,10 @@ from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.trust import TrustMap
-from illume.fitting import Answered, Pair
+from illume.fit.pairs import Answered, Pair
+from illume.fit.rule_trees import RuleModel
+from illume.fit.shapley_values import Background
+from illume.fit.trials import Trial
 from illume.io import parts
 from illume.io.encoders import read_encoder
 from illume.io.reference import read_reference
@@ -30,9 +32,7 @@ from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
 from illume.results.quality import Quality
 from illume.results.rule_quality import RuleQuality
-from illume.rule_fitting import RuleModel
 from illume.shapley.values import ShapleyModel
-from illume.shapley_fitting import Background
 from illume.storage import archive
 from illume.storage.archive import Archive
 from illume.storage.arrays import ArrayReader

@@ -12,13 +12,13 @@ import numpy as np
 
 from illume._typing import IntArray
 from illume._versions import installed
-from illume.choosing import Trial
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.sample import spread
-from illume.fitting import Answered
+from illume.fit.pairs import Answered
+from illume.fit.trials import Trial
 from illume.io.encoders import dump_encoder
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust
 from illume.io.reference import dump_reference

@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from illume.effort import next_effort
 from illume.metrics.fidelity import Fidelity, wilson
+from illume.results.effort import next_effort
 
 FEW = 20  # rows that chose, or are reported on: fewer say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"

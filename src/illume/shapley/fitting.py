@@ -11,7 +11,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.splits import Split
-from illume.effort import Effort
+from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
 from illume.shapley.codes import Codes, Coding
 from illume.shapley.judging import Reference, fit_errors, judge, network_values

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from illume._typing import FloatArray
-from illume.effort import BATCH, Sizes
+from illume.results.effort import BATCH, Sizes
 from illume.shapley.arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.codes import Codes, Coding
 from illume.shapley.labels import Game, WalkLabels

@@ -11,13 +11,13 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
-from illume.choosing import Choice
 from illume.data.encoding import Encoded
 from illume.data.gathering import Gathered
 from illume.data.splits import rows_needed
 from illume.errors import FewRowsWarning
 from illume.explanations.sample import spread
-from illume.fitting import Answered, Material
+from illume.fit.pairs import Answered, Material
+from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared
 from illume.results.quality import FEW, ClassQuality, Quality, Sampling
 from illume.results.rule_quality import RuleQuality

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from illume.choosing import Choices, Setting
 from illume.data.encoding import Encoding
 from illume.data.gathering import MIN_ROWS
 from illume.data.unknown import require_unknown
-from illume.effort import require_effort
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
@@ -25,6 +23,8 @@ from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import SEARCHES
+from illume.fit.trials import Choices, Setting
+from illume.results.effort import require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -16,7 +16,7 @@ from illume.encoders.identity import IdentityEncoder
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.errors import CheckpointError, FormatError, OutOfMemoryError
-from illume.fitting import Material, Pair, choosing_rows, ending_of, fit_pair, on_validation, paired
+from illume.fit.pairs import Material, Pair, choosing_rows, ending_of, fit_pair, on_validation, paired
 from illume.metrics.fidelity import Fidelity
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Stages, slot_of

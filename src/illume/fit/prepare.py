@@ -17,12 +17,12 @@ from illume.data.queries import query_rows
 from illume.data.schema import Schema
 from illume.data.splits import Split, split_rows
 from illume.data.unknown import Unknown
-from illume.effort import EFFORTS, Effort, resolve_queries
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, RowError, SchemaError
 from illume.explanations.reference import Reference
-from illume.fitting import Answered, Material
-from illume.remembering import asked_once
+from illume.fit.answers import asked_once
+from illume.fit.pairs import Answered, Material
+from illume.results.effort import EFFORTS, Effort, resolve_queries
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Stages, slot_of
 

@@ -20,7 +20,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.polishing import Wish, polish
 from illume.explanations.rules import TreeRules
 from illume.explanations.sample import Sample, spread
-from illume.fitting import Answered, Material, Pair, ending_of, fit_pair, with_surrogate
+from illume.fit.pairs import Answered, Material, Pair, ending_of, fit_pair, with_surrogate
 from illume.storage.checkpoints import Slot
 
 POLISHING_ROWS = 2_048

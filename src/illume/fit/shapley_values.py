@@ -13,11 +13,11 @@ from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import Schema, require_columns
-from illume.effort import Effort
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, SchemaError
-from illume.preparation import Prepared
-from illume.remembering import asked_once
+from illume.fit.answers import asked_once
+from illume.fit.prepare import Prepared
+from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
 from illume.shapley.fitting import Answers, Material, ask_model, fit_shapley
 from illume.shapley.running import Running
