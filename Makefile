@@ -69,7 +69,6 @@ $(AXE):
 # Figures of the core; the data folder is named by ILLUME_DATA.
 bench-core: $(READY)
 	$(BIN)/python -m benchmarks.throughput
-	$(BIN)/python -m benchmarks.stability
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.agreement
 
@@ -88,8 +87,6 @@ bench-service: $(READY)
 # Figures of rules and counterfactuals; the peers they are compared with get an environment of their own.
 bench-rules: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks.rule_speed
-	.venv-peers/bin/python -m benchmarks.neighbours
-	.venv-peers/bin/python -m benchmarks.refinement
 	.venv-peers/bin/python -m benchmarks.rule_precision
 	.venv-peers/bin/python -m benchmarks.counterfactual_quality
 

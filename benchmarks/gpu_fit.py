@@ -18,7 +18,6 @@ import numpy as np
 import torch
 
 from benchmarks.records import record
-from benchmarks.stage_times import stage_times
 from illume import Checkpoints, Explainer
 from illume.encoders import steps
 from illume.encoders.options import QUICK
@@ -60,8 +59,7 @@ def steps_per_epoch(fitted: Explainer) -> int:
 def whole_fit(X: Any, options: argparse.Namespace) -> None:
     """Fit with default settings and record the time of every stage."""
     start = time.perf_counter()
-    with stage_times() as stages:
-        fitted = explainer(options).fit(X)
+    fitted = explainer(options).fit(X)
     seconds = time.perf_counter() - start
     peak = torch.cuda.max_memory_allocated() / 2**20 if options.device == "cuda" else float("nan")
     record(
@@ -71,7 +69,6 @@ def whole_fit(X: Any, options: argparse.Namespace) -> None:
         rows=len(X),
         inputs=N_INPUTS,
         seconds=seconds,
-        stages={name: round(value, 3) for name, value in stages.items()},
         agreement=fitted.quality_.agreement,
         global_agreement=fitted.quality_.baseline.agreement,
         n_latents=fitted.quality_.n_latents,
