@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer, Training
-from illume.results.plane import Plane
+from illume.results.latents import Plane
 from tests.common import FAST, linear_black_box, loans
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
-from illume.results.decided import decisions_of
+from illume.results.predictions import decisions_of
 
 
 def model(rows):

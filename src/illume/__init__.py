@@ -38,29 +38,26 @@ if TYPE_CHECKING:
     from illume.export.devices import torch_module
     from illume.export.onnx_file import export_onnx
     from illume.loading import load
-    from illume.results.attribution import Attribution
-    from illume.results.attributions import Attributions
+    from illume.results.attributions import Attribution, Attributions
     from illume.results.check import Check
-    from illume.results.counterfactual import Counterfactual
-    from illume.results.counterfactuals import Counterfactuals
-    from illume.results.files import load_result
+    from illume.results.counterfactuals import Counterfactual, Counterfactuals
     from illume.results.latents import Latents
-    from illume.results.rule import Rule
     from illume.results.rule_set import RuleSet
-    from illume.results.rules import Rules
+    from illume.results.rules import Rule, Rules
+    from illume.results.serialization import load_result
     from illume.storage.checkpoints import Checkpoints
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Attribution": "illume.results.attribution",
+    "Attribution": "illume.results.attributions",
     "Attributions": "illume.results.attributions",
     "BlackBoxError": "illume.errors",
     "Check": "illume.results.check",
     "CheckpointError": "illume.errors",
     "CheckpointWarning": "illume.errors",
     "Checkpoints": "illume.storage.checkpoints",
-    "Counterfactual": "illume.results.counterfactual",
+    "Counterfactual": "illume.results.counterfactuals",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",
     "ExportError": "illume.errors",
@@ -79,7 +76,7 @@ _HOMES = {
     "Objective": "illume.encoders.options",
     "OutOfMemoryError": "illume.errors",
     "RowError": "illume.errors",
-    "Rule": "illume.results.rule",
+    "Rule": "illume.results.rules",
     "RuleSet": "illume.results.rule_set",
     "Rules": "illume.results.rules",
     "SaveError": "illume.errors",
@@ -89,7 +86,7 @@ _HOMES = {
     "UnknownCategoryError": "illume.errors",
     "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
-    "load_result": "illume.results.files",
+    "load_result": "illume.results.serialization",
     "torch_module": "illume.export.devices",
 }
 

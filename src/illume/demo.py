@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 
 from illume import Explainer, plots
 from illume.results.attributions import Attributions
-from illume.results.counterfactual import Counterfactual
-from illume.results.rule import Rule
+from illume.results.counterfactuals import Counterfactual
+from illume.results.rules import Rule
 
 
 def main(folder: str = "demo", *, verbose: bool = True) -> None:

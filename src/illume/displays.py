@@ -5,8 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from illume.results.attribution import Attribution
-from illume.results.attributions import Attributions
+from illume.results.attributions import Attribution, Attributions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import pytest
 from illume import plots
 from illume.plots.chips import chips
 from illume.results.conditions import Interval, Membership
-from illume.results.numbers import bound, short
+from illume.results.text import format_bound, format_value
 from tests.plots.cases import texts
 
 
@@ -39,7 +39,7 @@ def test_an_interval_is_a_bar_between_its_bounds_and_the_row_is_marked(mixed):
     own = float(rule.value("age"))
     assert own == mixed.frame["age"].iloc[0]
     assert marked[0] == pytest.approx((own - feature.low) / span)
-    assert {"≥ 30", "≤ 60", f"this row: {short(own)}"} <= set(texts(ax))
+    assert {"≥ 30", "≤ 60", f"this row: {format_value(own)}"} <= set(texts(ax))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["age"]
 
 
@@ -103,7 +103,10 @@ def test_every_change_of_every_example_has_a_line_with_both_values(case):
             assert any(f"probability {example.probability:.3f}" in text for text in said)
             for change in example.changes:
                 for value in (change.before, change.after):
-                    assert {short(value), bound(value) if isinstance(value, float) else ""} & set(said)
+                    assert {
+                        format_value(value),
+                        format_bound(value) if isinstance(value, float) else "",
+                    } & set(said)
 
 
 def test_fewer_examples_can_be_shown(mixed):

@@ -10,9 +10,8 @@ from illume.report.explained import Options, explain
 from illume.report.notices import NOTE, WARNING, notices
 from illume.report.summary import summary
 from illume.report.thresholds import low_trust
-from illume.results.novelty import Novelty
 from illume.results.quality import ClassQuality, ContributionQuality
-from illume.results.trust import Trust
+from illume.results.trust import Novelty, Trust
 
 FINE = Fidelity(0.99, 0.95, 400)
 MEASURED = ContributionQuality(0.95, 0.92, 0.97, 0.051, 0.94, 200, 4_000, 0.98)

@@ -13,7 +13,7 @@ from illume.data.black_box import BATCH_ROWS, asked
 from illume.data.blocks import block_of
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame
-from illume.results.labels import Labels
+from illume.results.predictions import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
 

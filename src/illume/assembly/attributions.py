@@ -27,10 +27,8 @@ from illume.explanations.neighbours import Neighbours
 from illume.explanations.trust import TrustMap
 from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
-from illume.results.decided import decisions_of
-from illume.results.novelty import Novelty
-from illume.results.refinement import Refinement
-from illume.results.trust import Trust, typical_errors
+from illume.results.predictions import decisions_of
+from illume.results.trust import Novelty, Refinement, Trust, typical_errors
 from illume.shapley.refining import Refiner
 from illume.shapley.values import ShapleyModel
 from illume.surrogates.base import probabilities_of

@@ -8,7 +8,7 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.blocks import standardised
 from illume.data.encoding import Encoding
 from illume.explanations.boxes import Boxes
-from illume.results.bounds import Bounds
+from illume.results.conditions import Bounds
 
 
 def in_own_units(

@@ -14,7 +14,7 @@ from illume._typing import BoolArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Schema, unknown_name
 from illume.errors import SchemaError
-from illume.results.numbers import short
+from illume.results.text import format_value
 
 OPPOSITE = "opposite"
 
@@ -95,7 +95,7 @@ def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
         if not inside.any():
             raise SchemaError(
                 f"no training row has {feature.name!r} within {wish!r}, and values are taken from these; "
-                f"they go from {short(np.nanmin(numbers))} to {short(np.nanmax(numbers))}"
+                f"they go from {format_value(np.nanmin(numbers))} to {format_value(np.nanmax(numbers))}"
             )
         return inside
     if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):

@@ -13,8 +13,8 @@ from illume.data.encoding import Encoded
 from illume.explanations.boxes import Boxes
 from illume.explanations.counterfactuals import Task
 from illume.explanations.layout import Layout
-from illume.results.refinement import Refinement
 from illume.results.rules import Rules
+from illume.results.trust import Refinement
 
 
 def counterfactual_rules(

@@ -24,7 +24,7 @@ from illume.explanations.neighbours import unit
 from illume.explanations.pool import Pool, by_feature
 from illume.fit.pairs import Pair
 from illume.results.counterfactuals import Counterfactuals
-from illume.results.decided import decisions_of
+from illume.results.predictions import decisions_of
 
 AT_ONCE = 4096
 EXAMPLES_AT_ONCE = 1024

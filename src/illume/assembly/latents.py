@@ -16,8 +16,7 @@ from illume.data.frames import Frame
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.fit.pairs import Pair
-from illume.results.latents import Latents
-from illume.results.plane import Plane
+from illume.results.latents import Latents, Plane
 
 PLANE_ROWS = 20_000  # training rows that the plane is laid through
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from illume._typing import FloatArray
 from illume.results.attributions import Attributions
-from illume.results.refinement import Refinement
+from illume.results.trust import Refinement
 
 LATER = ("slopes", "surrogate_probabilities", "refinement")
 

@@ -18,8 +18,8 @@ from illume.explanations.regions import LinearRegions
 from illume.explanations.score_refinement import refined_scores
 from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
-from illume.results.decided import decisions_of
-from illume.results.refinement import Refinement
+from illume.results.predictions import decisions_of
+from illume.results.trust import Refinement
 from illume.surrogates.base import scores
 from illume.surrogates.logistic import Weighted
 

@@ -21,10 +21,9 @@ from illume.explanations.boxes import Boxes
 from illume.explanations.familiar import Familiar
 from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
 from illume.fit.rule_trees import RuleModel
-from illume.results.bounds import Bounds
-from illume.results.oblique import ObliqueRules
-from illume.results.refinement import Refinement
+from illume.results.conditions import Bounds, ObliqueRules
 from illume.results.rules import Rules
+from illume.results.trust import Refinement
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ def _counterfactuals(table: Any, piece: Any, schema: Schema) -> Any:
     """Give every feature a column of one type; what does not change is empty."""
     import pandas as pd
 
-    from illume.results.numbers import short
+    from illume.results.text import format_value
 
     about = [name for name in table.columns if name not in schema.names]
     columns = {name: table[name] for name in about}
@@ -94,7 +94,7 @@ def _counterfactuals(table: Any, piece: Any, schema: Schema) -> Any:
             values = [value if changed else None for value, changed in pairs]
             columns[feature.name] = pd.Series(values, dtype="float64")
         else:
-            texts = [short(value) if changed else None for value, changed in pairs]
+            texts = [format_value(value) if changed else None for value, changed in pairs]
             columns[feature.name] = pd.Series(texts, dtype="str")
     return pd.DataFrame(columns)
 

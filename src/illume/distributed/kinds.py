@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from illume.distributed.columns import Column, Columns
-from illume.results.numbers import plain, short
-from illume.results.refinement import AGREED, NOT_FAITHFUL, REFINED, Refinement
-from illume.results.tables import decided
+from illume.results.frames import decided_class
+from illume.results.text import format_value, plain_value
+from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Refinement
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
 CLASSES = ("decided", "all")
@@ -123,7 +123,7 @@ def _attribution_arrays(form: Form, result: Any, first_row: int) -> list[Any]:
         found.append(decisions if several else np.zeros(n, dtype=np.int32))
     errors = (result.standard_errors,) if form.standard_errors else ()
     for array in (result.base_values, result.offset, *errors, result.values):
-        taken = array if every else decided(result, array)
+        taken = array if every else decided_class(result, array)
         found += _by_column(taken.reshape(n, -1), np.float32 if form.float32 else np.float64)
     return found
 
@@ -237,7 +237,7 @@ def _taken(array: Any, index: Any, otherwise: Any) -> Any:
 
 def _changed(after: Any, example: Any, changed: Any, numeric: bool) -> list[Any]:
     """Return new values, and None where nothing changes: numbers, or texts of categories."""
-    as_shown: Callable[[Any], Any] = float if numeric else short
+    as_shown: Callable[[Any], Any] = float if numeric else format_value
     return [as_shown(after[e]) if new else None for e, new in zip(example, changed, strict=True)]
 
 
@@ -246,7 +246,7 @@ def _json(value: Sequence[Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    simple = plain(value)
+    simple = plain_value(value)
     return simple if isinstance(simple, (bool, int, float, str, type(None))) else str(simple)
 
 

@@ -12,7 +12,7 @@ from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.closest import closest
 from illume.explanations.pool import Pool
-from illume.results.decided import decisions_of
+from illume.results.predictions import decisions_of
 
 ASKED_AT_ONCE = 262_144
 MOST_AT_ONCE = 8  # single changes put together, strongest first

@@ -9,8 +9,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.trust import TrustMap
-from illume.results.novelty import Novelty
-from illume.results.trust import Trust, typical_errors
+from illume.results.trust import Novelty, Trust, typical_errors
 
 FEW = 2048  # rows that are looked up all at once when some of them are taken
 

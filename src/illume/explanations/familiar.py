@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.encoding import Encoded
 from illume.explanations.trust import TrustMap
-from illume.results.novelty import Novelty
+from illume.results.trust import Novelty
 
 
 @dataclass(frozen=True, eq=False)

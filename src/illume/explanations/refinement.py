@@ -13,7 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.regions import Regions
 from illume.explanations.stepping import Line, Steps, StepSearch
-from illume.results.refinement import Refinement
+from illume.results.trust import Refinement
 
 
 @dataclass(frozen=True, eq=False)

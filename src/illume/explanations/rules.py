@@ -13,7 +13,7 @@ from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refiner, carrier
 from illume.explanations.regions import TreeRegions
-from illume.results.refinement import Refinement
+from illume.results.trust import Refinement
 
 MAP_NUMBERS = 2_000_000
 

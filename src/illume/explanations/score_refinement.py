@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.explanations.regions import LinearRegions
 from illume.explanations.stepping import Line, Steps, StepSearch
-from illume.results.decided import decisions_of
+from illume.results.predictions import decisions_of
 from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import FittedWeights
 

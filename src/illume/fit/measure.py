@@ -19,8 +19,7 @@ from illume.explanations.sample import spread
 from illume.fit.pairs import Answered, Material
 from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared
-from illume.results.quality import FEW, ClassQuality, Quality, Sampling
-from illume.results.rule_quality import RuleQuality
+from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
 from illume.surrogates.base import TreeSurrogate
 
 JUDGED_RULES = 1_000

@@ -30,8 +30,7 @@ from illume.io.settings import read_settings
 from illume.io.shapley import read_background, read_shapley
 from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
-from illume.results.quality import Quality
-from illume.results.rule_quality import RuleQuality
+from illume.results.quality import Quality, RuleQuality
 from illume.shapley.values import ShapleyModel
 from illume.storage import archive
 from illume.storage.archive import Archive

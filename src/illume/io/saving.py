@@ -26,8 +26,7 @@ from illume.io.settings import Described, dump_settings
 from illume.io.shapley import dump_background, dump_shapley
 from illume.io.surrogates import dump_tree, dump_weights
 from illume.results.history import History
-from illume.results.quality import Quality
-from illume.results.rule_quality import RuleQuality
+from illume.results.quality import Quality, RuleQuality
 from illume.storage import archive
 from illume.storage.arrays import ArrayWriter
 from illume.storage.frames import dump_frame

@@ -10,8 +10,7 @@ from illume.plots import words
 from illume.plots.axes import clean, given_or_new, require, require_count
 from illume.plots.names import distinct
 from illume.results import colours, text
-from illume.results.attribution import SURE, Attribution
-from illume.results.attributions import Attributions
+from illume.results.attributions import SURE, Attribution, Attributions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +36,10 @@ def bar(
         i = result.position(output)
         values, label = result.contributions(i), words.contribution(result.batch, i)
     elif output is None:
-        values, label = result.strength, f"mean absolute contribution ({text.whose(result)} log-odds)"
+        values, label = (
+            result.strength,
+            f"mean absolute contribution ({text.owner(result)} log-odds)",
+        )
     else:
         i = result.output(output)
         values = result.importance if result.values.ndim == 2 else result.importance[:, i]
@@ -46,7 +48,7 @@ def bar(
     names = distinct([result.feature_names[j] for j in order])
     ax = given_or_new(ax, 1.2 + 0.32 * len(order), labels=names)
     place = np.arange(len(order))
-    fill = [colours.of(values[j]) for j in order]
+    fill = [colours.contribution_colour(values[j]) for j in order]
     ax.barh(place, values[order], color=fill, height=0.7)
     if isinstance(result, Attribution):
         reach = SURE * np.nan_to_num(result.errors(i)[order])

@@ -11,7 +11,7 @@ from illume._typing import FloatArray
 from illume.plots.axes import as_text, clean, given_or_new, legend, require, require_count
 from illume.plots.names import distinct
 from illume.results import colours
-from illume.results.attribution import Attribution
+from illume.results.attributions import Attribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

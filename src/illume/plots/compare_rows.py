@@ -12,8 +12,8 @@ from illume.plots import words
 from illume.plots.axes import as_text, clean, given_or_new_pair, require, require_count
 from illume.plots.names import distinct
 from illume.results import colours
-from illume.results.attribution import Attribution
-from illume.results.numbers import short
+from illume.results.attributions import Attribution
+from illume.results.text import format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def compare_rows(
     reach = 1.1 * float(largest.max(initial=0.0)) or 1.0
     for ax, row, labels in zip(pair, (first, second), (names, [""] * len(names)), strict=True):
         _bars(ax, row, order, i)
-        values = [as_text(short(row.data[j]), 16) for j in order]
+        values = [as_text(format_value(row.data[j]), 16) for j in order]
         pieces = zip(labels, values, strict=True)
         ax.set_yticks(np.arange(len(order)), [f"{name} = {value}" for name, value in pieces])
         ax.set_xlim(-reach, reach)
@@ -55,7 +55,7 @@ def compare_rows(
 
 def _bars(ax: Axes, row: Attribution, order: IntArray, i: int) -> None:
     values, place = row.contributions(i)[order], np.arange(len(order))
-    ax.barh(place, values, color=[colours.of(value) for value in values], height=0.66)
+    ax.barh(place, values, color=[colours.contribution_colour(value) for value in values], height=0.66)
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.set_ylim(len(order) - 0.5, -0.5)
     ax.set_xlabel(words.contribution(row.batch, i))

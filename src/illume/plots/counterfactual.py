@@ -9,8 +9,8 @@ from illume.data.values import is_missing
 from illume.plots.axes import as_text, given_or_new, require, require_count
 from illume.plots.names import class_labels, distinct
 from illume.results import colours
-from illume.results.counterfactual import Change, Counterfactual, Example
-from illume.results.numbers import bound, short
+from illume.results.counterfactuals import Change, Counterfactual, Example
+from illume.results.text import format_bound, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | No
     y = 0.0
     for example in examples:
         _head(ax, y, example, classes[example.decision])
-        colour = colours.of_class(result.batch.class_names.index(example.decision))
+        colour = colours.class_colour(result.batch.class_names.index(example.decision))
         for change in example.changes:
             y += 1.0
             _change(ax, y, change, result, colour)
@@ -69,11 +69,11 @@ def _change(ax: Axes, y: float, change: Change, result: Counterfactual, colour: 
     arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
     if not feature.numeric or is_missing(change.before) or is_missing(change.after):
         ax.annotate("", (0.54, y), xytext=(0.46, y), arrowprops=arrow)
-        ax.text(0.44, y, as_text(short(change.before), 24), va="center", ha="right", fontsize="small")
+        ax.text(0.44, y, as_text(format_value(change.before), 24), va="center", ha="right", fontsize="small")
         ax.text(
             0.56,
             y,
-            as_text(short(change.after), 24),
+            as_text(format_value(change.after), 24),
             va="center",
             ha="left",
             fontsize="small",
@@ -105,5 +105,5 @@ def _change(ax: Axes, y: float, change: Change, result: Counterfactual, colour: 
 
 def _texts(before: float, after: float) -> tuple[str, str]:
     """Return two numbers as short text that differs where they do."""
-    texts = short(before), short(after)
-    return texts if texts[0] != texts[1] else (bound(before), bound(after))
+    texts = format_value(before), format_value(after)
+    return texts if texts[0] != texts[1] else (format_bound(before), format_bound(after))

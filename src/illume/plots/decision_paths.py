@@ -101,7 +101,7 @@ def _lines(ax: Axes, attributions: Attributions, paths: FloatArray, marked: IntA
     heights = np.broadcast_to(np.arange(n_steps), paths.shape)
     segments = np.stack([paths, heights], axis=2)
     decisions = attributions.decisions
-    tints = [colours.of_class(int(c)) for c in decisions]
+    tints = [colours.class_colour(int(c)) for c in decisions]
     faint = (0.25 if len(marked) else 0.6) if n <= 200 else (0.08 if len(marked) else 0.2)
     ax.add_collection(
         LineCollection(list(segments), colors=tints, linewidths=0.9, alpha=faint if n > 1 else 1.0)
@@ -110,10 +110,10 @@ def _lines(ax: Axes, attributions: Attributions, paths: FloatArray, marked: IntA
     names = []
     classes = class_labels(attributions.class_names)
     for c in np.unique(decisions):
-        handles.append(Line2D([], [], color=colours.of_class(int(c))))
+        handles.append(Line2D([], [], color=colours.class_colour(int(c))))
         names.append(classes[c])
     for k, row in enumerate(marked):
-        look: Any = {"color": colours.of_class(int(decisions[row])), "linestyle": STYLES[k % len(STYLES)]}
+        look: Any = {"color": colours.class_colour(int(decisions[row])), "linestyle": STYLES[k % len(STYLES)]}
         handles += ax.plot(paths[row], heights[row], linewidth=2.4, **look)
         names.append(words.row_label(attributions, int(row)))
     ax.autoscale_view()

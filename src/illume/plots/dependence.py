@@ -12,7 +12,7 @@ from illume.plots.names import distinct
 from illume.plots.words import output_label
 from illume.results import colours, text
 from illume.results.attributions import Attributions
-from illume.results.columns import Column
+from illume.results.frames import Column
 from illume.results.interactions import Interactions
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def dependence(
         _coloured(ax, x, heights, attributions.column(second))
     ax.set_xlabel(as_text(column.name, 60))
     ax.set_ylabel(
-        f"contribution to {text.whose(attributions)} log-odds\nof '{output_label(attributions.labels, i)}'"
+        f"contribution to {text.owner(attributions)} log-odds\nof '{output_label(attributions.labels, i)}'"
     )
     open_frame(ax)
     return ax
@@ -145,8 +145,8 @@ def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None
         labels.append(f"{(counts > 0).sum() - len(named)} others")
     for place, c in enumerate(named):
         mine = second.values == c
-        marker = colours.marker_of_class(place)
-        handles.append(_dots(ax, x, y, mine, color=colours.of_class(place), marker=marker))
+        marker = colours.class_marker(place)
+        handles.append(_dots(ax, x, y, mine, color=colours.class_colour(place), marker=marker))
         labels.append(names[c])
     options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
     legend(ax, handles, labels, title=as_text(second.name, 24), **options)

@@ -12,7 +12,7 @@ from illume.plots.names import class_labels, distinct
 from illume.plots.row_map import ADVICE, Shown
 from illume.plots.words import output_label
 from illume.results import colours
-from illume.results.latent_row import LatentRow
+from illume.results.latents import LatentRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,7 +101,7 @@ def _decision(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
     P, Q = row.batch.probabilities[0], row.batch.surrogate_probabilities[0]
     first = np.sort(np.argsort(-P, kind="stable")[:CLASSES_SHOWN])
     place, names = np.arange(len(first)), class_labels(row.batch.class_names)
-    ax.barh(place, P[first], color=[colours.of_class(int(c)) for c in first], height=0.55)
+    ax.barh(place, P[first], color=[colours.class_colour(int(c)) for c in first], height=0.55)
     ax.scatter(Q[first], place, marker="D", s=28, color="white", edgecolors=colours.INK, zorder=3)
     ax.set_yticks(place, [names[c] for c in first], fontsize="small")
     ax.set_ylim(len(place) - 0.5, -0.5)
@@ -118,7 +118,7 @@ def _explanation(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
 
     place = np.arange(len(shown.inputs))
     parts, slopes = row.contributions[i, shown.inputs], row.slopes[i, shown.inputs]
-    ax.barh(place, parts, color=[colours.of(part) for part in parts], height=0.6)
+    ax.barh(place, parts, color=[colours.contribution_colour(part) for part in parts], height=0.6)
     dots = ax.scatter(slopes, place, marker="|", s=90, color=colours.INK, zorder=3)
     ax.axvline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.set_yticks(place, [])
@@ -144,7 +144,7 @@ def _explanation(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
 
 def _latents(ax: Axes, row: LatentRow, shown: Shown, i: int) -> None:
     z = row.z[shown.latents]
-    ax.bar(np.arange(len(z)), z, color=[colours.of(number) for number in z], width=0.6)
+    ax.bar(np.arange(len(z)), z, color=[colours.contribution_colour(number) for number in z], width=0.6)
     ax.axhline(0, color=colours.NEUTRAL, linewidth=0.8)
     ax.tick_params(labelbottom=False, bottom=False, labelsize="small")
     _title(ax, "D", "its latents z = W x")

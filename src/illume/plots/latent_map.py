@@ -53,7 +53,7 @@ def _dots(ax: Axes, latents: Latents, places: FloatArray) -> tuple[list[Any], li
     names = class_labels(latents.class_names)
     for c in np.unique(decisions):
         x, y = places[decisions == c].T
-        look: Any = {"color": colours.of_class(int(c)), "marker": colours.marker_of_class(int(c))}
+        look: Any = {"color": colours.class_colour(int(c)), "marker": colours.class_marker(int(c))}
         handles.append(ax.scatter(x, y, s=size, alpha=0.75, linewidths=0, zorder=2, **look))
         labels.append(names[c])
     x, y = places[~latents.agreed].T
@@ -89,7 +89,7 @@ def _regions(ax: Axes, latents: Latents) -> Any:
     x, y = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
     grid = np.stack(np.meshgrid(x, y), axis=2)[:, :, : latents.n_latents]
     n = len(latents.class_names)
-    shades = ListedColormap([colours.of_class(c) for c in range(n)])
+    shades = ListedColormap([colours.class_colour(c) for c in range(n)])
     extent = (left, right, bottom, top)
     options: Any = {
         "vmin": -0.5,

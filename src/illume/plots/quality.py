@@ -11,8 +11,7 @@ from illume.plots.axes import as_text, clean, given_or_new_pair, legend, open_fr
 from illume.plots.names import class_labels
 from illume.results import colours
 from illume.results.attributions import Attributions
-from illume.results.calibration import Calibration, ClassAgreement
-from illume.results.quality import UNKNOWN, Quality
+from illume.results.quality import UNKNOWN, Calibration, ClassAgreement, Quality
 from illume.results.text import typical_error
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def _agreement(ax: Axes, found: ClassAgreement) -> None:
     ax.barh(
         place,
         share,
-        color=[colours.of_class(int(c)) for c in shown],
+        color=[colours.class_colour(int(c)) for c in shown],
         height=min(0.6, 0.2 * len(shown)),
         alpha=0.85,
     )

@@ -12,7 +12,7 @@ from illume.plots.axes import given_or_new, require, require_count
 from illume.plots.heat import heat, name_columns
 from illume.plots.names import distinct
 from illume.plots.words import output_label
-from illume.results.latent_row import LatentRow
+from illume.results.latents import LatentRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,8 +16,8 @@ from illume.plots.chips import chips
 from illume.plots.names import class_labels, distinct
 from illume.results import colours
 from illume.results.conditions import Interval, Membership
-from illume.results.numbers import bound, short
-from illume.results.rule import Rule
+from illume.results.rules import Rule
+from illume.results.text import format_bound, format_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +84,7 @@ def _interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | N
     ax.scatter(
         [place(value)], [y], marker="D", s=46, color="white", edgecolors=colours.INK, linewidths=1.5, zorder=4
     )
-    _beside(ax, (place(value), y - 0.16), f"this row: {short(value)}", va="bottom", colour=colours.INK)
+    _beside(ax, (place(value), y - 0.16), f"this row: {format_value(value)}", va="bottom", colour=colours.INK)
 
 
 def _span(rule: Rule, condition: Interval, value: float, numbers: FloatArray | None) -> tuple[float, float]:
@@ -123,12 +123,19 @@ def _histogram(ax: Axes, y: int, numbers: FloatArray, edges: FloatArray) -> None
 def _bounds(ax: Axes, y: int, condition: Interval, left: float, right: float) -> None:
     """Write the bounds below their ends; an open side has an arrow instead."""
     if condition.low == condition.high:
-        _beside(ax, (left, y + 0.12), f"= {bound(condition.low)}", va="top", colour=colours.FOR)
+        _beside(ax, (left, y + 0.12), f"= {format_bound(condition.low)}", va="top", colour=colours.FOR)
         return
     apart = right - left > 0.25
-    texts = [(left, f"≥ {bound(condition.low)}", math.isfinite(condition.low), "left" if apart else "right")]
+    texts = [
+        (left, f"≥ {format_bound(condition.low)}", math.isfinite(condition.low), "left" if apart else "right")
+    ]
     texts += [
-        (right, f"≤ {bound(condition.high)}", math.isfinite(condition.high), "right" if apart else "left")
+        (
+            right,
+            f"≤ {format_bound(condition.high)}",
+            math.isfinite(condition.high),
+            "right" if apart else "left",
+        )
     ]
     both = texts[0][2] and texts[1][2]
     for x, text, closed, side in texts:

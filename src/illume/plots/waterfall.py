@@ -11,7 +11,7 @@ from illume.plots import words
 from illume.plots.axes import as_text, clean, given_or_new, require, require_count, widen_if_flat
 from illume.plots.names import distinct
 from illume.results import colours
-from illume.results.attribution import SURE, Attribution
+from illume.results.attributions import SURE, Attribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,9 @@ def waterfall(
     starts = ends - steps
     ax = given_or_new(ax, 1.8 + 0.36 * len(steps), labels=labels)
     place = np.arange(len(steps))
-    ax.barh(place, steps, left=starts, color=[colours.of(step) for step in steps], height=0.66)
+    ax.barh(
+        place, steps, left=starts, color=[colours.contribution_colour(step) for step in steps], height=0.66
+    )
     _connect(ax, place, starts)
     reach = SURE * np.nan_to_num(np.array([line.standard_error for line in lines]))
     _intervals(ax, place, ends, reach)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from illume.plots.axes import as_text
 from illume.plots.names import class_labels
 from illume.results import text
-from illume.results.attribution import Attribution
-from illume.results.attributions import Attributions
-from illume.results.labels import Labels
+from illume.results.attributions import Attribution, Attributions
+from illume.results.predictions import Labels
 
 
 def log_odds(batch: Attributions, i: int) -> str:
     """Say which log-odds are meant, with class names that fit on a line."""
     classes = tuple(class_labels(batch.class_names))
-    said = f"{text.whose(batch)} " + text.output(classes[-len(batch.output_names) :], classes, i).replace(
+    said = f"{text.owner(batch)} " + text.output(classes[-len(batch.output_names) :], classes, i).replace(
         "\\\\$", "\\$"
     )
     return said if len(said) < 45 else said.replace(" against ", "\nagainst ", 1)
@@ -22,7 +21,7 @@ def log_odds(batch: Attributions, i: int) -> str:
 def contribution(batch: Attributions, i: int) -> str:
     """Say to what contributions are."""
     name = output_label(batch.labels, i)
-    return f"contribution to {text.whose(batch)} log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
+    return f"contribution to {text.owner(batch)} log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
 
 
 def output_label(labels: Labels, i: int) -> str:

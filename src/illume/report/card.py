@@ -10,8 +10,8 @@ from typing import Any
 from illume.data.schema import Feature, Schema
 from illume.report.explained import Explained
 from illume.report.words import count, figure
-from illume.results.numbers import short
 from illume.results.quality import UNKNOWN, Quality
+from illume.results.text import format_value
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
 LEFT_OUT = {"checkpoint_dir", "model", "schema", "verbose"}
@@ -229,7 +229,7 @@ def _feature(feature: Feature) -> FeatureLine:
 
 def _range(feature: Feature) -> str:
     if feature.numeric:
-        return f"{short(feature.low)} to {short(feature.high)}"
+        return f"{format_value(feature.low)} to {format_value(feature.high)}"
     shown = ", ".join(feature.labels[:SHOWN_CATEGORIES])
     others = len(feature.labels) - SHOWN_CATEGORIES
     return f"{shown} and {others} more" if others > 0 else shown

@@ -9,7 +9,7 @@ import numpy as np
 
 from illume.data.schema import Feature
 from illume.report.packing import Packed, pack_codes, pack_numbers
-from illume.results.numbers import short
+from illume.results.text import format_value
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def column(feature: Feature, values: np.ndarray[Any, Any]) -> Column:
     """
     if feature.numeric:
         return Column(feature.name, pack_numbers(values), None)
-    texts = [short(value) for value in values]
+    texts = [format_value(value) for value in values]
     known = sorted(set(texts))
     at = {text: i for i, text in enumerate(known)}
     return Column(feature.name, pack_codes([at[text] for text in texts], len(known)), tuple(known))

@@ -18,7 +18,7 @@ from illume.report.summary import Summary, summary
 from illume.report.thresholds import low_trust
 from illume.report.words import figure
 from illume.results.quality import ContributionQuality, Quality
-from illume.results.text import whose
+from illume.results.text import owner
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def content(explainer: Any, explained: Explained, title: str | None, date: Any) 
         summary=summary(model, explained, quality),
         notices=notices(explained, quality, rules),
         quality=_quality_lines(quality),
-        output=f"{whose(attributions)} {_output(attributions.class_names)}",
+        output=f"{owner(attributions)} {_output(attributions.class_names)}",
         map_share=_map_share(explained),
         card=card(explainer, explained, day),
         rows=row_data(explained, explainer.schema_),

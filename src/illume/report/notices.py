@@ -10,8 +10,7 @@ from illume.report import thresholds
 from illume.report.explained import Explained
 from illume.report.words import count, figure, listed, percent, quoted
 from illume.results.attributions import Attributions
-from illume.results.quality import Quality
-from illume.results.rule_quality import RuleQuality
+from illume.results.quality import Quality, RuleQuality
 
 WARNING, NOTE = "warning", "note"
 

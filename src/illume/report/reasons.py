@@ -11,9 +11,9 @@ import numpy as np
 
 from illume.report.explained import Explained
 from illume.report.packing import Packed, pack_codes
-from illume.results.counterfactual import Change, Example
-from illume.results.numbers import bound, short
+from illume.results.counterfactuals import Change, Example
 from illume.results.rules import Rules
+from illume.results.text import format_bound, format_value
 
 
 @dataclass(frozen=True)
@@ -116,4 +116,4 @@ def _change(change: Change) -> tuple[str, str, str]:
 
 
 def _text(value: Any) -> str:
-    return bound(value) if isinstance(value, float) and math.isfinite(value) else short(value)
+    return format_bound(value) if isinstance(value, float) and math.isfinite(value) else format_value(value)

@@ -13,8 +13,8 @@ from illume.report.explained import Explained
 from illume.report.packing import Packed, pack, pack_codes, pack_rounded
 from illume.report.thresholds import low_trust
 from illume.results.attributions import Attributions
-from illume.results.refinement import AGREED, NOT_FAITHFUL, REFINED
-from illume.results.text import whose
+from illume.results.text import owner
+from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
 MOST_IN_SINGLE = 1_000_000  # contributions; more of them are rounded to two bytes each
@@ -108,7 +108,7 @@ def row_data(explained: Explained, schema: Schema) -> RowData:
         x=pack(plane[:, 0], "f4"),
         y=pack(plane[:, 1], "f4"),
         kind=attributions.kind,
-        whose=whose(attributions),
+        whose=owner(attributions),
         errors=_errors(attributions),
         contribution_error=pack(trust.contribution_error, "f4") if _known(attributions) else None,
     )

@@ -11,7 +11,7 @@ from illume.report import thresholds
 from illume.report.explained import Explained
 from illume.report.words import count, figure, listed, percent, quoted
 from illume.results.quality import Quality
-from illume.results.text import whose
+from illume.results.text import owner
 
 NAMED_FEATURES = 3
 NAMED_CLASSES = 6
@@ -62,7 +62,7 @@ def _what(model: str, explained: Explained) -> str:
     text += " The model is treated as a black box: only its answers were used."
     if attributions.kind == "shapley":
         return (
-            f"{text} Contributions are estimates of Shapley values of {whose(attributions)} log-odds, to "
+            f"{text} Contributions are estimates of Shapley values of {owner(attributions)} log-odds, to "
             "which "
             "they add up. Rules and the map of rows come from a simpler stand-in, the surrogate, which has "
             "learned to answer like it."

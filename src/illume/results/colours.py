@@ -17,24 +17,24 @@ SHARE = "#d0d0d0"
 CHANGED = "#fdeeb5"
 
 
-def of(number: float) -> str:
+def contribution_colour(number: float) -> str:
     """Return the colour of a contribution."""
     return FOR if number >= 0 else AGAINST
 
 
-def of_class(c: int) -> str:
+def class_colour(c: int) -> str:
     """Return the colour of a class: of two, the first is what contributions speak against.
 
-    >>> of_class(0) == AGAINST, of_class(1) == FOR, of_class(9) == of_class(1)
+    >>> class_colour(0) == AGAINST, class_colour(1) == FOR, class_colour(9) == class_colour(1)
     (True, True, True)
     """
     return CLASSES[c % len(CLASSES)]
 
 
-def marker_of_class(c: int) -> str:
+def class_marker(c: int) -> str:
     """Return the marker of a class, so that colour is never alone, and a ninth class differs from the first.
 
-    >>> marker_of_class(0), marker_of_class(8)
+    >>> class_marker(0), class_marker(8)
     ('o', 's')
     """
     return MARKERS[(c + c // len(CLASSES)) % len(MARKERS)]

@@ -1,18 +1,18 @@
-"""Conditions in the user's own columns, units and categories: an interval of numbers, or a set of values."""
+"""Conditions of rules: intervals, categories and weighted sums, in the user's units."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
-from illume._typing import BoolArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.data.schema import MISSING, Other
-from illume.results.numbers import bound, plain
+from illume.data.schema import MISSING, Feature, Other
+from illume.results.text import format_bound, format_value, plain_value
 
 
 class Condition(Protocol):
@@ -60,13 +60,13 @@ class Interval:
 
     def __str__(self) -> str:
         if self.low == self.high:
-            text = f"{self.name} = {bound(self.low)}"
+            text = f"{self.name} = {format_bound(self.low)}"
         elif math.isinf(self.low):
-            text = f"{self.name} ≤ {bound(self.high)}"
+            text = f"{self.name} ≤ {format_bound(self.high)}"
         elif math.isinf(self.high):
-            text = f"{self.name} ≥ {bound(self.low)}"
+            text = f"{self.name} ≥ {format_bound(self.low)}"
         else:
-            text = f"{bound(self.low)} ≤ {self.name} ≤ {bound(self.high)}"
+            text = f"{format_bound(self.low)} ≤ {self.name} ≤ {format_bound(self.high)}"
         return f"{text} (or missing)" if self.missing else text
 
     def covers(self, frame: Frame) -> BoolArray:
@@ -154,7 +154,7 @@ def quoted(name: str) -> str:
 
 
 def _plain_category(value: Hashable | None) -> Any:
-    return str(value) if value is Other.OTHER else plain(value)
+    return str(value) if value is Other.OTHER else plain_value(value)
 
 
 def _number(value: float) -> str:
@@ -168,3 +168,155 @@ def _literal(value: Hashable) -> str:
     if isinstance(value, (int, float, np.number)):
         return _number(float(value))
     return "'" + str(value).replace("'", "''") + "'"
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What each rule demands of each feature.
+
+    Parameters
+    ----------
+    features
+        The features, in order.
+    low, high
+        Numbers lie between these, both ends included, (n, n_features); infinite where a side is open.
+    missing
+        Where a missing number counts as inside, (n, n_features).
+    allowed
+        Which categories are allowed, (n, n_categories), those of all categorical features side by side.
+    first
+        Where the categories of each feature begin among all of them, (n_features + 1,).
+    """
+
+    features: tuple[Feature, ...]
+    low: FloatArray
+    high: FloatArray
+    missing: BoolArray
+    allowed: BoolArray
+    first: IntArray
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    def __getitem__(self, rows: Any) -> Bounds:
+        taken = {name: getattr(self, name)[rows] for name in ("low", "high", "missing", "allowed")}
+        return replace(self, **taken)
+
+    @property
+    def conditioned(self) -> BoolArray:
+        """Which features each rule says something about, (n, n_features)."""
+        said = np.isfinite(self.low) | np.isfinite(self.high)
+        for j in np.flatnonzero(np.diff(self.first)):
+            said[:, j] = ~self.allowed[:, self.first[j] : self.first[j + 1]].all(1)
+        return said
+
+    def conditions(self, row: int) -> tuple[Interval | Membership, ...]:
+        """Return one rule's conditions, by feature."""
+        said = self[row : row + 1].conditioned[0]
+        return tuple(self.condition(row, int(j)) for j in np.flatnonzero(said))
+
+    def condition(self, row: int, j: int) -> Interval | Membership:
+        """Return what one rule demands of one feature."""
+        feature = self.features[j]
+        if feature.numeric:
+            low, high = float(self.low[row, j]), float(self.high[row, j])
+            return Interval(feature.name, low, high, bool(self.missing[row, j]))
+        allowed = self.allowed[row, self.first[j] : self.first[j + 1]]
+        pairs = list(zip(feature.categories, allowed, strict=True))
+        return Membership(
+            feature.name,
+            tuple(value for value, inside in pairs if inside),
+            tuple(value for value, inside in pairs if not inside),
+        )
+
+
+SHOWN = 6
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueCondition:
+    """`low < sum of weights times inputs <= high`, in the features' own units.
+
+    An input is a number, or 1 for the category it names and 0 otherwise.
+    """
+
+    inputs: tuple[str, ...]
+    weights: FloatArray
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        order = np.argsort(-np.abs(self.weights), kind="stable")
+        order = order[self.weights[order] != 0]
+        terms = [f"{self.weights[j]:+.3g}·[{self.inputs[j]}]" for j in order[:SHOWN]]
+        more = f" … ({len(order) - SHOWN} more)" if len(order) > SHOWN else ""
+        total = " ".join(terms) + more
+        if math.isinf(self.low):
+            return f"{total} ≤ {format_value(self.high)}"
+        if math.isinf(self.high):
+            return f"{total} > {format_value(self.low)}"
+        return f"{format_value(self.low)} < {total} ≤ {format_value(self.high)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return weights by input, and bounds; an open side is None."""
+        some = np.flatnonzero(self.weights)
+        return {
+            "weights": {self.inputs[j]: float(self.weights[j]) for j in some},
+            "low": self.low if math.isfinite(self.low) else None,
+            "high": self.high if math.isfinite(self.high) else None,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class ObliqueRules:
+    """Oblique conditions of many rules: `low < weights @ x <= high` on scaled, centred inputs.
+
+    Parameters
+    ----------
+    latent
+        Which latent each condition is about, (n, d); -1 for none.
+    weights
+        The rows' own directions, (n, d, n_inputs).
+    low, high
+        Bounds, (n, d).
+    mean, scale
+        What was subtracted from the inputs, and what they were then divided by, (n_inputs,).
+    """
+
+    latent: IntArray
+    weights: FloatArray
+    low: FloatArray
+    high: FloatArray
+    mean: FloatArray
+    scale: FloatArray
+    inputs: tuple[str, ...]
+
+    def __getitem__(self, rows: Any) -> ObliqueRules:
+        return ObliqueRules(
+            self.latent[rows],
+            self.weights[rows],
+            self.low[rows],
+            self.high[rows],
+            self.mean,
+            self.scale,
+            self.inputs,
+        )
+
+    def conditions(self, row: int) -> tuple[ObliqueCondition, ...]:
+        """Return one rule's conditions in the features' own units."""
+        found = []
+        for d in np.flatnonzero(self.latent[row] >= 0):
+            weights = self.weights[row, d] / self.scale
+            shift = float(weights @ self.mean)
+            found.append(
+                ObliqueCondition(
+                    self.inputs, weights, float(self.low[row, d]) + shift, float(self.high[row, d]) + shift
+                )
+            )
+        return tuple(found)
+
+    def satisfied(self, X: FloatArray) -> BoolArray:
+        """Return whether encoded rows X (n, n_inputs), one per rule, satisfy all conditions of theirs."""
+        value = (self.weights @ X[:, :, None])[:, :, 0]
+        inside: BoolArray = (self.latent < 0) | ((value > self.low) & (value <= self.high))
+        return np.asarray(inside.all(1))

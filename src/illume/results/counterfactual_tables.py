@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.data.frames import Origin
-from illume.results.decided import decisions_of
-from illume.results.numbers import plain
-from illume.results.tables import apart
+from illume.results.frames import rename_taken
+from illume.results.predictions import decisions_of
+from illume.results.text import plain_value
 
 if TYPE_CHECKING:
     from illume.results.counterfactuals import Counterfactuals
@@ -40,9 +40,9 @@ def _wide(found: Counterfactuals) -> dict[str, Any]:
         "distance": found.distance,
         "plausibility": found.plausibility,
     }
-    columns = apart(about, found.feature_names)
+    columns = rename_taken(about, found.feature_names)
     for j in np.flatnonzero(found.changed.any(0)):
-        after = [plain(value) for value in found.after[:, j]]
+        after = [plain_value(value) for value in found.after[:, j]]
         pairs = zip(after, found.changed[:, j], strict=True)
         columns[found.feature_names[j]] = [value if changed else None for value, changed in pairs]
     return columns
@@ -53,6 +53,6 @@ def _long(found: Counterfactuals) -> dict[str, Any]:
     about = {name: column[e] for name, column in _about(found).items()}
     return about | {
         "feature": [found.feature_names[k] for k in j],
-        "before": [str(plain(value)) for value in found.before[found.row[e], j]],
-        "after": [str(plain(value)) for value in found.after[e, j]],
+        "before": [str(plain_value(value)) for value in found.before[found.row[e], j]],
+        "after": [str(plain_value(value)) for value in found.after[e, j]],
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
-from illume.results.labels import Labels
+from illume.results.predictions import Labels
 
 
 class PairStrength(NamedTuple):

@@ -1,4 +1,4 @@
-"""Where rows stand between the inputs and the decision: latents, and the maps that lead to them."""
+"""Latents of a batch of rows, and of one row, with the maps that lead to them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,130 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
-from illume.results.decided import Decided
-from illume.results.labels import Labels
-from illume.results.latent_row import LatentRow
-from illume.results.plane import Plane
-from illume.results.take import positions
-from illume.results.text import STAND_IN
+from illume.results.predictions import Decided, DecidedRow, Labels, positions
+from illume.results.text import STAND_IN, format_value
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """Two directions in the space of latents, through a centre.
+
+    Parameters
+    ----------
+    centre
+        The latents that stand at (0, 0), (k,).
+    directions
+        The two directions, (2, k).
+    share
+        What share of the latents' variance each of them shows, (2,).
+    """
+
+    centre: FloatArray
+    directions: FloatArray
+    share: FloatArray
+
+    @classmethod
+    def of(cls, Z: FloatArray) -> Plane:
+        """Return the plane of latents Z (n, k): they themselves for k up to 2, else principal components.
+
+        The largest weight of a component is positive, so that its sign is not left to chance.
+
+        >>> Z = np.array([[0.0, 0.0, -2.0], [0.0, 0.0, 2.0], [0.0, -1.0, 0.0], [0.0, 1.0, 0.0]])
+        >>> Plane.of(Z).directions
+        array([[0., 0., 1.],
+               [0., 1., 0.]])
+        """
+        k = Z.shape[1]
+        if k <= 2 or not len(Z):
+            return cls(np.zeros(k), np.eye(2, k), _shares(Z.var(0) if len(Z) else np.zeros(k)))
+        centre = Z.mean(0)
+        variance, components = np.linalg.eigh(np.cov(Z - centre, rowvar=False, bias=True))
+        variance, components = variance[::-1], components[:, ::-1].T
+        largest = np.abs(components).argmax(1)
+        components = components * np.sign(components[np.arange(k), largest])[:, None]
+        return cls(centre, components[:2] + 0.0, _shares(variance))
+
+    def __call__(self, Z: FloatArray) -> FloatArray:
+        """Return where latents Z (n, k) lie in the plane, (n, 2)."""
+        return (Z - self.centre) @ self.directions.T
+
+
+def _shares(variance: FloatArray) -> FloatArray:
+    share = np.append(variance, [0.0, 0.0])[:2]
+    total = variance.sum()
+    return share / total if total > 0 else np.zeros(2)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentRow(DecidedRow):
+    """Latents, map and slopes of one row, its own, before any refinement: a view of one row of a batch."""
+
+    batch: Latents
+
+    @property
+    def z(self) -> FloatArray:
+        """The latents, (k,)."""
+        return self.batch.Z[0]
+
+    @property
+    def x(self) -> FloatArray:
+        """The inputs, centred and scaled, (m,)."""
+        return self.batch.X[0]
+
+    @property
+    def map(self) -> FloatArray:
+        """The row's own linear map, (k, m); `z = map @ x`."""
+        if self.batch.maps is None:
+            raise ValueError("there are no maps; ask for them by explainer.latents(X, maps=True)")
+        return self.batch.maps[0]
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The row itself, (n_features,)."""
+        return self.batch.data[0]
+
+    @property
+    def slopes(self) -> FloatArray:
+        """What one scaled unit more of every input would add to the log-odds, (c', m)."""
+        return self.batch.coefficients @ self.map
+
+    @property
+    def contributions(self) -> FloatArray:
+        """What every input adds to the log-odds, (c', m): slopes times inputs."""
+        return self.slopes * self.x
+
+    @property
+    def scores(self) -> FloatArray:
+        """The surrogate's log-odds, (c',): intercept and contributions together."""
+        return self.batch.scores[0]
+
+    @property
+    def output(self) -> int:
+        """Which output to read first: the only one, or that of the decided class."""
+        return 0 if len(self.batch.intercept) == 1 else int(self.batch.decisions[0])
+
+    def position(self, output: int | str | None = None) -> int:
+        """Return the position of an output, given by its name or position; by default `output`."""
+        return self.output if output is None else self.batch.output(output)
+
+    @property
+    def input_values(self) -> tuple[str, ...]:
+        """The inputs in the user's own units, as text: the number itself, or whether it is this category."""
+        labels, found = self.batch.labels, []
+        for name, j in zip(labels.inputs, labels.owner, strict=True):
+            value = format_value(self.data[j])
+            feature = labels.features[j]
+            found.append(value if name == feature else "yes" if name == f"{feature} = {value}" else "no")
+        return tuple(found)
+
+    def __repr__(self) -> str:
+        latents = zip(self.batch.names, self.z, strict=True)
+        verdict = "agrees" if self.agreed else "DISAGREES"
+        head = (
+            f"{self.decision!r} with probability {self.probability:.3f} "
+            f"(surrogate: {self.surrogate_probability:.3f}, {verdict})"
+        )
+        return "\n".join([head, *(f"  {name}  {number:+.3f}" for name, number in latents)])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""How far an explainer can be trusted, measured on held-out rows."""
+"""Quality of an explainer, measured on held-out rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,112 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.effort import next_effort
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """Rows grouped by the surrogate's probability of a class, with what the black box says of them.
+
+    Parameters
+    ----------
+    name
+        The class.
+    edges
+        Where the groups begin and end, (b + 1,), from 0 to 1.
+    n_rows
+        How many rows are in each group, (b,).
+    surrogate, black_box
+        Mean probability of both in each group, (b,); NaN in an empty one.
+    low, high
+        Between these lie 80 % of the black box's probabilities in each group, (b,).
+    """
+
+    name: str
+    edges: FloatArray
+    n_rows: IntArray
+    surrogate: FloatArray
+    black_box: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    @property
+    def error(self) -> float:
+        """Mean difference of the two over all rows, group by group; NaN without rows."""
+        known = self.n_rows > 0
+        if not known.any():
+            return float("nan")
+        gap = np.abs(self.surrogate - self.black_box)[known]
+        return float(np.average(gap, weights=self.n_rows[known]))
+
+
+def calibration(P: FloatArray, Q: FloatArray, name: str, n_bins: int = 10) -> Calibration:
+    """Group the surrogate's probabilities Q (n,) of a class, and compare with the black box's P (n,).
+
+    >>> found = calibration(np.array([0.0, 0.4, 1.0]), np.array([0.1, 0.2, 0.9]), "yes", n_bins=2)
+    >>> found.n_rows, found.surrogate.round(2), found.black_box.round(2)
+    (array([2, 1]), array([0.15, 0.9 ]), array([0.2, 1. ]))
+    """
+    if n_bins < 1:
+        raise ValueError(f"n_bins must be a positive integer, found {n_bins!r}")
+    edges = np.linspace(0.0, 1.0, n_bins + 1)
+    group = np.digitize(Q, edges[1:-1])
+    figures = np.full((4, n_bins), np.nan)
+    for b in np.unique(group):
+        inside = group == b
+        figures[:, b] = Q[inside].mean(), P[inside].mean(), *np.quantile(P[inside], [0.1, 0.9])
+    surrogate, black_box, low, high = figures
+    return Calibration(name, edges, np.bincount(group, minlength=n_bins), surrogate, black_box, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassAgreement:
+    """On what share of the rows that the black box gave each class the surrogate decides alike.
+
+    Parameters
+    ----------
+    names
+        The classes, (c,).
+    n_rows, n_agreed
+        How many rows the black box gave each class, and on how many of them the surrogate agrees, (c,).
+    """
+
+    names: tuple[str, ...]
+    n_rows: IntArray
+    n_agreed: IntArray
+
+    @property
+    def agreement(self) -> FloatArray:
+        """The shares, (c,); NaN for a class that no row was given."""
+        return np.where(self.n_rows > 0, self.n_agreed / np.maximum(self.n_rows, 1), np.nan)
+
+    @property
+    def interval(self) -> tuple[FloatArray, FloatArray]:
+        """95 % intervals of the shares (Wilson's)."""
+        return wilson(np.nan_to_num(self.agreement), self.n_rows)
+
+    @property
+    def total(self) -> float:
+        """The share of all rows; NaN without rows."""
+        n = int(self.n_rows.sum())
+        return int(self.n_agreed.sum()) / n if n else float("nan")
+
+
+def class_agreement(decisions: IntArray, surrogate: IntArray, names: tuple[str, ...]) -> ClassAgreement:
+    """Count decisions of the black box (n,) and how many of them the surrogate (n,) shares.
+
+    >>> found = class_agreement(np.array([0, 0, 1]), np.array([0, 1, 1]), ("no", "yes"))
+    >>> found.agreement, found.total.__round__(3)
+    (array([0.5, 1. ]), 0.667)
+    """
+    n = np.bincount(decisions, minlength=len(names))
+    agreed = np.bincount(decisions[decisions == surrogate], minlength=len(names))
+    return ClassAgreement(names, n, agreed)
+
 
 FEW = 20  # rows that chose, or are reported on: fewer say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
@@ -253,3 +357,58 @@ class Quality:
             *([] if self.sampling is None else [str(self.sampling)]),
             *([self.few] if self.few else []),
         ]
+
+
+@dataclass(frozen=True, repr=False)
+class RuleQuality:
+    """Figures of the rules of report rows, each measured on the other report rows.
+
+    Parameters
+    ----------
+    precision, coverage, n_conditions
+        Means over the rules of report rows, polished to the default precision.
+    n_rules, n_rows
+        How many rules, and how many report rows they were measured on.
+    agreement
+        Share of report rows on which the tree decides like the black box, before refinement.
+    faithful
+        Share of them after refinement.
+    source, reason
+        Which tree the rules come from, `local` or `global`, and the figures that decided, on validation rows.
+    n_leaves, depth, n_latents
+        The tree's size, and how many latents it reads.
+    seconds
+        How long it took to fit.
+    """
+
+    precision: float
+    coverage: float
+    n_conditions: float
+    n_rules: int
+    n_rows: int
+    agreement: float
+    faithful: float
+    source: str
+    reason: str
+    n_leaves: int
+    depth: int
+    n_latents: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values; what could not be measured is NaN."""
+        return asdict(self)
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [
+                f"Rules of {self.n_rules} report rows, measured on {self.n_rows} that chose nothing",
+                f"  mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}, "
+                f"{self.n_conditions:.1f} conditions",
+                f"  the tree decides like the black box on {self.agreement:.3f} of them, "
+                f"after refinement on {self.faithful:.3f}",
+                f"from the {self.source} tree: {self.n_leaves} leaves, {self.depth} levels, "
+                f"on {self.n_latents} {'latents' if self.source == 'local' else 'inputs'}",
+                f"chosen because {self.reason}; {self.seconds:.1f} s",
+            ]
+        )

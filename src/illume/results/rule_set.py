@@ -10,8 +10,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import wilson
-from illume.results.rule import Rule
-from illume.results.rules import Rules
+from illume.results.rules import Rule, Rules
 
 SHOWN = 20
 

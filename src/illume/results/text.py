@@ -1,15 +1,54 @@
-"""Results as text that reads well in a terminal."""
+"""Results and values as plain text."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from illume.data.schema import MISSING
+from illume.data.values import is_missing
+
 if TYPE_CHECKING:
-    from illume.results.attribution import Attribution
-    from illume.results.attributions import Attributions
+    from illume.results.attributions import Attribution, Attributions
+
+
+def format_value(raw: Any) -> str:
+    """Return a value of the user's data as short text.
+
+    >>> [format_value(value) for value in (3.14159, 7.0, None, "high", True, 41234.0)]
+    ['3.142', '7', '(missing)', 'high', 'True', '41234']
+    """
+    if is_missing(raw):
+        return MISSING
+    if isinstance(raw, (float, np.floating, int, np.integer)) and not isinstance(raw, (bool, np.bool_)):
+        number = float(raw)
+        return f"{int(number)}" if abs(number) < 1e15 and number == int(number) else f"{number:.4g}"
+    return str(raw)
+
+
+def format_bound(number: float) -> str:
+    """Return a bound as text that is the bound: short where that is exact, else with enough digits.
+
+    >>> [format_bound(number) for number in (100049.55000000002, 3.0, 31.4, 1 / 3, 1e6 / 7)]
+    ['100049.55', '3', '31.4', '0.333333', '142857.14']
+    """
+    if abs(number) < 1e15 and number == int(number):
+        return f"{int(number)}"
+    for digits in range(3, 11):
+        text = f"{number:.{digits}g}"
+        if abs(float(text) - number) <= 1e-12 * abs(number):
+            return text if "e+" not in text else f"{float(text):f}".rstrip("0").rstrip(".")
+    return f"{number:.6g}" if abs(number) < 1e5 else f"{number:.2f}"
+
+
+def plain_value(value: Any) -> Any:
+    """Return what JSON knows: a missing value is None, a NumPy number a Python one."""
+    if is_missing(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
 
 SHOWN = 8
 STAND_IN = "without the black box: decision and probability are the surrogate's own"
@@ -29,7 +68,7 @@ def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
     return f"log-odds of {names[i]!r} against the mean of {len(classes)} classes"
 
 
-def whose(batch: Attributions) -> str:
+def owner(batch: Attributions) -> str:
     """Say whose log-odds contributions add up to."""
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
 
@@ -68,7 +107,7 @@ def row(attribution: Attribution) -> str:
             f"  {line.name:<{width}}  {line.value:>{data_width}}  {number}  "
             f"{bar(abs(line.contribution) / largest)}"
         )
-    title = f"{named} = {score:+.3f} ({whose(batch)})"
+    title = f"{named} = {score:+.3f} ({owner(batch)})"
     return "\n".join([head, title, *table, *notes(attribution)])
 
 
@@ -128,7 +167,7 @@ def batch(attributions: Attributions) -> str:
         if len(outputs) == 1
         else f"log-odds of {len(outputs)} classes"
     )
-    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({whose(attributions)})"]
+    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({owner(attributions)})"]
     error = typical_error(attributions)
     if math.isfinite(error):
         lines.append(f"typical error of a contribution: {error:.3f}")

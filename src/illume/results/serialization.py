@@ -1,4 +1,4 @@
-"""Results to and from JSON and Parquet."""
+"""Save results to JSON and Parquet, and load them."""
 
 from __future__ import annotations
 

@@ -1,19 +1,57 @@
-"""Results as frames and as plain dictionaries."""
+"""Results as data frames and dictionaries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
-from illume.results.numbers import plain
+from illume.data.schema import MISSING, Other
+from illume.data.values import is_missing
+from illume.results.predictions import Labels
+from illume.results.text import plain_value
 
 if TYPE_CHECKING:
-    from illume.results.attribution import Attribution
-    from illume.results.attributions import Attributions
+    from illume.results.attributions import Attribution, Attributions
+
+
+UNKNOWN = "(unknown)"
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """Values of a feature, (n,): numbers, NaN where missing, or positions in `categories`."""
+
+    name: str
+    values: FloatArray
+    categories: tuple[str, ...] = ()
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the feature is a number."""
+        return not self.categories
+
+
+def column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column:
+    """Read feature j of rows (n, n_features); a missing category is a category of its own."""
+    name, raw = labels.features[j], data[:, j]
+    known = labels.categories(j)
+    if known is None:
+        try:
+            return Column(name, raw.astype(np.float64))
+        except (TypeError, ValueError):  # a constant column has no inputs that would tell its kind
+            known = ()
+    texts = [MISSING if is_missing(value) else str(value) for value in raw.tolist()]
+    elsewhere = str(Other.OTHER) if str(Other.OTHER) in known else UNKNOWN
+    if known:
+        texts = [text if text in known or text == MISSING else elsewhere for text in texts]
+    categories = (*known, *sorted(set(texts) - set(known)))
+    place = {text: float(i) for i, text in enumerate(categories)}
+    return Column(name, np.array([place[text] for text in texts]), categories)
 
 
 def frame(attributions: Attributions, layout: str) -> Any:
@@ -25,7 +63,7 @@ def frame(attributions: Attributions, layout: str) -> Any:
     raise ValueError(f"layout must be 'wide' or 'long', found {layout!r}")
 
 
-def decided(attributions: Attributions, array: FloatArray) -> FloatArray:
+def decided_class(attributions: Attributions, array: FloatArray) -> FloatArray:
     """Take the decided class from the last axis of (n, …, c) where there is a class axis."""
     if attributions.values.ndim == 2:
         return array
@@ -33,10 +71,10 @@ def decided(attributions: Attributions, array: FloatArray) -> FloatArray:
     return np.moveaxis(array, -1, 1)[rows, attributions.decisions]
 
 
-def apart(columns: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Any]:
+def rename_taken(columns: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Any]:
     """Rename columns until no name is taken by a feature.
 
-    >>> apart({"decision": 1, "rest": 2}, ["rest", "rest_"])
+    >>> rename_taken({"decision": 1, "rest": 2}, ["rest", "rest_"])
     {'decision': 1, 'rest__': 2}
     """
     names, renamed = set(taken), {}
@@ -63,14 +101,14 @@ def _wide(attributions: Attributions) -> dict[str, Any]:
         "trust_agreement": attributions.trust.agreement,
         "trust_error": attributions.trust.error,
         "trust_contribution_error": attributions.trust.contribution_error,
-        "base_value": np.ascontiguousarray(decided(attributions, attributions.base_values)),
-        "offset": np.ascontiguousarray(decided(attributions, attributions.offset)),
+        "base_value": np.ascontiguousarray(decided_class(attributions, attributions.base_values)),
+        "offset": np.ascontiguousarray(decided_class(attributions, attributions.offset)),
     }
-    values = decided(attributions, attributions.values)
+    values = decided_class(attributions, attributions.values)
     # `top` left features out; of results of format version 1, all that is known is what these sum to
     if len(attributions.feature_names) < len(attributions.novelty.names) or attributions.rest.any():
-        about["rest"] = np.ascontiguousarray(decided(attributions, attributions.rest))
-    columns = apart(about, attributions.feature_names)
+        about["rest"] = np.ascontiguousarray(decided_class(attributions, attributions.rest))
+    columns = rename_taken(about, attributions.feature_names)
     for j, name in enumerate(attributions.feature_names):
         columns[name] = np.ascontiguousarray(values[:, j])
     return columns
@@ -108,7 +146,7 @@ def batch_dict(attributions: Attributions) -> dict[str, Any]:
         "rest": attributions.rest.tolist(),
         "slopes": attributions.slopes.tolist(),
         "slopes_per_unit": attributions.slopes_per_unit.tolist(),
-        "data": [[plain(value) for value in row] for row in attributions.data.tolist()],
+        "data": [[plain_value(value) for value in row] for row in attributions.data.tolist()],
         "imputed": attributions.imputed.tolist(),
         "probabilities": attributions.probabilities.tolist(),
         "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
@@ -163,9 +201,9 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
         "features": [
             {
                 "name": name,
-                "value": plain(data),
+                "value": plain_value(data),
                 "contribution": float(number),
-                "standard_error": plain(float(error)),
+                "standard_error": plain_value(float(error)),
                 "imputed": bool(filled),
             }
             for name, data, number, error, filled in zip(
@@ -178,9 +216,9 @@ def row_dict(attribution: Attribution) -> dict[str, Any]:
             )
         ],
         "trust": {
-            "agreement": plain(float(attribution.trust.agreement)),
-            "error": plain(float(attribution.trust.error)),
-            "contribution_error": plain(float(attribution.trust.contribution_error)),
+            "agreement": plain_value(float(attribution.trust.agreement)),
+            "error": plain_value(float(attribution.trust.error)),
+            "contribution_error": plain_value(float(attribution.trust.contribution_error)),
             "n_rows": int(attribution.trust.n_rows),
         },
     }
