@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import numpy as np
+from illume.results.bounds import Bounds
 
 from benchmarks.data.problem import Problem
 from benchmarks.methods.outcome import Outcome, bind_categories, explained_classes, of_class, one_class
@@ -13,7 +14,6 @@ from illume import Explainer
 from illume._typing import FloatArray, IntArray
 from illume.metrics import Boxes, macro_f1
 from illume.results.attributions import Attributions
-from illume.results.bounds import Bounds
 
 
 def illume(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
