@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from illume import CheckpointError, Objective, choosing, fitting
-from illume.data.splits import Split
+from illume.data.sampling import Split
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.together import Together
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from illume import _crew
-from illume._crew import in_chunks, threads
+from illume.data import threads as _crew
+from illume.data.threads import in_chunks, threads
 from illume.errors import OutOfMemoryError
 
 
@@ -95,13 +95,13 @@ def test_linear_algebra_has_its_threads_again_whichever_thread_leaves_last(monke
     inside, leave = threading.Event(), threading.Event()
 
     def late():
-        with _crew.undisturbed(10**6):
+        with _crew.single_blas_thread(10**6):
             inside.set()
             leave.wait(60)
 
     thread = threading.Thread(target=late)
     with threadpool_limits(2, user_api="blas"):
-        with _crew.undisturbed(10**6):
+        with _crew.single_blas_thread(10**6):
             thread.start()
             assert inside.wait(60)
         assert set(blas_threads()) == {1}
@@ -167,7 +167,7 @@ def test_explanations_do_not_depend_on_the_number_of_threads(loan_explainer, loa
     results = []
     for n in (1, 3):
         monkeypatch.setattr(_crew, "threads", lambda n=n: n)
-        monkeypatch.setattr("illume._crew.in_chunks.__defaults__", (16, True))
+        monkeypatch.setattr("illume.data.threads.in_chunks.__defaults__", (16, True))
         results.append(loan_explainer(loan_frame))
     one, three = results
     for name in ("values", "slopes", "offset", "surrogate_probabilities"):

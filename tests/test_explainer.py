@@ -125,7 +125,7 @@ def test_streaming_gives_the_same_in_pieces(loan_explainer):
 def test_many_rows_go_through_in_chunks(loan_explainer, monkeypatch):
     rows = loans(50, seed=4)
     whole = loan_explainer(rows).values
-    monkeypatch.setattr("illume._crew.in_chunks.__defaults__", (7, True))
+    monkeypatch.setattr("illume.data.threads.in_chunks.__defaults__", (7, True))
     assert relative(loan_explainer(rows).values, whole, whole) < 1e-5
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from illume import Explainer, SchemaError
-from illume.data.blocks import LARGEST, standardised
+from illume.data.blocks import LARGEST, standardise
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
@@ -28,7 +28,7 @@ def test_a_row_beyond_all_training_rows_is_encoded_as_a_finite_number():
 
 
 def test_numbers_whose_difference_is_too_large_for_a_number_are_scaled_all_the_same():
-    far = standardised(np.array([1.7e308]), np.array([-1.7e308]), np.array([1.7e308]))
+    far = standardise(np.array([1.7e308]), np.array([-1.7e308]), np.array([1.7e308]))
     assert far.tolist() == [2.0]
 
 

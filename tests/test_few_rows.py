@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from illume import Explainer, FewRowsWarning
-from illume.data.splits import rows_needed, split_rows
+from illume.data.sampling import rows_needed, split_rows
 from tests.common import linear_black_box
 
 

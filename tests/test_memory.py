@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from illume import IllumeError
-from illume._chunks import RowChunks, is_out_of_memory
+from illume.data.threads import RowChunks, is_out_of_memory
 from illume.encoders.forward import DenseForward
 from illume.errors import OutOfMemoryError
 

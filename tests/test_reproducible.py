@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import illume
-from illume import _chunks
 from illume.assembly import attributions as assembly
+from illume.data import threads as _chunks
 from tests.common import loans
 from tests.io.test_golden import FILES
 

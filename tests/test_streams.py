@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from illume import CheckpointError, Explainer, Schema, SchemaError, load
-from illume.data.gathering import Drawing, gather
+from illume.data.load_rows import RowLimit, load_rows
 from tests.checkpoints.common import Killed, kill_at
 from tests.common import FAST, loans
 
@@ -52,7 +52,7 @@ def streamed(folder):
 
 
 def drawn(data, seed=0, **options):
-    return gather(data, model, None, (), Drawing(BUDGET, seed, verbose=False, **options))
+    return load_rows(data, model, None, (), RowLimit(BUDGET, seed, verbose=False, **options))
 
 
 def alike(one, other, frame):
@@ -121,7 +121,7 @@ def test_types_are_those_that_pandas_gives_to_all_rows(tmp_path):
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=40)
     path = tmp_path / "rows.parquet"
     wanted = pd.read_parquet(path)
-    found = gather(path, model, None, (), Drawing(10, seed=0, verbose=False)).frame.native
+    found = load_rows(path, model, None, (), RowLimit(10, seed=0, verbose=False)).frame.native
     assert not found.isna().any().any()
     assert found.dtypes.astype(str).to_dict() == wanted.dtypes.astype(str).to_dict()
     assert list(found["c"].cat.categories) == list(wanted["c"].cat.categories) == ["z", "y"]
@@ -158,11 +158,11 @@ def test_the_user_says_of_which_library_frames_are(folder):
 def test_codes_and_a_schema_by_hand_are_seen_to_as_in_a_frame(folder, rows):
     plain = rows.drop(columns="owner")
     for options in ({"categorical": ["age"]}, {"schema": Schema.infer(plain)}):
-        wanted = gather(plain, model, *_of(options), Drawing(BUDGET, 1))
-        found = gather(ds.dataset(_arrow(rows).drop("owner")), model, *_of(options), Drawing(BUDGET, 1))
+        wanted = load_rows(plain, model, *_of(options), RowLimit(BUDGET, 1))
+        found = load_rows(ds.dataset(_arrow(rows).drop("owner")), model, *_of(options), RowLimit(BUDGET, 1))
         assert found.schema == wanted.schema
     with pytest.raises(SchemaError, match=r"categorical names 'agee', which is no column; .*'age'"):
-        gather(folder, model, None, ["agee"], Drawing(BUDGET, 1))
+        load_rows(folder, model, None, ["agee"], RowLimit(BUDGET, 1))
 
 
 def _of(options):
@@ -214,9 +214,9 @@ def test_too_few_rows_and_columns_of_another_kind_are_refused(tmp_path, rows):
 
 
 def test_of_a_column_of_names_the_most_frequent_of_the_drawn_rows_are_known():
-    from illume.data import seen
+    from illume.data import column_stats
 
-    names = pa.array([f"row {i}" for i in range(seen.MOST_VALUES + 10)] + 500 * ["often"])
+    names = pa.array([f"row {i}" for i in range(column_stats.MOST_VALUES + 10)] + 500 * ["often"])
     with pytest.warns(UserWarning, match="'name' holds more than 100,000 different values; the 64 most"):
         found = drawn(ds.dataset(pa.table({"name": names, "a": range(len(names))})))
     assert found.schema["name"].open

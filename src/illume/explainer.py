@@ -15,9 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import FloatArray
 from illume.assembly import parts
-from illume.data.gathering import Drawing, gather
-from illume.data.schema import Schema
-from illume.data.unknown import Unknown
+from illume.data.load_rows import RowLimit, load_rows
+from illume.data.schema import Schema, Unknown
 from illume.drift.mixin import Checks
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
@@ -216,8 +215,8 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
             encoder_learns=self.encoder != "identity",
             shapley=shapley,
         )
-        drawing = Drawing(self.row_budget, seed, self.backend, self.verbose)
-        rows = gather(X, self.model, self.schema, self.categorical, drawing)
+        drawing = RowLimit(self.row_budget, seed, self.backend, self.verbose)
+        rows = load_rows(X, self.model, self.schema, self.categorical, drawing)
         with opened(self, rows) as self.stages_:
             prepared = prepare(rows, self.model, data, rng, self.stages_)
             game = prepare_shapley(prepared, self.background, seed, self.stages_) if shapley else None

@@ -16,10 +16,9 @@ from illume.assembly.rule_set import rule_set
 from illume.assembly.rules import RuleOptions
 from illume.assembly.stand_in import StandIn
 from illume.data.frames import Frame, NumpyFrame, Origin, as_frame, chunks
-from illume.data.like import Like
-from illume.data.schema import check_names, require_columns
-from illume.data.sources import is_source, iter_batches, open_source
-from illume.data.unknown import require_unknown
+from illume.data.match_dtypes import FrameBuilder
+from illume.data.row_sources import is_row_source, iter_batches, open_rows
+from illume.data.schema import check_names, require_columns, require_unknown
 from illume.errors import RowError, rows_after
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
@@ -114,12 +113,12 @@ class Explaining(ABC):
 
     def _pieces(self, X: Any, rows: int) -> Iterator[Any]:
         """Yield rows piece by piece, of the library that the explainer was fitted with."""
-        if not is_source(X):
+        if not is_row_source(X):
             for _, piece in chunks(self._checked(X), rows):
                 yield piece.native
             return
         check_is_fitted(self, "pair_")
-        source = open_source(X)
+        source = open_rows(X)
         check_names(source.names, self.columns_)
         pool = getattr(self, "pool_frame_", None)
         like = pool.native if pool is not None and self.backend_ == "pandas" else None
@@ -196,7 +195,7 @@ class Explaining(ABC):
         frame = require_columns(as_frame(X), self.columns_)
         if self.backend_ is not None and isinstance(frame, NumpyFrame):
             # The model was asked with frames: it knows its columns by their names.
-            return Like(self.columns_, self.backend_, self.pool_frame_).of_array(frame)
+            return FrameBuilder(self.columns_, self.backend_, self.pool_frame_).of_array(frame)
         return frame
 
     def _heed_unknown(self) -> None:

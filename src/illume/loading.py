@@ -10,7 +10,7 @@ import numpy as np
 
 from illume.assembly.stand_in import StandIn
 from illume.data.black_box import BlackBox
-from illume.data.splits import Split
+from illume.data.sampling import Split
 from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
 from illume.explanations.sample import spread

@@ -5,12 +5,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume.data.blocks import block_of
+from illume.data.blocks import number_columns
+from illume.data.column_values import is_missing
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
-from illume.data.like import Like
+from illume.data.match_dtypes import FrameBuilder
 from illume.data.schema import Feature, Kind, Schema
-from illume.data.values import is_missing
 from illume.errors import SchemaError
 
 NAMES = ("a", "fixed", "town", "b", "empty")
@@ -40,7 +40,7 @@ def encoding():
 
 def one_by_one(mine, frame, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("illume.data.encoding.block_of", lambda frame, names: None)
+        patch.setattr("illume.data.encoding.number_columns", lambda frame, names: None)
         return mine.transform(frame)
 
 
@@ -50,7 +50,11 @@ def plain(columns):
 
 @pytest.mark.parametrize(
     "make",
-    [pd.DataFrame, lambda rows: Like(NAMES, "pandas").frame(plain(rows)), lambda rows: pa.table(plain(rows))],
+    [
+        pd.DataFrame,
+        lambda rows: FrameBuilder(NAMES, "pandas").frame(plain(rows)),
+        lambda rows: pa.table(plain(rows)),
+    ],
     ids=["pandas", "plain", "arrow"],
 )
 def test_together_and_one_by_one_are_the_same(make, monkeypatch):
@@ -92,8 +96,8 @@ def test_an_infinite_number_is_named_as_ever(name, value):
 
 def test_text_is_no_number_even_if_it_could_be_read_as_one():
     rows = {**plain(ROWS), "a": ["0.5", "1", "2", "3", "4"]}
-    frame = Like(NAMES, "pandas").frame(rows)
-    assert block_of(frame, ["a", "b"]) is None
+    frame = FrameBuilder(NAMES, "pandas").frame(rows)
+    assert number_columns(frame, ["a", "b"]) is None
     with pytest.raises(SchemaError, match=r"column 'a' holds text such as '0\.5'"):
         encoding().transform(frame)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from illume.data.drawing import Draw, drawn_rows
+from illume.data.load_rows import Draw, sample_rows
 
 
 def by_batches(cuts, budget, seed):
@@ -22,11 +22,11 @@ def by_batches(cuts, budget, seed):
 @settings(deadline=None)
 def test_the_rows_drawn_from_batches_are_those_drawn_from_the_whole(cuts, budget, seed):
     table = by_batches(cuts, budget, seed)
-    np.testing.assert_array_equal(table["row"], drawn_rows(sum(cuts), budget, seed))
+    np.testing.assert_array_equal(table["row"], sample_rows(sum(cuts), budget, seed))
 
 
 def test_every_row_is_drawn_as_often_as_any_other():
-    draws = np.concatenate([drawn_rows(20, 5, seed) for seed in range(4_000)])
+    draws = np.concatenate([sample_rows(20, 5, seed) for seed in range(4_000)])
     counts = np.bincount(draws, minlength=20)
     assert counts.sum() == 20_000
     # Each count is binomial with mean 1,000 and deviation 27; chi² of 20 such is below 43 in 99.9 %.
@@ -34,7 +34,7 @@ def test_every_row_is_drawn_as_often_as_any_other():
 
 
 def test_pairs_are_drawn_as_often_as_any_other():
-    draws = [tuple(drawn_rows(4, 2, seed)) for seed in range(6_000)]
+    draws = [tuple(sample_rows(4, 2, seed)) for seed in range(6_000)]
     counts = np.array([draws.count(pair) for pair in sorted(set(draws))])
     assert len(counts) == 6
     assert ((counts - 1_000) ** 2 / 1_000).sum() < 20.5  # 99.9 % of chi² with 5 degrees of freedom
@@ -56,4 +56,4 @@ def test_columns_with_a_dictionary_of_their_own_in_every_batch_keep_their_values
         draw.add(pa.record_batch({"word": pa.array(words).dictionary_encode()}))
     words = np.array(list("abcabdeefabc"))
     schema = pa.schema({"word": pa.dictionary(pa.int32(), pa.string())})
-    assert draw.table(schema)["word"].to_pylist() == list(words[drawn_rows(12, 6, 0)])
+    assert draw.table(schema)["word"].to_pylist() == list(words[sample_rows(12, 6, 0)])

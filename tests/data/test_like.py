@@ -7,8 +7,7 @@ import pyarrow as pa
 import pytest
 
 from illume.data.frames import NumpyFrame, as_frame
-from illume.data.like import Like
-from illume.data.plain import PlainFrame
+from illume.data.match_dtypes import FrameBuilder, PlainFrame
 
 FRAME = pd.DataFrame(
     {
@@ -32,7 +31,7 @@ COLUMNS = {
 
 def like(example):
     frame = as_frame(example)
-    return Like(frame.names, frame.origin.backend, frame.slice(0, 0))
+    return FrameBuilder(frame.names, frame.origin.backend, frame.slice(0, 0))
 
 
 def test_a_pandas_frame_has_the_types_of_the_example():
@@ -87,7 +86,7 @@ def test_a_value_that_is_none_of_the_categories_stays_what_it_is(values, ordered
 
 
 def test_without_an_example_types_are_found():
-    frame = Like(("a", "b"), "pandas").frame({"b": ["x", None], "a": [1.0, None]})
+    frame = FrameBuilder(("a", "b"), "pandas").frame({"b": ["x", None], "a": [1.0, None]})
     assert list(frame.native.columns) == ["a", "b"]
     assert frame.native["a"].dtype == np.float64
     assert frame.native["b"].isna().tolist() == [False, True]

@@ -7,7 +7,7 @@ import pytest
 from illume import Schema
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
-from illume.data.queries import query_rows
+from illume.data.sampling import query_rows
 from tests.common import loans
 
 LIBRARIES = {

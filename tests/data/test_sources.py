@@ -8,7 +8,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from illume.data.sources import is_source, iter_batches, open_source
+from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.errors import FormatError, SchemaError
 from tests.common import loans
 
@@ -46,19 +46,19 @@ def test_every_kind_of_source_gives_the_same_rows(folder, frame):
     dataset = ds.dataset(folder)
     lazy = pl.scan_parquet(folder / "*.parquet")
     reader = dataset.scanner().to_reader()
-    for source in (str(folder), folder, dataset, lazy, reader, open_source(folder)):
-        assert is_source(source)
+    for source in (str(folder), folder, dataset, lazy, reader, open_rows(folder)):
+        assert is_row_source(source)
         pieces = iter_batches(source, ["income", "age"], 300, backend="numpy")
         np.testing.assert_array_equal(np.concatenate(list(pieces)), frame[["income", "age"]].to_numpy(float))
     with pytest.raises(SchemaError, match="read once only; pass a Dataset"):
-        list(iter_batches(open_source(reader), rows=10)) + list(iter_batches(_used(reader), rows=10))
-    assert not is_source(frame)
-    assert not is_source(lazy.collect())
-    assert not is_source(pa.Table.from_pandas(frame))
+        list(iter_batches(open_rows(reader), rows=10)) + list(iter_batches(_used(reader), rows=10))
+    assert not is_row_source(frame)
+    assert not is_row_source(lazy.collect())
+    assert not is_row_source(pa.Table.from_pandas(frame))
 
 
 def _used(reader):
-    source = open_source(reader)
+    source = open_rows(reader)
     list(iter_batches(source, rows=10))
     return source
 
@@ -94,7 +94,7 @@ def test_pieces_take_the_types_of_a_frame_where_that_changes_no_value(tmp_path):
 def test_an_index_of_pandas_is_a_column_only_if_it_has_a_name(frame, tmp_path):
     frame[10:20].to_parquet(tmp_path / "plain.parquet")
     frame.set_index("income").to_parquet(tmp_path / "named.parquet")
-    plain, named = (open_source(tmp_path / name) for name in ("plain.parquet", "named.parquet"))
+    plain, named = (open_rows(tmp_path / name) for name in ("plain.parquet", "named.parquet"))
     assert set(plain.names) == set(named.names) == set(frame.columns)
     assert list(next(iter_batches(plain)).index) == list(range(10))
     np.testing.assert_array_equal(next(iter_batches(named))["income"], frame["income"])
@@ -114,16 +114,16 @@ def _written(folder, **columns):
 
 def test_what_cannot_be_read_is_refused_before_any_row_is(tmp_path, frame):
     with pytest.raises(SchemaError, match=r"nowhere does not exist; expected a Parquet file, or a folder"):
-        open_source(tmp_path / "nowhere")
+        open_rows(tmp_path / "nowhere")
     (tmp_path / "notes.txt").write_text("no rows")
     with pytest.raises(SchemaError, match=r"no Parquet files .*, but 1 other files, such as notes.txt"):
-        open_source(tmp_path)
+        open_rows(tmp_path)
     frame[:0].to_parquet(tmp_path / "none.parquet")
     with pytest.raises(SchemaError, match="holds no rows"):
-        open_source(tmp_path)
+        open_rows(tmp_path)
     (tmp_path / "broken.parquet").write_bytes((tmp_path / "none.parquet").read_bytes()[:-9])
     with pytest.raises(FormatError, match=r"cannot be read as Parquet: .*broken.parquet"):
-        open_source(tmp_path)
+        open_rows(tmp_path)
     with pytest.raises(SchemaError, match=r"has no column 'b'; it has a"):
         list(iter_batches(pa.dataset.dataset(pa.table({"a": [1]})), ["b"]))
 
@@ -132,11 +132,11 @@ def test_files_that_disagree_are_refused_by_name(tmp_path):
     (tmp_path / "names").mkdir()
     _written(tmp_path / "names", a=[1], b=[1])
     with pytest.raises(SchemaError, match=r"1.parquet has no column 'a', which other files have"):
-        open_source(tmp_path / "names")
+        open_rows(tmp_path / "names")
     (tmp_path / "types").mkdir()
     _written(tmp_path / "types", a=[1], a_=["x"])
     with pytest.raises(SchemaError, match=r"1.parquet and the files before it disagree: .*write all with"):
-        open_source(tmp_path / "types")
+        open_rows(tmp_path / "types")
 
 
 def test_a_file_that_breaks_off_while_it_is_read_is_named(folder, tmp_path):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from illume.data.splits import split_rows
+from illume.data.sampling import split_rows
 
 
 @pytest.mark.parametrize("n", [10, 37, 1000])

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from illume.data.column_values import Storage
 from illume.data.frames import as_frame
-from illume.data.values import Storage
 
 NAMES = (
     *("a", "A", "a ", " a", "á", "a\u0301", "", " ", "0", "1", "1.0", "x0", "x1", "nan", "None"),

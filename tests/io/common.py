@@ -8,8 +8,8 @@ import zipfile
 import numpy as np
 import pandas as pd
 
+from illume.data.column_values import is_missing
 from illume.data.frames import NarwhalsFrame
-from illume.data.values import is_missing
 
 
 def differences(one, other, where="result"):

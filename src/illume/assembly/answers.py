@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import FloatArray
-from illume.data.black_box import BATCH_ROWS, asked
-from illume.data.blocks import block_of
+from illume.data.black_box import BATCH_ROWS, predict_piece
+from illume.data.blocks import number_columns
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame
 from illume.results.predictions import Labels
+from illume.data.threads import RowChunks
 
 BlackBoxCall = Callable[[Frame], FloatArray]
 
@@ -30,7 +30,7 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
             piece = frame.slice(rows.start, rows.stop)
             encoded = encoding.transform(piece.select(encoding.schema.names))
             X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
-            answers.append(asked(black_box, piece, rows.start))
+            answers.append(predict_piece(black_box, piece, rows.start))
     return Encoded(X, imputed, odd), np.concatenate(answers) if answers else black_box(frame)
 
 
@@ -51,7 +51,7 @@ def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
         return frame.select(names).array
     data = np.empty((len(frame), len(names)), dtype=float if numeric else object, order="F")
-    block = block_of(frame, numbers.names)
+    block = number_columns(frame, numbers.names)
     if block is not None:
         data[:, numbers.features] = block.astype(np.float64, copy=False)
     for j in range(len(names)) if block is None else encoding.categories:

@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from illume._chunks import RowChunks
-from illume._crew import in_chunks, undisturbed
 from illume._typing import FloatArray, IntArray
 from illume.assembly.answers import labels_of, values_of
 from illume.assembly.lazy import LazyAttributions, LocalSource
 from illume.assembly.refining import Refining, ToRefine
 from illume.assembly.stand_in import stands_in
-from illume.data.black_box import BATCH_ROWS, asked
+from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
+from illume.data.threads import RowChunks, in_chunks, single_blas_thread
 from illume.encoders.trained import pieces_of
 from illume.errors import LeftOutError
 from illume.explanations.attributions import contributions
@@ -171,7 +170,7 @@ class AttributionAssembly:
             result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
 
         if not ask.refine:
-            with undisturbed(n):
+            with single_blas_thread(n):
                 in_chunks(value, n, VALUES_AT_ONCE)
             return
         if self.refiner is None:
@@ -222,7 +221,7 @@ class AttributionAssembly:
         if imputed.any():
             odd |= imputed & ~self.familiar.missing
         if not result.stand_in:
-            result.probabilities[rows] = asked(black_box, piece, rows.start)
+            result.probabilities[rows] = predict_piece(black_box, piece, rows.start)
         room.small[rows] = X
 
     def _pull_back(self, result: Attributions, room: Room, rows: slice) -> None:
@@ -234,7 +233,7 @@ class AttributionAssembly:
             at = slice(rows.start + part.start, rows.start + part.stop)
             self._attribute(result, room, at, part)
 
-        with undisturbed(n):
+        with single_blas_thread(n):
             in_chunks(attribute, n, AT_ONCE, self._parallel)
             others = np.flatnonzero(~result.refinement.agreed[rows])
             if len(others) and not result.refinement.off:

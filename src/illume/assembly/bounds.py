@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.blocks import standardised
+from illume.data.blocks import standardise
 from illume.data.encoding import Encoding
 from illume.explanations.boxes import Boxes
 from illume.results.conditions import Bounds
@@ -28,7 +28,7 @@ def in_own_units(
             j, feature = int(encoding.owner[i]), features[encoding.owner[i]]
             mean, scale = encoding.mean[i], encoding.scale[i]
             below, above = (_clean(mean + scale * side[:, i]) for side in (boxes.low, boxes.high))
-            x = standardised(own[:, j], mean, scale)
+            x = standardise(own[:, j], mean, scale)
             if feature.whole and not exact:
                 below, above = np.ceil(below), np.floor(above)
             below = np.where(x >= boxes.low[:, i], np.fmin(below, own[:, j]), below)

@@ -12,7 +12,7 @@ import numpy as np
 
 from illume._typing import BoolArray
 from illume.data.frames import Frame
-from illume.data.schema import Feature, Schema, unknown_name
+from illume.data.schema import Feature, Schema, describe_unknown
 from illume.errors import SchemaError
 from illume.results.text import format_value
 
@@ -63,7 +63,7 @@ class Wanted:
         names = [str(name) for name in self.features_to_vary]
         for name in names:
             if name not in schema.names:
-                raise SchemaError(f"features_to_vary names {unknown_name(name, schema.names)}")
+                raise SchemaError(f"features_to_vary names {describe_unknown(name, schema.names)}")
         if not names:
             raise SchemaError("features_to_vary is empty; at least one feature must be free to change")
         return np.isin(schema.names, names)
@@ -73,7 +73,7 @@ class Wanted:
         allowed = np.broadcast_to(self.varied(schema), (len(pool), len(schema))).copy()
         for name, wish in (self.permitted_range or {}).items():
             if name not in schema.names:
-                raise SchemaError(f"permitted_range names {unknown_name(name, schema.names)}")
+                raise SchemaError(f"permitted_range names {describe_unknown(name, schema.names)}")
             j = schema.names.index(name)
             if not allowed[:, j].any():
                 raise SchemaError(f"permitted_range names {name!r}, which is not among features_to_vary")

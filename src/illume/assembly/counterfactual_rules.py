@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
+from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes
 from illume.explanations.counterfactuals import Task
 from illume.explanations.layout import Layout

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.answers import BlackBoxCall, answered, values_of
 from illume.assembly.constraints import Wanted
 from illume.assembly.counterfactual_rules import counterfactual_rules
 from illume.assembly.rules import RuleAssembly
 from illume.data.frames import Frame, Mixer
+from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError
 from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, Found, Task
 from illume.explanations.diversity import diverse

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import FloatArray
 from illume.assembly.answers import answered, labels_of, values_of
 from illume.assembly.stand_in import stands_in
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
+from illume.data.threads import RowChunks
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.fit.pairs import Pair

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import CHUNK_ROWS, row_chunks
-from illume._crew import in_chunks
 from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
+from illume.data.threads import CHUNK_ROWS, in_chunks, row_chunks
 from illume.explanations.attributions import contributions
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refined, Refiner, carrier

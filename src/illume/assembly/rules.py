@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.assembly.answers import answered, values_of
 from illume.assembly.bounds import in_own_units
 from illume.assembly.stand_in import stands_in
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
+from illume.data.threads import RowChunks
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
 from illume.explanations.familiar import Familiar

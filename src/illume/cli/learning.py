@@ -72,10 +72,10 @@ def require_csv(path: Path, *options: Any) -> None:
 
 
 def _of_source(path: Path, target: str | None, drop: tuple[str, ...], row_budget: int | None) -> Learning:
-    from illume.data.gathering import STREAM_ROWS
-    from illume.data.sources import open_source
+    from illume.data.load_rows import STREAM_ROWS
+    from illume.data.row_sources import open_rows
 
-    source = open_source(path)
+    source = open_rows(path)
     out = {*_dropped(source.names, drop), *_target(source.names, target)}
     columns = tuple(name for name in source.names if name not in out)
     if not columns:
@@ -84,11 +84,11 @@ def _of_source(path: Path, target: str | None, drop: tuple[str, ...], row_budget
 
 
 def _drawn(path: Path, row_budget: int | None, seed: int, voice: Voice) -> Any:
-    from illume.data.gathering import Drawing, draw_frame
-    from illume.data.sources import open_source
+    from illume.data.load_rows import RowLimit, sample_frame
+    from illume.data.row_sources import open_rows
 
-    drawing = Drawing(row_budget, seed, "pandas", verbose=False if voice.quiet else None)
-    rows, n_rows = draw_frame(open_source(path), drawing)
+    drawing = RowLimit(row_budget, seed, "pandas", verbose=False if voice.quiet else None)
+    rows, n_rows = sample_frame(open_rows(path), drawing)
     if len(rows) < n_rows:
         voice.note(f"{len(rows):,} of {n_rows:,} rows are learned from, drawn at random with seed {seed}")
     return rows

@@ -61,7 +61,7 @@ def save_model(model: Any, path: Path) -> None:
 
 def require_features(model: Any, columns: Sequence[str], target: str | None) -> None:
     """Refuse rows that lack a column the model was trained with, or have too many where it names none."""
-    from illume.data.schema import unknown_name
+    from illume.data.schema import describe_unknown
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     for name in names:
@@ -70,7 +70,7 @@ def require_features(model: Any, columns: Sequence[str], target: str | None) -> 
                 f"the model was trained with the target {name!r} among its features; name another target"
             )
         if name not in columns:
-            raise SchemaError(f"the model was trained with {unknown_name(name, columns)}")
+            raise SchemaError(f"the model was trained with {describe_unknown(name, columns)}")
     taken = getattr(model, "n_features_in_", len(columns))
     if not names and taken != len(columns):
         raise SchemaError(

@@ -51,12 +51,12 @@ def require(frame: Any, names: Iterable[str], option: str) -> None:
 
 def require_names(columns: Iterable[str], names: Iterable[str], option: str) -> None:
     """Refuse names that are none of the columns, and suggest the nearest."""
-    from illume.data.schema import unknown_name
+    from illume.data.schema import describe_unknown
 
     columns = list(columns)
     for name in names:
         if name not in columns:
-            raise SchemaError(f"{option} names {unknown_name(name, columns)}")
+            raise SchemaError(f"{option} names {describe_unknown(name, columns)}")
 
 
 def _parquet(pd: Any, path: Path) -> Any:

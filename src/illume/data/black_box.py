@@ -1,4 +1,4 @@
-"""The model to explain, asked in batches with the user's own kind of frame."""
+"""The model to explain, called in batches with the user's own kind of frame."""
 
 from __future__ import annotations
 
@@ -9,8 +9,73 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame, chunks
-from illume.data.halving import MOST_NAMED, Halving
 from illume.errors import BlackBoxError
+
+MOST_NAMED = 10
+TRIED = 5  # single rows; a model that fails on each of them is not asked any more
+
+Ask = Callable[[Frame], FloatArray]
+
+
+class Halving:
+    """Asks about halves, and halves of those that fail; `most_rows` is the longest part that was answered."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask = ask
+        self.failed: dict[int, Exception] = {}
+        self.most_rows = 1
+
+    def __call__(self, frame: Frame, error: Exception) -> FloatArray:
+        """Return the answers to all rows of a frame on which the model raised an error."""
+        self._require_some(frame, error)
+        answers = [] if len(frame) == 1 else self._halves(frame, 0)
+        if self.failed:
+            named = tuple(sorted(self.failed)[:MOST_NAMED])
+            error = self.failed[named[0]]
+            words = f"the model raised {type(error).__name__}: {error}"
+            raise BlackBoxError(words, named, more=len(self.failed) > MOST_NAMED) from error
+        return np.concatenate(answers) if answers else self.ask(frame)
+
+    def _require_some(self, frame: Frame, error: Exception) -> None:
+        """Give up on a model that answers none of some single rows: it fails on everything."""
+        positions = np.unique(np.linspace(0, len(frame) - 1, TRIED).astype(int))
+        if any(self._answers(frame.slice(int(at), int(at) + 1)) for at in positions):
+            return
+        alone = f"asked about {len(positions)} of them one by one, it failed on each"
+        raise BlackBoxError(
+            f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
+            f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
+        ) from error
+
+    def _answers(self, row: Frame) -> bool:
+        """Whether the model answers a row at all."""
+        try:
+            self.ask(row)
+        except BlackBoxError:
+            raise
+        except Exception:
+            return False
+        return True
+
+    def _halves(self, frame: Frame, start: int) -> list[FloatArray]:
+        half = len(frame) // 2
+        answers: list[FloatArray] = []
+        for low, high in ((0, half), (half, len(frame))):
+            if len(self.failed) > MOST_NAMED:
+                break
+            part = frame.slice(low, high)
+            try:
+                answers.append(self.ask(part))
+                self.most_rows = max(self.most_rows, len(part))
+            except BlackBoxError as error:
+                raise error.moved(start + low) from error.__cause__
+            except Exception as error:
+                if len(part) == 1:
+                    self.failed[start + low] = error
+                else:
+                    answers += self._halves(part, start + low)
+        return answers
+
 
 BATCH_ROWS = 65_536
 ADVICE = "pass an object with predict_proba, or a callable that maps a frame to probabilities"
@@ -44,7 +109,7 @@ class BlackBox:
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the probabilities (n, c) of a frame's rows."""
         size = min(BATCH_ROWS, self.most_rows)
-        answers = [asked(self._patient, piece, rows.start) for rows, piece in chunks(frame, size)]
+        answers = [predict_piece(self._patient, piece, rows.start) for rows, piece in chunks(frame, size)]
         widths = {answer.shape[1] for answer in answers}
         if len(widths) > 1:
             raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
@@ -89,7 +154,7 @@ class BlackBox:
         return P
 
 
-def asked(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
+def predict_piece(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
     """Ask about a piece whose first row is row `start` of the whole: failing rows are named by the whole."""
     try:
         return black_box(piece)
@@ -106,7 +171,7 @@ def require_instance(model: Any) -> None:
         )
 
 
-def names_of_model(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
+def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     """Return the columns that the model says it uses (scikit-learn's `feature_names_in_`).
 
     None where it does not say, or names others than there are.

@@ -68,7 +68,7 @@ class NumberBlock:
             if np.isinf(raw).any():
                 return False
             missing, beyond = np.isnan(raw), (raw < self.low) | (raw > self.high)
-        scaled = standardised(raw if self.live is None else raw[:, self.live], self.mean, self.scale)
+        scaled = standardise(raw if self.live is None else raw[:, self.live], self.mean, self.scale)
         scaled[np.isnan(scaled)] = 0.0
         X[:, self.inputs] = scaled
         imputed[:, self.features], odd[:, self.features] = missing, beyond
@@ -91,7 +91,7 @@ class NumberBlock:
         return bool((farthest <= LARGEST).all())
 
 
-def block_of(frame: Any, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
+def number_columns(frame: Any, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
     """Return columns of numbers as an array (n, f) of a frame that has it at hand; not to be changed."""
     if not names:
         return None
@@ -111,12 +111,12 @@ def _pandas_block(frame: NarwhalsFrame, names: Sequence[str]) -> FloatArray | No
     return native.to_numpy(dtype=np.float64) if plain else None
 
 
-def standardised(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
+def standardise(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
     """Return `(numbers − mean) / scale`, at most a billion either way; a missing number stays NaN.
 
     Single precision holds the square of a billion, and where beyond that a number lies is of no use.
 
-    >>> standardised(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
+    >>> standardise(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
     array([1.e+00, 1.e+09])
     """
     with np.errstate(over="ignore", invalid="ignore"):
@@ -126,7 +126,7 @@ def standardised(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> Fl
     return np.clip(scaled, -LARGEST, LARGEST)
 
 
-def mean_of(block: FloatArray) -> FloatArray:
+def column_means(block: FloatArray) -> FloatArray:
     """Mean over rows that is safe for huge values; 0 where all are missing."""
     top = _top(block)
     seen = np.maximum((~np.isnan(block)).sum(0), 1)
@@ -136,7 +136,7 @@ def mean_of(block: FloatArray) -> FloatArray:
 def scale_of(block: FloatArray) -> FloatArray:
     """Return the standard deviation over rows, 1 where it vanishes."""
     top = _top(block)
-    deviation = block / top - mean_of(block) / top
+    deviation = block / top - column_means(block) / top
     seen = np.maximum((~np.isnan(block)).sum(0), 1)
     scale = top * np.sqrt(np.nansum(deviation**2, axis=0) / seen)
     return np.where(scale > 0, np.maximum(scale, SMALLEST), 1.0)

@@ -8,13 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from illume._crew import in_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.blocks import NumberBlock, block_of, mean_of, scale_of, standardised
+from illume.data.blocks import NumberBlock, column_means, number_columns, scale_of, standardise
+from illume.data.column_values import Storage
 from illume.data.frames import Frame
-from illume.data.schema import Feature, Other, Schema
-from illume.data.unknown import Unknown, labels, unseen_error
-from illume.data.values import Storage
+from illume.data.schema import Feature, Other, Schema, Unknown, labels, unseen_error
+from illume.data.threads import in_chunks
 from illume.errors import RowError, SchemaError
 
 FINITE = "replace infinite values by a finite number or by a missing value"
@@ -83,7 +82,7 @@ class Encoding:
         mean, scale = [], []
         for j in live:
             block = raw.block(frame, schema.features[j])
-            mean.append(mean_of(block))
+            mean.append(column_means(block))
             scale.append(scale_of(block) if schema.features[j].numeric else np.ones(block.shape[1]))
         return cls(schema, owner, np.concatenate([*mean, []]), np.concatenate([*scale, []]), unknown)
 
@@ -142,7 +141,7 @@ class Encoding:
 
     def _fill_numbers(self, frame: Frame, out: Encoded) -> bool:
         """Encode all numeric features; return whether that could be done, with no number that is infinite."""
-        block = block_of(frame, self.number_block.names)
+        block = number_columns(frame, self.number_block.names)
         if block is None:
             return False
         bad: list[slice] = []
@@ -163,7 +162,7 @@ class Encoding:
         block = self.block(frame, feature)
         start = self._starts[j]
         columns = slice(start, start + block.shape[1])
-        scaled = standardised(block, self.mean[columns], self.scale[columns])
+        scaled = standardise(block, self.mean[columns], self.scale[columns])
         if feature.numeric:
             imputed[:] = np.isnan(block[:, 0])
             odd[:] = _beyond(block[:, 0], feature)

@@ -11,8 +11,15 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
-from illume.data.mixing import common_type, stacked, taken
-from illume.data.values import Storage, is_missing, numbers_of_values, storage_of_values
+from illume.data.column_values import (
+    Storage,
+    common_type,
+    is_missing,
+    numbers_of_values,
+    stacked,
+    storage_of_values,
+    taken,
+)
 from illume.errors import MissingExtraError, SchemaError
 
 

@@ -1,4 +1,4 @@
-"""What each column of a frame means: a number, a yes or no, or a category."""
+"""What each column of a frame means: a number, a boolean or a category."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import difflib
 import math
 import warnings
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
-from illume.data.values import Storage
-from illume.errors import SchemaError
+from illume.errors import SchemaError, UnknownCategoryError
 
 MISSING = "(missing)"
 MAX_CATEGORIES = 64
@@ -104,10 +104,10 @@ class Schema:
         """Read the schema off a frame; `categorical` names columns whose numbers are mere codes."""
         frame = as_frame(data)
         declared = declared_codes(categorical, frame.names)
-        return cls.of_features([_infer(frame, name, name in declared) for name in frame.names])
+        return cls.from_features([_infer(frame, name, name in declared) for name in frame.names])
 
     @classmethod
-    def of_features(cls, features: Iterable[Feature]) -> Schema:
+    def from_features(cls, features: Iterable[Feature]) -> Schema:
         """Return the schema of these features; of those that cannot tell rows apart a warning is given."""
         schema = cls(tuple(features))
         schema._warn_of_constants()
@@ -116,7 +116,7 @@ class Schema:
     def completed(self, frame: Frame) -> Schema:
         """Fill in what a schema made by hand leaves open, ranges and categories, from a frame."""
         check_names(frame.names, self.names)
-        return Schema.of_features(
+        return Schema.from_features(
             feature if feature.known else _completed(feature, frame) for feature in self.features
         )
 
@@ -179,13 +179,13 @@ def declared_codes(categorical: Iterable[str], names: Sequence[str]) -> set[str]
         raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
     declared = {str(name) for name in categorical}
     for name in declared - set(names):
-        raise SchemaError(f"categorical names {unknown_name(name, names)}")
+        raise SchemaError(f"categorical names {describe_unknown(name, names)}")
     if not names:
         raise SchemaError("the frame has no columns; at least one is needed")
     return declared
 
 
-def unknown_name(name: str, names: Sequence[str]) -> str:
+def describe_unknown(name: str, names: Sequence[str]) -> str:
     """Say that a name is no column, and which one may be meant."""
     return f"{name!r}, which is no column; {_nearest(name, names)}"
 
@@ -287,3 +287,48 @@ def _summary(feature: Feature) -> str:
         return "no value" if math.isnan(feature.low) else f"{feature.low:g} to {feature.high:g}"
     shown = ", ".join(feature.labels[:6])
     return shown + (f", … ({len(feature.labels)} in all)" if len(feature.labels) > 6 else "")
+
+
+ADVICE = (
+    "map it to one of these, take it as none of them (explainer.unknown = 'ignore'), or fit again with "
+    "such rows"
+)
+
+Unknown = Literal["error", "ignore"]
+
+
+def require_unknown(unknown: object) -> None:
+    """Refuse what is no way to treat a category that was not seen."""
+    if unknown not in ("error", "ignore"):
+        raise ValueError(f"unknown must be 'error' or 'ignore', found {unknown!r}")
+
+
+def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
+    """Return the values of a categorical feature; what can be no category is refused."""
+    values = frame.labels(feature.name)
+    try:
+        hash(tuple(values))
+    except TypeError as error:
+        raise SchemaError(
+            f"column {feature.name!r} holds values that are no categories ({error}); convert them to text"
+        ) from error
+    return values
+
+
+def unseen_error(
+    feature: Feature, values: Sequence[Hashable | None], unseen: Collection[Hashable | None]
+) -> UnknownCategoryError:
+    """Say which category was not seen while fitting, in which row first, and what to do."""
+    row = next(i for i, value in enumerate(values) if value in unseen)
+    return UnknownCategoryError(feature.name, _shown(values[row]), row, describe_unseen(feature), ADVICE)
+
+
+def describe_unseen(feature: Feature) -> str:
+    """Say that a category was not seen while fitting, and which were."""
+    known = ", ".join(label for label in feature.labels[:8] if label != MISSING)
+    more = ", …" if len(feature.labels) > 8 else ""
+    return f", not seen when the explainer was fitted (known: {known}{more})"
+
+
+def _shown(value: Hashable | None) -> str:
+    return "a missing value" if value is None else repr(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from illume._crew import Shared, by_thread, one_thread
+from illume.data.threads import Shared, by_thread, one_thread
 from illume.distributed.columns import arrow
 from illume.distributed.freed import freed_kept
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from illume.data.unknown import Unknown
+from illume.data.schema import Unknown
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer

@@ -130,11 +130,11 @@ def _types(path: Path, keep: Keep) -> dict[str, Any]:
     """Return the types of kept columns, as the first file has them."""
     if isinstance(keep, Mapping):
         return dict(keep)
-    from illume.data.schema import unknown_name
+    from illume.data.schema import describe_unknown
     from illume.errors import SchemaError
 
     schema = parquet().read_schema(path)
     for name in keep:
         if name not in schema.names:
-            raise SchemaError(f"keep names {unknown_name(name, schema.names)}")
+            raise SchemaError(f"keep names {describe_unknown(name, schema.names)}")
     return {name: schema.field(name).type for name in keep}

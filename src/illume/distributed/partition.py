@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume.data.frames import NumpyFrame, as_frame, chunks
-from illume.data.schema import unknown_name
-from illume.data.unknown import Unknown
+from illume.data.schema import Unknown, describe_unknown
 from illume.distributed.columns import arrow
 from illume.distributed.kinds import Form, example_rows
 from illume.distributed.packed import explainer_of
@@ -187,7 +186,7 @@ def _kept(rows: Any, keep: Keep) -> dict[str, Any]:
     for name in keep:
         names = as_frame(rows).names
         if name not in names:
-            raise SchemaError(f"keep names {unknown_name(name, names)}")
+            raise SchemaError(f"keep names {describe_unknown(name, names)}")
         column = nw.from_native(rows, eager_only=True)[name].to_arrow()
         found[name] = column.cast(keep[name]) if isinstance(keep, Mapping) else column
     return found

@@ -15,9 +15,9 @@ from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
-from illume.data.gathering import Drawing, draw_frame
+from illume.data.load_rows import RowLimit, sample_frame
+from illume.data.row_sources import open_rows
 from illume.data.schema import check_names
-from illume.data.sources import open_source
 from illume.drift.features import check_features
 from illume.drift.wording import warnings_of
 from illume.errors import BlackBoxError, rows_after
@@ -38,12 +38,12 @@ FAILED = (
 def compare_source(explainer: Any, data: Any, sample: int) -> Check:
     """Compare rows that are read piece by piece, all or so many drawn from them."""
     check_is_fitted(explainer, "pair_")
-    source = open_source(data)
+    source = open_rows(data)
     check_names(source.names, explainer.columns_)
     pool = explainer.pool_frame_
     like = pool.native if pool is not None and explainer.backend_ == "pandas" else None
-    drawing = Drawing(MOST_ROWS, seed=0, backend=explainer.backend_ or "numpy", verbose=explainer.verbose)
-    frame, n_rows = draw_frame(source.only(explainer.columns_), drawing, like)
+    drawing = RowLimit(MOST_ROWS, seed=0, backend=explainer.backend_ or "numpy", verbose=explainer.verbose)
+    frame, n_rows = sample_frame(source.only(explainer.columns_), drawing, like)
     with rows_after(0, DRAWN if len(frame) < n_rows else ""):
         found = compare(explainer, explainer._checked(frame), sample)
     return found if found.n_rows == n_rows else replace(found, n_source=n_rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from illume.data.sources import is_source
+from illume.data.row_sources import is_row_source
 
 if TYPE_CHECKING:
     from illume.results.check import Check
@@ -33,6 +33,6 @@ class Checks:
         """
         from illume.drift.comparing import compare, compare_source
 
-        if is_source(frame):
+        if is_row_source(frame):
             return compare_source(self, frame, sample)
         return compare(self, self._checked(frame), sample)  # type: ignore[attr-defined]

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from illume._chunks import row_chunks
 from illume._typing import FloatArray
+from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.bin_table import BinTable
 from illume.encoders.soft_bins import SoftBins, levelled

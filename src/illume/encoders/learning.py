@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from tqdm.auto import tqdm
 
-from illume._chunks import is_out_of_memory
 from illume._typing import FloatArray
+from illume.data.threads import is_out_of_memory
 from illume.encoders.base import Head
 from illume.encoders.batches import Model, Rows
 from illume.encoders.forward import LARGEST

@@ -14,8 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from illume._chunks import RowChunks
 from illume._typing import FloatArray
+from illume.data.threads import RowChunks
 from illume.encoders.base import Head, Latent, Piece, PulledBack, Whole, as_probabilities
 from illume.encoders.forward import Forward, InPieces, Weights
 from illume.encoders.options import Objective, Training

@@ -8,8 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.closest import closest
 from illume.explanations.pool import Pool
 from illume.results.predictions import decisions_of

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.blocks import standardised
+from illume.data.blocks import standardise
 from illume.data.encoding import Encoding
 
 
@@ -38,7 +38,7 @@ class Layout:
         """Read the layout off an encoding."""
         features = [encoding.schema.features[j] for j in encoding.owner]
         seen = np.array([(f.low, f.high) if f.numeric else (0.0, 1.0) for f in features]).reshape(-1, 2)
-        low, high = standardised(seen.T, encoding.mean, encoding.scale)
+        low, high = standardise(seen.T, encoding.mean, encoding.scale)
         return cls(encoding.owner, encoding.onehot, encoding.mean, encoding.scale, low, high)
 
     @property

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from illume._crew import in_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import in_chunks
 from illume.errors import MissingExtraError
 
 MOST = 16_384  # valid rows of a decision that are compared with one by one: more are thinned out evenly

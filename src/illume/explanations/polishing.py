@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.bins import Bins
 from illume.explanations.boxes import Boxes
 from illume.explanations.conditions import Conditions

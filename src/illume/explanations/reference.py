@@ -9,8 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Frame
-from illume.data.schema import Feature, Other, Schema
-from illume.data.unknown import labels
+from illume.data.schema import Feature, Other, Schema, labels
 from illume.explanations.trust import TrustMap
 
 KNOTS = 21

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.regions import Regions
 from illume.explanations.stepping import Line, Steps, StepSearch

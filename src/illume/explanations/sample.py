@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes
 from illume.explanations.layout import Layout
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.grid import Grid
 from illume.explanations.regions import Plane, Regions
 from illume.explanations.sample import by_class

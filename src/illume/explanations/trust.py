@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._crew import in_chunks
 from illume._typing import FloatArray
+from illume.data.threads import in_chunks
 from illume.results.trust import Trust
 
 NEIGHBOURS = 25

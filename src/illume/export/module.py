@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
-from illume._chunks import row_chunks
+from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.binned import Binned
 from illume.encoders.forward import LARGEST

@@ -12,8 +12,8 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
-from illume.data.gathering import Gathered
-from illume.data.splits import rows_needed
+from illume.data.load_rows import LoadedRows
+from illume.data.sampling import rows_needed
 from illume.errors import FewRowsWarning
 from illume.explanations.sample import spread
 from illume.fit.pairs import Answered, Material
@@ -71,7 +71,7 @@ def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:
         )
 
 
-def sampling_of(rows: Gathered, random_state: Any) -> Sampling | None:
+def sampling_of(rows: LoadedRows, random_state: Any) -> Sampling | None:
     """Say how rows were drawn; a seed that is no number has no name."""
     if not rows.partial:
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.splits import Split
+from illume.data.sampling import Split
 from illume.encoders.base import Encoder
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder

@@ -12,11 +12,9 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
-from illume.data.gathering import Gathered
-from illume.data.queries import query_rows
-from illume.data.schema import Schema
-from illume.data.splits import Split, split_rows
-from illume.data.unknown import Unknown
+from illume.data.load_rows import LoadedRows
+from illume.data.sampling import Split, query_rows, split_rows
+from illume.data.schema import Schema, Unknown
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, RowError, SchemaError
 from illume.explanations.reference import Reference
@@ -68,7 +66,11 @@ class Prepared:
 
 
 def prepare(
-    rows: Gathered, model: Any, settings: DataSettings, rng: np.random.Generator, stages: Stages | None = None
+    rows: LoadedRows,
+    model: Any,
+    settings: DataSettings,
+    rng: np.random.Generator,
+    stages: Stages | None = None,
 ) -> Prepared:
     """Ask the black box about the rows, divide and encode them."""
     frame, schema = rows.frame, rows.schema

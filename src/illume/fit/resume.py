@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from illume._versions import installed
+from illume.data.column_values import Storage
 from illume.data.frames import Frame, as_frame
-from illume.data.gathering import Gathered
-from illume.data.values import Storage
+from illume.data.load_rows import LoadedRows
 from illume.encoders.ranks import ranks
 from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.io.settings import dump_setting
@@ -27,7 +27,7 @@ LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
 @contextmanager
-def opened(explainer: Any, rows: Gathered) -> Iterator[Stages | None]:
+def opened(explainer: Any, rows: LoadedRows) -> Iterator[Stages | None]:
     """Yield the stages of a fit, ready to be read and written by it alone, if checkpoints are wanted."""
     if explainer.checkpoint_dir is None:
         yield None

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from illume._chunks import RowChunks
 from illume._typing import FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.explanations.bins import Bins

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.base import clone
 
 from illume.data.encoding import Encoding
-from illume.data.gathering import MIN_ROWS
-from illume.data.unknown import require_unknown
+from illume.data.load_rows import MIN_ROWS
+from illume.data.schema import require_unknown
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder

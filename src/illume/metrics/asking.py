@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import row_chunks
 
 Ask: TypeAlias = Callable[[FloatArray], FloatArray]
 """Encoded rows (n, m) to probabilities (n, c)."""

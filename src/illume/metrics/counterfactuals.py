@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import row_chunks
 from illume.metrics.asking import ROWS, Ask, features
 
 SAME = 1e-9

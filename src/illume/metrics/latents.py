@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from illume._chunks import row_chunks
 from illume._typing import FloatArray, IntArray
+from illume.data.threads import row_chunks
 from illume.metrics.similarity import CELLS
 
 

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.stats import rankdata  # type: ignore[import-untyped]
 
-from illume._chunks import row_chunks
 from illume._typing import FloatArray, IntArray
+from illume.data.threads import row_chunks
 
 CELLS = 2**21
 """How many numbers of either side of a comparison are held at once."""

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from illume._chunks import row_chunks
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import row_chunks
 from illume.metrics.similarity import CELLS, Explanations, paired, spearman, unit
 
 ALL_PAIRS = 300

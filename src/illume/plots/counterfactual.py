@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from illume.data.values import is_missing
+from illume.data.column_values import is_missing
 from illume.plots.axes import as_text, given_or_new, require, require_count
 from illume.plots.names import class_labels, distinct
 from illume.results import colours

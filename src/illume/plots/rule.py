@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.column_values import is_missing
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import MISSING
-from illume.data.values import is_missing
 from illume.plots.axes import as_text, given_or_new, require
 from illume.plots.chips import chips
 from illume.plots.names import class_labels, distinct

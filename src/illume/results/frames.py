@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.column_values import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
-from illume.data.values import is_missing
 from illume.results.predictions import Labels
 from illume.results.text import plain_value
 

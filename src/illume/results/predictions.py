@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.data.schema import unknown_name
+from illume.data.schema import describe_unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class Labels:
     def feature(self, name: int | str) -> int:
         """Return the position of a feature, given by its name or position."""
         if isinstance(name, str) and name not in self.features:
-            raise ValueError(f"the feature asked for is {unknown_name(name, self.features)}")
+            raise ValueError(f"the feature asked for is {describe_unknown(name, self.features)}")
         position = self.features.index(name) if isinstance(name, str) else int(name)
         if not -len(self.features) <= position < len(self.features):
             raise ValueError(f"there is no feature {position}; there are {len(self.features)}")

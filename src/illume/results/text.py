@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from illume.data.column_values import is_missing
 from illume.data.schema import MISSING
-from illume.data.values import is_missing
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions

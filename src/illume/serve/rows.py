@@ -11,9 +11,8 @@ from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema
 from typing_extensions import TypedDict
 
 from illume.data.frames import Frame
-from illume.data.like import Like
-from illume.data.schema import Feature, Kind, Other
-from illume.data.unknown import not_seen
+from illume.data.match_dtypes import FrameBuilder
+from illume.data.schema import Feature, Kind, Other, describe_unseen
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Text = Annotated[str, Field(strict=True)]
@@ -35,7 +34,7 @@ class Rows:
 
     kind: Any
     example: dict[str, Any]
-    like: Like
+    like: FrameBuilder
 
     @classmethod
     def of(cls, explainer: Any) -> Rows:
@@ -51,7 +50,7 @@ class Rows:
         return cls(
             kind=kind,
             example={name: typical(by_name.get(name)) for name in explainer.columns_},
-            like=Like(explainer.columns_, explainer.backend_, explainer.pool_frame_),
+            like=FrameBuilder(explainer.columns_, explainer.backend_, explainer.pool_frame_),
         )
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
@@ -110,8 +109,8 @@ class CategoryReader:
         if self.strict:
             shown = "a missing value" if value is None else repr(value)
             raise ValueError(
-                f"column {self.feature.name!r} holds {shown}{not_seen(self.feature)}; map it to one of "
-                f"these, or let the service take it as none of them (illume serve --unknown ignore)"
+                f"column {self.feature.name!r} holds {shown}{describe_unseen(self.feature)}; map it to one "
+                f"of these, or let the service take it as none of them (illume serve --unknown ignore)"
             )
         found: Hashable | None = value
         return found

@@ -10,7 +10,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
-from illume.data.splits import Split
+from illume.data.sampling import Split
 from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
 from illume.shapley.codes import Codes, Coding

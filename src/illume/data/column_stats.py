@@ -1,4 +1,4 @@
-"""What is seen of a column while its rows go by: range, whole or not, categories, missing values."""
+"""Statistics of a column collected batch by batch: range, whole numbers, categories, missing values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.column_values import Storage, is_missing
 from illume.data.frames import as_frame
 from illume.data.schema import Feature, Kind, categorical_feature, counted, require_finite
-from illume.data.values import Storage, is_missing
 from illume.errors import SchemaError
 
 MOST_VALUES = 100_000  # different labels that are counted; a column with more only names its rows
 
 
-class NumbersSeen:
+class NumberStats:
     """The range of numbers that came by.
 
-    >>> seen = NumbersSeen("age")
+    >>> seen = NumberStats("age")
     >>> seen.numbers(np.array([3.0, np.nan]), 0)
     >>> seen.numbers(np.array([1.5]), 2)
     >>> seen.feature([]).low, seen.feature([]).high, seen.feature([]).whole, seen.missing
@@ -56,7 +56,7 @@ class NumbersSeen:
         return Feature(self.name, Kind.NUMERIC, low=self.low, high=self.high, whole=self.whole)
 
 
-class LabelsSeen:
+class LabelStats:
     """How often each label came by; of a column with very many, only a sample of its rows will tell."""
 
     def __init__(self, name: str, kind: Kind) -> None:
@@ -103,15 +103,15 @@ class Categories:
         self.overflow = len(self.values) > MOST_VALUES
 
 
-Seen = NumbersSeen | LabelsSeen
+Seen = NumberStats | LabelStats
 
 
-def seen_of(name: str, arrow_type: Any, *, is_code: bool = False) -> Seen:
+def stats_for(name: str, arrow_type: Any, *, is_code: bool = False) -> Seen:
     """Return what looks at a column of some Arrow type; `is_code` says that numbers are codes."""
     storage = storage_of(name, arrow_type)
     if storage is Storage.NUMBER and not is_code:
-        return NumbersSeen(name)
-    return LabelsSeen(name, Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL)
+        return NumberStats(name)
+    return LabelStats(name, Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL)
 
 
 def storage_of(name: str, arrow_type: Any) -> Storage:

@@ -1,4 +1,4 @@
-"""The rows that a fit learns from: all of a frame, or so many drawn from a frame, a folder or a dataset."""
+"""Load the rows that a fit learns from: all of a frame, or a random sample of a frame, folder or dataset."""
 
 from __future__ import annotations
 
@@ -7,23 +7,117 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from illume.data.batches import native
-from illume.data.black_box import names_of_model
-from illume.data.drawing import Draw, drawn_rows
+from illume._typing import IntArray
+from illume.data.black_box import model_columns
+from illume.data.column_stats import Categories, LabelStats, NumberStats, Seen, stats_for
 from illume.data.frames import Frame, as_frame
+from illume.data.row_sources import Source, is_row_source, native, open_rows
 from illume.data.schema import Feature, Schema, check_names, declared_codes, require_columns
-from illume.data.seen import Categories, LabelsSeen, NumbersSeen, Seen, seen_of
-from illume.data.sources import Source, is_source, open_source
 from illume.errors import SchemaError
+
+Keys = NDArray[np.uint64]
+
+
+class KeyStream:
+    """A random number for each row, by its place among all rows and the seed alone.
+
+    >>> whole, pieces = KeyStream(0)(5), KeyStream(0)
+    >>> np.array_equal(np.concatenate([pieces(2), pieces(3)]), whole)
+    True
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._bits = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+    def __call__(self, n_rows: int) -> Keys:
+        """Return the keys of the next rows."""
+        return np.asarray(self._bits.random_raw(n_rows), dtype=np.uint64)
+
+
+def sample_rows(n_rows: int, budget: int, seed: int) -> IntArray:
+    """Return which rows are drawn, ascending: those with the smallest keys.
+
+    >>> sample_rows(3, 5, 0)
+    array([0, 1, 2])
+    >>> len(sample_rows(100, 7, 0))
+    7
+    """
+    return smallest(KeyStream(seed)(n_rows), budget)
+
+
+def smallest(keys: Keys, n: int) -> IntArray:
+    """Return where the n smallest keys stand, ascending; of equal ones the first come first.
+
+    >>> smallest(np.array([5, 1, 5, 0], dtype=np.uint64), 3)
+    array([0, 1, 3])
+    """
+    if n >= len(keys):
+        return np.arange(len(keys))
+    return np.sort(np.argsort(keys, kind="stable")[:n])
+
+
+class Draw:
+    """Draws rows out of Arrow's batches as they go by, holding one and a half times as many at most.
+
+    A row is drawn if its key is among the smallest. Once enough rows are held, a row with a key above
+    all of theirs can be let go at once.
+    """
+
+    def __init__(self, budget: int, seed: int) -> None:
+        self.budget, self.n_rows, self.n_held = budget, 0, 0
+        self._next_keys = KeyStream(seed)
+        self._keys: list[Keys] = []
+        self._batches: list[Any] = []
+        self._limit: np.uint64 | None = None
+
+    def add(self, batch: Any) -> None:
+        """Look at the next rows."""
+        keys = self._next_keys(batch.num_rows)
+        self.n_rows += batch.num_rows
+        kept = np.arange(len(keys)) if self._limit is None else np.flatnonzero(keys < self._limit)
+        if len(kept):
+            self._keys.append(keys[kept])
+            self._batches.append(_copied(batch, kept))
+            self.n_held += len(kept)
+        if self.n_held > self.budget + max(self.budget // 2, 1):
+            self._let_go()
+
+    def table(self, schema: Any) -> Any:
+        """Return the drawn rows as an Arrow table, in the order in which they came."""
+        import pyarrow as pa
+
+        if self.n_held > self.budget:
+            self._let_go()
+        return pa.Table.from_batches(self._batches, schema).unify_dictionaries()
+
+    def _let_go(self) -> None:
+        """Keep those with the smallest keys."""
+        import pyarrow as pa
+
+        keys = np.concatenate(self._keys)
+        kept = smallest(keys, self.budget)
+        held = pa.Table.from_batches(self._batches).unify_dictionaries().combine_chunks()
+        self._batches = held.take(pa.array(kept)).to_batches()
+        self._keys, self.n_held = [keys[kept]], len(kept)
+        self._limit = self._keys[0].max()
+
+
+def _copied(batch: Any, rows: IntArray) -> Any:
+    """Take rows out of a batch, so that the batch itself can be thrown away."""
+    import pyarrow as pa
+
+    return batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
+
 
 MIN_ROWS = 10
 STREAM_ROWS = 200_000
 
 
 @dataclass(frozen=True)
-class Drawing:
+class RowLimit:
     """How many rows to take at most, drawn with which seed.
 
     Parameters
@@ -41,7 +135,7 @@ class Drawing:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class LoadedRows:
     """Rows that were drawn, and what was seen of all rows.
 
     Parameters
@@ -67,15 +161,15 @@ class Gathered:
         return len(self.frame) < self.n_rows
 
 
-def gather(
-    data: Any, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: Drawing
-) -> Gathered:
+def load_rows(
+    data: Any, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: RowLimit
+) -> LoadedRows:
     """Take the rows to learn from, all or drawn; only columns that the model uses, if it says which."""
-    if is_source(data):
-        return _from_source(open_source(data), model, schema, categorical, drawing)
+    if is_row_source(data):
+        return _from_source(open_rows(data), model, schema, categorical, drawing)
     frame = as_frame(data)
     _require_rows(len(frame))
-    names = names_of_model(model, frame.names)
+    names = model_columns(model, frame.names)
     frame = frame if names is None else frame.select(names)
     if schema is None:
         known = Schema.infer(frame.native, categorical)
@@ -87,8 +181,8 @@ def gather(
     if drawing.row_budget is not None and n_rows > drawing.row_budget:
         numeric = [feature.name for feature in known.features if feature.numeric]
         missing = frozenset(name for name in numeric if np.isnan(frame.numbers(name)).any())
-        frame = frame.take(drawn_rows(n_rows, drawing.row_budget, drawing.seed))
-    return Gathered(frame, known, missing, n_rows)
+        frame = frame.take(sample_rows(n_rows, drawing.row_budget, drawing.seed))
+    return LoadedRows(frame, known, missing, n_rows)
 
 
 def _require_rows(n_rows: int) -> None:
@@ -97,10 +191,10 @@ def _require_rows(n_rows: int) -> None:
 
 
 def _from_source(
-    source: Source, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: Drawing
-) -> Gathered:
+    source: Source, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: RowLimit
+) -> LoadedRows:
     """Read all rows once, in bounded memory: draw some, and look at all."""
-    columns = names_of_model(model, source.names) or source.names
+    columns = model_columns(model, source.names) or source.names
     looked_at = _seen(source, columns, schema, categorical)
     categories: dict[str, Categories] = {}
     only = source.only(columns)
@@ -109,12 +203,12 @@ def _from_source(
     table = draw.table(only.schema)
     gaps = {seen.name for seen in looked_at if seen.missing}
     frame = as_frame(_typed(table, drawing.backend or source.backend, gaps, categories))
-    known = Schema.of_features(_known(seen, schema, frame) for seen in looked_at)
-    numeric = {seen.name for seen in looked_at if isinstance(seen, NumbersSeen)}
-    return Gathered(frame, known, frozenset(gaps & numeric), draw.n_rows)
+    known = Schema.from_features(_known(seen, schema, frame) for seen in looked_at)
+    numeric = {seen.name for seen in looked_at if isinstance(seen, NumberStats)}
+    return LoadedRows(frame, known, frozenset(gaps & numeric), draw.n_rows)
 
 
-def draw_frame(source: Source, drawing: Drawing, like: Any = None) -> tuple[Any, int]:
+def sample_frame(source: Source, drawing: RowLimit, like: Any = None) -> tuple[Any, int]:
     """Read all rows once and return some, as a frame, and how many there were; nothing is looked at.
 
     `like` is a pandas frame whose types they take where that changes no value.
@@ -124,7 +218,7 @@ def draw_frame(source: Source, drawing: Drawing, like: Any = None) -> tuple[Any,
     return native(table, drawing.backend or source.backend, like), draw.n_rows
 
 
-def _drawn(source: Source, drawing: Drawing, look: Callable[[Any, int], None]) -> Draw:
+def _drawn(source: Source, drawing: RowLimit, look: Callable[[Any, int], None]) -> Draw:
     """Let all rows go by, in bounded memory; `look` sees each batch, and how many rows came before."""
     draw = Draw(drawing.row_budget or STREAM_ROWS, drawing.seed)
     disable = None if drawing.verbose is None else not drawing.verbose
@@ -142,10 +236,10 @@ def _seen(
     """Return what looks at each feature."""
     if schema is None:
         codes = declared_codes(categorical, columns)
-        return [seen_of(name, source.schema.field(name).type, is_code=name in codes) for name in columns]
+        return [stats_for(name, source.schema.field(name).type, is_code=name in codes) for name in columns]
     check_names(columns, schema.names)
     return [
-        NumbersSeen(feature.name) if feature.numeric else LabelsSeen(feature.name, feature.kind)
+        NumberStats(feature.name) if feature.numeric else LabelStats(feature.name, feature.kind)
         for feature in schema.features
     ]
 
@@ -155,7 +249,7 @@ def _known(seen: Seen, schema: Schema | None, frame: Frame) -> Feature:
     said = None if schema is None else schema[seen.name]
     if said is not None and said.known:
         return said
-    overflow = isinstance(seen, LabelsSeen) and seen.overflow
+    overflow = isinstance(seen, LabelStats) and seen.overflow
     return seen.feature(frame.labels(seen.name) if overflow else [])
 
 
