@@ -28,8 +28,7 @@ from threadpoolctl import threadpool_limits
 import illume
 from benchmarks.records import record
 from illume import Explainer, Training
-from illume._chunks import row_chunks
-from illume._crew import in_chunks
+from illume.data.threads import in_chunks, row_chunks
 
 Call = Callable[[], object]
 KEPT = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(2**40)}  # glibc's, on Linux
