@@ -12,8 +12,8 @@ from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.blocks import number_columns
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame
-from illume.results.predictions import Labels
 from illume.data.threads import RowChunks
+from illume.results.predictions import Labels
 
 BlackBoxCall = Callable[[Frame], FloatArray]
 
