@@ -15,8 +15,8 @@ import torch
 from benchmarks.records import record
 from illume import Explainer, Training
 from illume.assembly.parts import attribution_assembly, rule_assembly
-from illume.explanations.refinement import Refiner, carrier
-from illume.explanations.regions import LinearRegions, TreeRegions
+from illume.explanations.decision_regions import LinearRegions, TreeRegions
+from illume.explanations.step_search import Refiner, carrier
 
 
 class CheapBlackBox:

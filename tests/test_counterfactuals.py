@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from illume import Explainer, Feature, Kind, Schema, SchemaError
-from illume.explanations.counterfactuals import Task
-from illume.explanations.diversity import diverse
+from illume.explanations.counterfactual_pool import diverse
+from illume.explanations.counterfactual_search import Task
 from tests.common import FAST, linear_black_box, loans
 
 SETTINGS = {"shared": {}, "linear": {"encoder": "linear"}, "identity": {"encoder": "identity"}}

@@ -12,7 +12,7 @@ from illume.data.blocks import LARGEST, standardise
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
-from illume.explanations.bins import roundest
+from illume.explanations.rule_sample import roundest
 from tests.common import loans
 
 

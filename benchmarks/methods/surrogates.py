@@ -26,11 +26,11 @@ from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import PAPER, Objective
 from illume.explanations.boxes import Boxes
+from illume.explanations.decision_regions import LinearRegions
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit
-from illume.explanations.refinement import Refiner, carrier
-from illume.explanations.regions import LinearRegions
-from illume.explanations.rules import TreeRules
+from illume.explanations.step_search import Refiner, carrier
+from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import Answered, Material, Pair, with_surrogate
 from illume.metrics import macro_f1
 from illume.metrics.fidelity import agreement

@@ -23,7 +23,7 @@ from illume.encoders.options import Objective, Training
 from illume.encoders.ranks import ranks
 from illume.explaining import Explaining
 from illume.explanations.layout import Layout
-from illume.explanations.trust import TrustMap
+from illume.explanations.trust_map import TrustMap
 from illume.fit.measure import measure, measure_rules, sampling_of, warn_of_few
 from illume.fit.prepare import DataSettings, Prepared, prepare
 from illume.fit.resume import finish, finish_rules, going_on, opened, require_seed
@@ -35,7 +35,7 @@ from illume.io.mixin import Saves
 from illume.io.settings import require_whole
 from illume.report.mixin import Reporting
 from illume.results.effort import EFFORTS
-from illume.shapley.running import training_threads
+from illume.shapley.training_run import training_threads
 from illume.storage.checkpoints import Checkpoints
 
 

@@ -13,7 +13,7 @@ from illume.data.black_box import BlackBox
 from illume.data.sampling import Split
 from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
-from illume.explanations.sample import spread
+from illume.explanations.rule_sample import spread
 from illume.fit.pairs import Answered, Material
 from illume.io import reading
 from illume.io.reading import Stored

@@ -3,7 +3,7 @@
 import numpy as np
 
 from illume.explanations.layout import Layout
-from illume.explanations.sample import Sample
+from illume.explanations.rule_sample import Sample
 
 
 def numbers_layout(m, reach=5.0):

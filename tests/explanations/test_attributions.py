@@ -1,6 +1,6 @@
 import numpy as np
 
-from illume.explanations.attributions import contributions
+from illume.explanations.pullback import contributions
 
 
 def test_contributions_add_up_to_the_linear_score_of_the_latents():

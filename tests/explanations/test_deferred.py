@@ -5,8 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from illume.explanations.deferred import DeferredNovelty, DeferredTrust
-from illume.explanations.trust import TrustMap
+from illume.explanations.trust_map import DeferredNovelty, DeferredTrust, TrustMap
 
 ERRORS = np.ones((50, 3), dtype=np.float32)
 NAMES = ("agreement", "error", "n_rows", "distance")

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from illume.explanations.bins import Bins
 from illume.explanations.boxes import Boxes
-from illume.explanations.conditions import Conditions
-from illume.explanations.polishing import Wish, keep_selected, polish
+from illume.explanations.rule_sample import Bins
+from illume.explanations.rule_search import Conditions, Wish, keep_selected, polish
 from tests.explanations.common import mixed_layout, mixed_rows, numbers_layout, sample_of
 from tests.explanations.test_sample import a_sample, random_boxes
 

@@ -5,10 +5,9 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from illume.errors import MissingExtraError
+from illume.explanations.decision_regions import LinearRegions, Pencil, TreeRegions
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.refinement import Refiner
-from illume.explanations.regions import LinearRegions, Pencil, TreeRegions
-from illume.explanations.stepping import GRID, Line, StepSearch
+from illume.explanations.step_search import GRID, Line, Refiner, StepSearch
 from illume.surrogates.logistic import LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -1,8 +1,7 @@
 import numpy as np
 
-from illume.explanations.bins import Bins, roundest
 from illume.explanations.boxes import Boxes
-from illume.explanations.sample import Sample, spread
+from illume.explanations.rule_sample import Bins, Sample, roundest, spread
 from tests.explanations.common import mixed_layout, mixed_rows, sample_of
 
 

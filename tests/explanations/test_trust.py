@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from illume.explanations.trust import ANCHORS, NEIGHBOURS, TrustMap
+from illume.explanations.trust_map import ANCHORS, NEIGHBOURS, TrustMap
 
 
 def two_regions(n):

@@ -7,7 +7,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
-from illume.explanations.trust import TrustMap
+from illume.explanations.trust_map import TrustMap
 from tests.common import FAST, linear_black_box, loans
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)

@@ -6,7 +6,7 @@ from sklearn.metrics import f1_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from illume.metrics import knn_gain, macro_f1, triplet_accuracy
-from illume.metrics.latents import _triplets
+from illume.metrics.latent_metrics import _triplets
 
 
 def test_the_gain_is_a_ratio_of_two_accuracies():

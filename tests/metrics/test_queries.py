@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from illume.metrics import asking, deletion, infidelity, insertion, local_fidelity, prediction_gap
-from illume.metrics.asking import importance, log_odds, places, probability, typical_row
+from illume.metrics import deletion, infidelity, insertion, local_fidelity, model_queries, prediction_gap
+from illume.metrics.model_queries import importance, log_odds, places, probability, typical_row
 from tests.metrics.common import linear
 
 W = np.array([1.5, -1.0, 0.5, 0.0])
@@ -196,7 +196,7 @@ def test_equal_features_are_ordered_by_lot():
 
 
 def test_the_black_box_is_asked_few_rows_at_a_time(monkeypatch):
-    monkeypatch.setattr(asking, "ROWS", 64)
+    monkeypatch.setattr(model_queries, "ROWS", 64)
     sizes = []
 
     def ask(X):

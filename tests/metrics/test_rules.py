@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from illume.metrics import Boxes, covered, rule_coverage, rule_length, rule_precision
-from illume.metrics import rules as module
+from illume.metrics import rule_metrics as module
 from tests.metrics.common import INF, random_boxes
 
 

@@ -10,8 +10,8 @@ from scipy.spatial.distance import cdist
 from scipy.stats import spearmanr
 
 from illume.metrics import Boxes, completeness, cosine_score, faithfulness, global_robustness, robustness
-from illume.metrics import stability as module
-from illume.metrics.stability import _neighbours, _pairs
+from illume.metrics import stability_metrics as module
+from illume.metrics.stability_metrics import _neighbours, _pairs
 from tests.metrics.common import random_boxes, taken
 
 QUICK = settings(max_examples=15, deadline=None, derandomize=True)

@@ -19,17 +19,15 @@ from illume.data.frames import Frame, Origin
 from illume.data.threads import RowChunks, in_chunks, single_blas_thread
 from illume.encoders.trained import pieces_of
 from illume.errors import LeftOutError
-from illume.explanations.attributions import contributions
-from illume.explanations.deferred import DeferredNovelty, DeferredTrust
-from illume.explanations.familiar import Familiar
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.trust import TrustMap
+from illume.explanations.pullback import contributions
+from illume.explanations.trust_map import DeferredNovelty, DeferredTrust, Familiar, TrustMap
 from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
 from illume.results.predictions import decisions_of
 from illume.results.trust import Novelty, Refinement, Trust, typical_errors
-from illume.shapley.refining import Refiner
-from illume.shapley.values import ShapleyModel
+from illume.shapley.refiner import Refiner
+from illume.shapley.shapley_model import ShapleyModel
 from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import Weighted
 

@@ -11,7 +11,7 @@ from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes
-from illume.explanations.counterfactuals import Task
+from illume.explanations.counterfactual_search import Task
 from illume.explanations.layout import Layout
 from illume.results.rules import Rules
 from illume.results.trust import Refinement

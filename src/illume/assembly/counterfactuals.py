@@ -18,10 +18,9 @@ from illume.assembly.rules import RuleAssembly
 from illume.data.frames import Frame, Mixer
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError
-from illume.explanations.counterfactuals import EXAMPLES, CounterfactualSearch, Found, Task
-from illume.explanations.diversity import diverse
+from illume.explanations.counterfactual_pool import Pool, by_feature, diverse
+from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
 from illume.explanations.neighbours import unit
-from illume.explanations.pool import Pool, by_feature
 from illume.fit.pairs import Pair
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.predictions import decisions_of

@@ -8,8 +8,8 @@ from illume.data.encoding import Encoded
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.shapley.codes import Codes
-from illume.shapley.interactions import interaction_values
-from illume.shapley.values import ShapleyModel
+from illume.shapley.interaction_values import interaction_values
+from illume.shapley.shapley_model import ShapleyModel
 
 
 def interactions(

@@ -16,14 +16,14 @@ from illume.assembly.rules import RuleAssembly
 from illume.assembly.stand_in import stands_in
 from illume.data.frames import Frame
 from illume.errors import BlackBoxError, LeftOutError
-from illume.explanations.familiar import Familiar
+from illume.explanations.counterfactual_pool import Pool
 from illume.explanations.layout import Layout
-from illume.explanations.pool import Pool
-from illume.explanations.sample import spread
+from illume.explanations.rule_sample import spread
+from illume.explanations.trust_map import Familiar
 from illume.fit.pairs import Answered
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
-from illume.shapley.refining import Refiner
+from illume.shapley.refiner import Refiner
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is

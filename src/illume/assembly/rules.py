@@ -18,8 +18,8 @@ from illume.data.frames import Frame, Origin
 from illume.data.threads import RowChunks
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
-from illume.explanations.familiar import Familiar
-from illume.explanations.polishing import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
+from illume.explanations.rule_search import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
+from illume.explanations.trust_map import Familiar
 from illume.fit.rule_trees import RuleModel
 from illume.results.conditions import Bounds, ObliqueRules
 from illume.results.rules import Rules

@@ -10,7 +10,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Other, Schema, labels
-from illume.explanations.trust import TrustMap
+from illume.explanations.trust_map import TrustMap
 
 KNOTS = 21
 LEVELS = (0.5, 0.9, 0.99, 0.999)  # of the distances

@@ -11,7 +11,7 @@ from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import ConstantForward, keep_largest, scaled
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError
-from illume.shapley.values import ShapleyModel
+from illume.shapley.shapley_model import ShapleyModel
 
 Layer = tuple[FloatArray, FloatArray]
 

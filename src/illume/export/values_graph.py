@@ -6,9 +6,8 @@ import numpy as np
 
 from illume.export.graph import DOUBLE, FLOAT, INT64, Graph
 from illume.export.places import Places
-from illume.shapley.arrays import ValueArrays
-from illume.shapley.log_odds import LogOdds
-from illume.shapley.values import ShapleyModel
+from illume.shapley.network_arrays import ValueArrays
+from illume.shapley.shapley_model import LogOdds, ShapleyModel
 
 
 def add_values(graph: Graph, model: ShapleyModel, X: str, missing: str, log_odds: str) -> str:

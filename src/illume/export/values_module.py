@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding, silu
 
 from illume.export.places import Places
-from illume.shapley.arrays import arrays_of
-from illume.shapley.values import ShapleyModel
+from illume.shapley.network_arrays import arrays_of
+from illume.shapley.shapley_model import ShapleyModel
 
 
 class ValuesModule(nn.Module):
@@ -47,7 +47,7 @@ class ValuesModule(nn.Module):
         return every.index_copy(2, self.features, values), log_odds
 
     def log_odds(self, P: Tensor) -> Tensor:
-        """Return the log-odds of probabilities (n, classes), see `illume.shapley.log_odds`."""
+        """Return the log-odds of probabilities (n, classes), see `illume.shapley.shapley_model`."""
         clipped = P.clamp(self.least, 1.0 - self.least)
         if P.shape[1] == 2:
             return torch.log(clipped[:, 1:] / clipped[:, :1])

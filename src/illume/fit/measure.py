@@ -15,7 +15,7 @@ from illume.data.encoding import Encoded
 from illume.data.load_rows import LoadedRows
 from illume.data.sampling import rows_needed
 from illume.errors import FewRowsWarning
-from illume.explanations.sample import spread
+from illume.explanations.rule_sample import spread
 from illume.fit.pairs import Answered, Material
 from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared

@@ -14,12 +14,11 @@ from illume._typing import FloatArray, IntArray
 from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
-from illume.explanations.bins import Bins
 from illume.explanations.boxes import Boxes
 from illume.explanations.layout import Layout
-from illume.explanations.polishing import Wish, polish
-from illume.explanations.rules import TreeRules
-from illume.explanations.sample import Sample, spread
+from illume.explanations.rule_sample import Bins, Sample, spread
+from illume.explanations.rule_search import Wish, polish
+from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import Answered, Material, Pair, ending_of, fit_pair, with_surrogate
 from illume.storage.checkpoints import Slot
 

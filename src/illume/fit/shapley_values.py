@@ -19,9 +19,9 @@ from illume.fit.answers import asked_once
 from illume.fit.prepare import Prepared
 from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
-from illume.shapley.fitting import Answers, Material, ask_model, fit_shapley
-from illume.shapley.running import Running
-from illume.shapley.values import ShapleyModel
+from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
+from illume.shapley.shapley_model import ShapleyModel
+from illume.shapley.training_run import Running
 from illume.storage.arrays import ArrayWriter
 from illume.storage.checkpoints import Slot, Stages, slot_of
 

@@ -11,13 +11,12 @@ from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.schema import Schema
 from illume.errors import FormatError
-from illume.explanations.bins import Bins
 from illume.explanations.boxes import LeafBoxes
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.rules import TreeRules
-from illume.explanations.sample import Sample
-from illume.explanations.trust import TrustMap
+from illume.explanations.rule_sample import Bins, Sample
+from illume.explanations.tree_rules import TreeRules
+from illume.explanations.trust_map import TrustMap
 from illume.fit.pairs import Answered
 from illume.fit.rule_trees import Curve
 from illume.io.rows import dump_rows, read_rows

@@ -17,7 +17,7 @@ from illume.encoders.identity import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.reference import Reference
-from illume.explanations.trust import TrustMap
+from illume.explanations.trust_map import TrustMap
 from illume.fit.pairs import Answered, Pair
 from illume.fit.rule_trees import RuleModel
 from illume.fit.shapley_values import Background
@@ -31,7 +31,7 @@ from illume.io.shapley import read_background, read_shapley
 from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
 from illume.results.quality import Quality, RuleQuality
-from illume.shapley.values import ShapleyModel
+from illume.shapley.shapley_model import ShapleyModel
 from illume.storage import archive
 from illume.storage.archive import Archive
 from illume.storage.arrays import ArrayReader

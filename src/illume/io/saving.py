@@ -16,7 +16,7 @@ from illume.data.frames import as_frame
 from illume.data.schema import Schema
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
-from illume.explanations.sample import spread
+from illume.explanations.rule_sample import spread
 from illume.fit.pairs import Answered
 from illume.fit.trials import Trial
 from illume.io.encoders import dump_encoder

@@ -12,10 +12,9 @@ from illume.data.encoding import Encoding
 from illume.errors import FormatError
 from illume.fit.shapley_values import Background
 from illume.io.parts import probabilities
-from illume.shapley.arrays import ModelArrays, Table, ValueArrays, arrays_of
 from illume.shapley.codes import Coding
-from illume.shapley.log_odds import LEAST, MOST, LogOdds
-from illume.shapley.values import ErrorModel, ShapleyModel
+from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays, arrays_of
+from illume.shapley.shapley_model import LEAST, MOST, ErrorModel, LogOdds, ShapleyModel
 from illume.storage.arrays import ArrayReader, ArrayWriter
 from illume.storage.frames import dump_frame, read_frame
 from illume.storage.values import items_of, read

@@ -12,42 +12,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume.metrics.counterfactuals import plausibility, proximity, sparsity, validity
-    from illume.metrics.curves import deletion, insertion
+    from illume.metrics.counterfactual_metrics import plausibility, proximity, sparsity, validity
     from illume.metrics.fidelity import agreement, r_squared
-    from illume.metrics.latents import knn_gain, macro_f1, triplet_accuracy
-    from illume.metrics.queries import LocalFidelity, infidelity, local_fidelity, prediction_gap
-    from illume.metrics.rules import covered, rule_coverage, rule_length, rule_precision
+    from illume.metrics.latent_metrics import knn_gain, macro_f1, triplet_accuracy
+    from illume.metrics.query_metrics import (
+        LocalFidelity,
+        deletion,
+        infidelity,
+        insertion,
+        local_fidelity,
+        prediction_gap,
+    )
+    from illume.metrics.rule_metrics import covered, rule_coverage, rule_length, rule_precision
     from illume.metrics.similarity import Boxes, completeness, cosine_score, rank_score
-    from illume.metrics.stability import faithfulness, global_robustness, robustness
+    from illume.metrics.stability_metrics import faithfulness, global_robustness, robustness
 
 _HOMES = {
     "Boxes": "illume.metrics.similarity",
-    "LocalFidelity": "illume.metrics.queries",
+    "LocalFidelity": "illume.metrics.query_metrics",
     "agreement": "illume.metrics.fidelity",
     "completeness": "illume.metrics.similarity",
     "cosine_score": "illume.metrics.similarity",
-    "covered": "illume.metrics.rules",
-    "deletion": "illume.metrics.curves",
-    "faithfulness": "illume.metrics.stability",
-    "global_robustness": "illume.metrics.stability",
-    "infidelity": "illume.metrics.queries",
-    "insertion": "illume.metrics.curves",
-    "knn_gain": "illume.metrics.latents",
-    "local_fidelity": "illume.metrics.queries",
-    "macro_f1": "illume.metrics.latents",
-    "plausibility": "illume.metrics.counterfactuals",
-    "prediction_gap": "illume.metrics.queries",
-    "proximity": "illume.metrics.counterfactuals",
+    "covered": "illume.metrics.rule_metrics",
+    "deletion": "illume.metrics.query_metrics",
+    "faithfulness": "illume.metrics.stability_metrics",
+    "global_robustness": "illume.metrics.stability_metrics",
+    "infidelity": "illume.metrics.query_metrics",
+    "insertion": "illume.metrics.query_metrics",
+    "knn_gain": "illume.metrics.latent_metrics",
+    "local_fidelity": "illume.metrics.query_metrics",
+    "macro_f1": "illume.metrics.latent_metrics",
+    "plausibility": "illume.metrics.counterfactual_metrics",
+    "prediction_gap": "illume.metrics.query_metrics",
+    "proximity": "illume.metrics.counterfactual_metrics",
     "r_squared": "illume.metrics.fidelity",
     "rank_score": "illume.metrics.similarity",
-    "robustness": "illume.metrics.stability",
-    "rule_coverage": "illume.metrics.rules",
-    "rule_length": "illume.metrics.rules",
-    "rule_precision": "illume.metrics.rules",
-    "sparsity": "illume.metrics.counterfactuals",
-    "triplet_accuracy": "illume.metrics.latents",
-    "validity": "illume.metrics.counterfactuals",
+    "robustness": "illume.metrics.stability_metrics",
+    "rule_coverage": "illume.metrics.rule_metrics",
+    "rule_length": "illume.metrics.rule_metrics",
+    "rule_precision": "illume.metrics.rule_metrics",
+    "sparsity": "illume.metrics.counterfactual_metrics",
+    "triplet_accuracy": "illume.metrics.latent_metrics",
+    "validity": "illume.metrics.counterfactual_metrics",
 }
 
 __all__ = [

@@ -10,10 +10,9 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.shapley.codes import Codes
-from illume.shapley.labels import Clues
-from illume.shapley.questions import MixedFrames, Mixtures
-from illume.shapley.values import Contributions, ShapleyModel
-from illume.shapley.walks import Walks, mask_of, network_walks
+from illume.shapley.mixtures import MixedFrames, Mixtures
+from illume.shapley.shapley_model import Contributions, ShapleyModel
+from illume.shapley.walks import Clues, Walks, mask_of, network_walks
 
 NETWORK_WALKS = 32
 TINY = 1e-18  # a variance of 0, of a class that is never answered

@@ -13,14 +13,12 @@ from illume.data.frames import Frame
 from illume.data.sampling import Split
 from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
+from illume.shapley.accuracy import Reference, fit_errors, judge, network_values
 from illume.shapley.codes import Codes, Coding
-from illume.shapley.judging import Reference, fit_errors, judge, network_values
-from illume.shapley.labels import Game
-from illume.shapley.log_odds import LogOdds
-from illume.shapley.questions import MixedFrames, Mixtures, probes, walk_values
-from illume.shapley.running import Running
-from illume.shapley.values import ErrorModel, ShapleyModel
-from illume.shapley.walks import Walks
+from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
+from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
+from illume.shapley.training_run import Running
+from illume.shapley.walks import Game, Walks
 
 Ask = Callable[[Frame], FloatArray]
 
@@ -190,7 +188,7 @@ def fit_shapley(
     running: Running,
 ) -> FittedShapley:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
-    from illume.shapley.training import train_model_network, train_value_network
+    from illume.shapley.train_networks import train_model_network, train_value_network
 
     rng = np.random.default_rng(seed)
     training = material.split.training

@@ -9,10 +9,10 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]
 
 from illume._typing import FloatArray, IntArray
 from illume.results.quality import ContributionQuality
-from illume.shapley.arrays import ModelArrays
 from illume.shapley.codes import Codes
-from illume.shapley.labels import Game, WalkLabels
-from illume.shapley.values import ErrorModel
+from illume.shapley.network_arrays import ModelArrays
+from illume.shapley.shapley_model import ErrorModel
+from illume.shapley.walks import Game, WalkLabels
 
 NETWORK_WALKS = 64
 FLOOR = 1e-3  # of the mean error variance, below which no feature's goes

@@ -9,10 +9,10 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
+from illume.explanations.decision_regions import TreeRegions
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.refinement import Refiner, carrier
-from illume.explanations.regions import TreeRegions
+from illume.explanations.step_search import Refiner, carrier
 from illume.results.trust import Refinement
 
 MAP_NUMBERS = 2_000_000

@@ -10,7 +10,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import row_chunks
-from illume.metrics.asking import ROWS, Ask, features
+from illume.metrics.model_queries import ROWS, Ask, features
 
 SAME = 1e-9
 """Values that differ by no more than this are the same."""

@@ -10,8 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks
-from illume.explanations.closest import closest
-from illume.explanations.pool import Pool
+from illume.explanations.counterfactual_pool import Pool, closest
 from illume.results.predictions import decisions_of
 
 ASKED_AT_ONCE = 262_144

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.shapley.arrays import ModelArrays
 from illume.shapley.codes import Codes
+from illume.shapley.network_arrays import ModelArrays
 
 AT_ONCE = 2**20  # numbers that are worked on at a time
 

@@ -12,11 +12,11 @@ from torch.nn import functional
 
 from illume._typing import FloatArray
 from illume.results.effort import BATCH, Sizes
-from illume.shapley.arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.codes import Codes, Coding
-from illume.shapley.labels import Game, WalkLabels
-from illume.shapley.network import ModelNetwork, ValueNetwork
-from illume.shapley.running import Running
+from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays
+from illume.shapley.torch_networks import ModelNetwork, ValueNetwork
+from illume.shapley.training_run import Running
+from illume.shapley.walks import Game, WalkLabels
 
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps

@@ -1,0 +1,211 @@
+"""Rows that counterfactuals take their values from, and what may be taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.explanations.layout import Layout
+
+VALUES = 12
+CATEGORIES = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """Training rows, encoded, with the black box's decisions.
+
+    Parameters
+    ----------
+    X, decisions
+        The rows, (p, m) and (p,).
+    present
+        Which of their values are there, and not missing, (p, n_features).
+    features
+        The rows by feature, (p, n_features): a number, or the position of a category; -1 for none.
+    """
+
+    layout: Layout
+    X: FloatArray
+    decisions: IntArray
+    present: BoolArray
+    features: FloatArray
+
+    @classmethod
+    def of(cls, layout: Layout, X: FloatArray, decisions: IntArray, present: BoolArray) -> Pool:
+        """Keep the rows by feature too."""
+        return cls(layout, X, decisions, present, by_feature(layout, X, present.shape[1]))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def compose(self, X: FloatArray, source: IntArray) -> FloatArray:
+        """Return rows X (n, m) with the values that `source` (n, n_features) takes from the pool."""
+        made = X.copy()
+        taken = source[:, self.layout.owner]
+        row, column = np.nonzero(taken >= 0)
+        made[row, column] = self.X[taken[row, column], column]
+        return made
+
+    def distance(self, X: FloatArray, source: IntArray) -> FloatArray:
+        """Return how far rows X go when they take values of the pool: Euclidean, in standard deviations.
+
+        A changed category counts 1.
+        """
+        moved = np.square(self.compose(X, source) - X)[:, self.layout.numbers].sum(1)
+        categories = [self.layout.owner[inputs.start] for inputs in self.layout.categorical]
+        return np.sqrt(moved + (source[:, categories] >= 0).sum(1))
+
+    def values_to_try(self, permitted: BoolArray) -> tuple[IntArray, IntArray]:
+        """Return features and pool rows whose values are worth trying: a spread of numbers, all categories.
+
+        `permitted` (p, n_features) says which values may be taken.
+        """
+        features, rows = [], []
+        for j in np.unique(self.layout.owner):
+            usable = np.flatnonzero(permitted[:, j])
+            order = usable[np.argsort(self.features[usable, j], kind="stable")]
+            values, first, count = np.unique(self.features[order, j], return_index=True, return_counts=True)
+            if self.layout.onehot[np.searchsorted(self.layout.owner, j)]:
+                chosen = first[np.argsort(-count, kind="stable")[:CATEGORIES]]
+            elif len(values) > VALUES:
+                # Half of them as rows lie, half as values do, for most rows may share one value.
+                common = np.round(np.linspace(0, len(order) - 1, VALUES // 2)).astype(np.intp)
+                places = np.searchsorted(values, self.features[order[common], j])
+                rare = np.round(np.linspace(0, len(values) - 1, VALUES // 2)).astype(np.intp)
+                chosen = first[np.union1d(places, rare)]
+            else:
+                chosen = first
+            rows.append(order[chosen])
+            features.append(np.full(len(chosen), j, dtype=np.intp))
+        return np.concatenate(features), np.concatenate(rows)
+
+
+def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
+    """Return encoded rows by feature: a number, or the position of a category; -1 for none."""
+    result = np.zeros((len(X), n_features))
+    result[:, layout.owner[layout.numbers]] = X[:, layout.numbers]
+    own = layout.own(X)
+    for inputs in layout.categorical:
+        has = own[:, inputs]
+        result[:, layout.owner[inputs.start]] = np.where(has.any(1), has.argmax(1), -1)
+    return result
+
+
+# From positions of counterfactuals, and where each of their values comes from, to whether they hold
+Holds = Callable[[IntArray, IntArray], BoolArray]
+
+
+def closest(pool: Pool, permitted: BoolArray, own: FloatArray, source: IntArray, holds: Holds) -> IntArray:
+    """Return sources with each changed number as close to the row's own as holds, by halving.
+
+    Only values of the pool that are permitted (p, n_features) are tried. `own` (n, n_features) are the rows
+    by feature, `source` (n, n_features) the pool rows that values come from, -1 for their own.
+    """
+    source = source.copy()
+    number = np.zeros(source.shape[1], dtype=bool)
+    number[pool.layout.owner[pool.layout.numbers]] = True
+    changed = (source >= 0) & number
+    turn = np.cumsum(changed, axis=1)
+    ladder = _Ladder(pool, permitted)
+    for k in range(1, int(turn.max(initial=0)) + 1):  # the k-th changed number of every counterfactual
+        which, feature = np.nonzero(changed & (turn == k))
+        _halve(ladder, (which, feature), own, source, holds)
+    return source
+
+
+class _Ladder:
+    """The values of each feature that may be taken, ascending, each with a pool row that has it."""
+
+    def __init__(self, pool: Pool, permitted: BoolArray) -> None:
+        self.pool = pool
+        self.values, self.rows = [], []
+        for j in range(permitted.shape[1]):
+            usable = np.flatnonzero(permitted[:, j])
+            values, first = np.unique(pool.features[usable, j], return_index=True)
+            self.values.append(values)
+            self.rows.append(usable[first])
+
+    def place(self, feature: IntArray, value: FloatArray) -> IntArray:
+        """Return how many values lie below each value."""
+        found = np.empty(len(feature), dtype=np.intp)
+        for j in np.unique(feature):
+            mine = feature == j
+            found[mine] = np.searchsorted(self.values[j], value[mine])
+        return found
+
+    def row(self, feature: IntArray, place: IntArray) -> IntArray:
+        """Return the pool row with the value at each place."""
+        found = np.empty(len(feature), dtype=np.intp)
+        for j in np.unique(feature):
+            mine = feature == j
+            found[mine] = self.rows[j][place[mine]]
+        return found
+
+
+def _halve(
+    ladder: _Ladder, changes: tuple[IntArray, IntArray], own: FloatArray, source: IntArray, holds: Holds
+) -> None:
+    """Bring one changed number of each of some counterfactuals back, in place."""
+    which, feature = changes
+    there = ladder.pool.features[source[which, feature], feature]
+    here = own[which, feature]
+    good = ladder.place(feature, there)  # does
+    rises = there > here
+    bad = ladder.place(feature, here) - rises  # the place before the first that could do, or its own
+    while True:
+        open_ = np.flatnonzero(np.abs(good - bad) > 1)
+        if not len(open_):
+            break
+        middle = (good[open_] + bad[open_]) // 2
+        trial = source[which[open_]]
+        trial[np.arange(len(open_)), feature[open_]] = ladder.row(feature[open_], middle)
+        fine = holds(which[open_], trial)
+        good[open_[fine]], bad[open_[~fine]] = middle[fine], middle[~fine]
+    source[which, feature] = ladder.row(feature, good)
+
+
+SAME_FEATURES = 4.0  # what showing the very same features again costs, in changes
+OVERLAP = 0.9
+DISTANCE = 0.05
+
+
+def diverse(row: IntArray, changed: BoolArray, distance: FloatArray, n: int) -> IntArray:
+    """Return positions of at most n candidates per row, best first, rows ascending.
+
+    A candidate costs its number of changed features, a little for its distance, and more the more its
+    features are those of one that was picked before.
+
+    >>> changed = np.array([[True, False], [True, False], [False, True]])
+    >>> diverse(np.array([0, 0, 0]), changed, np.array([1.0, 2.0, 3.0]), 2)
+    array([0, 2])
+    """
+    if not len(row):
+        return np.empty(0, dtype=np.intp)
+    base = changed.sum(1) + DISTANCE * np.tanh(distance)
+    extra = np.zeros(len(row))
+    left = np.ones(len(row), dtype=bool)
+    picked, rank = [], []
+    last = np.full(row.max() + 1, -1, dtype=np.intp)
+    for k in range(n):
+        candidates = np.flatnonzero(left)
+        order = candidates[np.lexsort((base[candidates] + extra[candidates], row[candidates]))]
+        _, first = np.unique(row[order], return_index=True)
+        chosen = order[first]
+        if not len(chosen):
+            break
+        picked.append(chosen)
+        rank.append(np.full(len(chosen), k))
+        left[chosen] = False
+        last[:] = -1
+        last[row[chosen]] = chosen
+        other = last[row]
+        known = other >= 0
+        both = (changed & changed[other]).sum(1)
+        either = np.maximum((changed | changed[other]).sum(1), 1)
+        extra += np.where(known, OVERLAP * both / either + SAME_FEATURES * (both == either), 0.0)
+    chosen, order = np.concatenate(picked), np.concatenate(rank)
+    return chosen[np.lexsort((order, row[chosen]))]

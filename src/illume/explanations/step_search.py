@@ -1,0 +1,224 @@
+"""The smallest steps towards a neighbour after which the surrogate decides as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.threads import RowChunks
+from illume.explanations.decision_regions import Grid, LinearRegions, Plane, Regions
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.rule_sample import by_class
+from illume.results.predictions import decisions_of
+from illume.results.trust import Refinement
+from illume.surrogates.base import probabilities_of
+from illume.surrogates.logistic import FittedWeights
+
+GRID = np.concatenate([[0.0], np.logspace(-3, 0, 100)])
+STEPS = Grid(GRID)
+AT_ONCE = 256  # rows, whose steps then stay in the cache of a core
+FEW = 16
+
+
+class Steps(NamedTuple):
+    """How far each row goes towards its neighbour: its map, and its inputs, (n,) each."""
+
+    gamma_w: FloatArray
+    gamma_x: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Latents z (n, k), the two directions towards the neighbour's, and the neighbour's own latents."""
+
+    z: FloatArray
+    a: FloatArray
+    b: FloatArray
+    end: FloatArray
+
+    def __getitem__(self, rows: IntArray) -> Line:
+        return Line(self.z[rows], self.a[rows], self.b[rows], self.end[rows])
+
+    def at(self, steps: Steps) -> FloatArray:
+        """Return the latents after some steps; at the end, the neighbour's own, against rounding."""
+        w, x = steps.gamma_w[:, None], steps.gamma_x[:, None]
+        return np.where((w == 1) & (x == 1), self.end, self.z + w * self.a + x * self.b)
+
+
+@dataclass(frozen=True, eq=False)
+class StepSearch:
+    """Finds the smallest steps of the grid: their sum is minimal, then that of the inputs.
+
+    `decide` goes from latents to the surrogate's decisions; `regions` tells where they lie.
+    """
+
+    decide: Callable[[FloatArray], IntArray]
+    regions: Regions
+
+    def __call__(self, line: Line, wanted: IntArray) -> Steps:
+        """Return the smallest steps of the grid that lead to the wanted decisions."""
+        result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
+        for c, mine in by_class(wanted):
+            chunks = RowChunks(len(mine), AT_ONCE)
+            for part in chunks:
+                with chunks:
+                    rows = mine[part]
+                    result.gamma_w[rows], result.gamma_x[rows] = self._smallest(line[rows], c)
+        # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
+        missed = np.flatnonzero(self.decide(line.at(result)) != wanted)
+        chunks = RowChunks(len(missed), FEW)
+        for part in chunks:
+            with chunks:
+                rows = missed[part]
+                result.gamma_w[rows], result.gamma_x[rows] = self.tried(line[rows], wanted[rows])
+        return result
+
+    def _smallest(self, line: Line, c: int) -> Steps:
+        best = self.regions.least(Plane(line.z, line.a, line.b), STEPS, c)
+        step = (STEPS.down + best).argmin(1)  # of equal sums, the largest gamma_w has the smallest gamma_x
+        gamma_x = best[np.arange(len(best)), step]
+        found = np.isfinite(gamma_x)
+        return Steps(np.where(found, STEPS.down[step], 1.0), np.where(found, gamma_x, 1.0))
+
+    def tried(self, line: Line, wanted: IntArray) -> Steps:
+        """Try every pair of the grid, in order."""
+        w, x = (grid.ravel() for grid in np.meshgrid(GRID, GRID, indexing="ij"))
+        order = np.lexsort((x, w + x))
+        w, x = w[order], x[order]
+        n, k = line.z.shape
+        latents = line.z[:, None] + w[:, None] * line.a[:, None] + x[:, None] * line.b[:, None]
+        latents[:, -1] = line.end
+        hit = self.decide(latents.reshape(-1, k)).reshape(n, -1) == wanted[:, None]
+        first = np.where(hit.any(1), hit.argmax(1), len(w) - 1)
+        return Steps(w[first], x[first])
+
+
+@dataclass(frozen=True, eq=False)
+class Refined:
+    """What refinement makes of rows that the surrogate decides otherwise.
+
+    Parameters
+    ----------
+    Z
+        Latents after refinement, (n, k).
+    offset
+        What is added to `W @ x` beside the change of the map W, (n, k).
+    steps
+        How far each row goes.
+    neighbour, agrees
+        Positions among the training rows, -1 for none; whether the surrogate decides as wanted now.
+    """
+
+    Z: FloatArray
+    offset: FloatArray
+    steps: Steps
+    neighbour: IntArray
+    agrees: BoolArray
+
+    def __getitem__(self, rows: slice) -> Refined:
+        steps = Steps(self.steps.gamma_w[rows], self.steps.gamma_x[rows])
+        return Refined(self.Z[rows], self.offset[rows], steps, self.neighbour[rows], self.agrees[rows])
+
+    @property
+    def refinement(self) -> Refinement:
+        """How each row fared; one that still does not agree has no neighbour to speak of."""
+        none = np.zeros(len(self.agrees), dtype=bool)
+        return Refinement(*self.steps, np.where(self.agrees, self.neighbour, -1), none)
+
+    def mixed(self, mine: FloatArray, theirs: FloatArray) -> FloatArray:
+        """Go from what is the rows' own, (n, …), towards their neighbours', as far as the maps go."""
+        step = self.steps.gamma_w.reshape(-1, *[1] * (mine.ndim - 1))
+        return mine + step * (theirs - mine)
+
+
+@dataclass(frozen=True, eq=False)
+class Refiner:
+    r"""Finds the smallest :math:`(\gamma_W, \gamma_x)` of a grid at which the surrogate agrees.
+
+    With a neighbour's map and row, the latents go from :math:`z_i` to
+    :math:`(1-\gamma_W) z_i + \gamma_W W_{nn} x_i + \gamma_x W_{nn} (x_{nn} - x_i)`; the sum of both steps is
+    minimal, then :math:`\gamma_x`. At (1, 1) it is the neighbour's own latents, which agree.
+
+    Parameters
+    ----------
+    carry
+        From rows and other rows to the latents of the others under the maps of the first.
+    decide
+        From latents to the surrogate's decisions.
+    """
+
+    carry: Callable[[FloatArray, FloatArray], FloatArray]
+    decide: Callable[[FloatArray], IntArray]
+    regions: Regions
+    neighbours: Neighbours
+
+    def __call__(self, X: FloatArray, Z: FloatArray, wanted: IntArray) -> Refined:
+        """Refine rows X with latents Z until the surrogate decides as wanted."""
+        neighbour = self.neighbours.nearest(Z, wanted)
+        some = np.flatnonzero(neighbour >= 0)
+        near = neighbour[some]
+        a = (
+            self.carry(self.neighbours.X[near], X[some]) - Z[some]
+        )  # the change that the neighbour's map makes
+        b = self.neighbours.Z[near] - (Z[some] + a)  # and then its inputs
+        line = Line(Z[some], a, b, self.neighbours.Z[near])
+        moved = self.steps(line, wanted[some])
+        steps = Steps(np.zeros(len(X)), np.zeros(len(X)))
+        steps.gamma_w[some], steps.gamma_x[some] = moved
+        latents, offset = Z.copy(), np.zeros_like(Z)
+        latents[some], offset[some] = line.at(moved), moved.gamma_x[:, None] * b
+        return Refined(latents, offset, steps, neighbour, self.decide(latents) == wanted)
+
+    def steps(self, line: Line, wanted: IntArray) -> Steps:
+        """Return the smallest steps of the grid that lead to the wanted decisions."""
+        return StepSearch(self.decide, self.regions)(line, wanted)
+
+
+def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
+    """Return what applies the maps of rows to other rows, in bounded memory."""
+    nothing = np.empty((0, n_latents))
+
+    def carry(X: FloatArray, at: FloatArray) -> FloatArray:
+        Z = np.empty((len(X), n_latents))
+        chunks = RowChunks(len(X))
+        for rows in chunks:
+            with chunks:
+                Z[rows] = encoder.pull_back(X[rows], nothing, at[rows]).Z
+        return Z
+
+    return carry
+
+
+class RefinedScores(NamedTuple):
+    """How far rows go towards their neighbours, what their inputs add by that, and whether they agree now."""
+
+    steps: Steps
+    offset: FloatArray
+    agrees: BoolArray
+
+
+def refined_scores(
+    mine: FloatArray, carried: FloatArray, near: FloatArray, wanted: IntArray
+) -> RefinedScores:
+    r"""Return the smallest steps of the grid at which the surrogate decides as wanted.
+
+    The log-odds (n, d) are the rows' own :math:`\beta z_i + \beta_0`, those of the rows under the
+    neighbours' maps :math:`\beta W_{nn} x_i + \beta_0`, and the neighbours' own; on the way they are
+    :math:`s_i + \gamma_W (s_{carried} - s_i) + \gamma_x (s_{nn} - s_{carried})`.
+
+    >>> refined_scores(*(np.array([[score]]) for score in (-1.0, -1.0, 1.0)), np.array([1])).steps
+    Steps(gamma_w=array([0.]), gamma_x=array([0.53366992]))
+    """
+    d = mine.shape[1]
+    line = Line(mine, carried - mine, near - carried, near)
+    steps = StepSearch(_decide, LinearRegions(FittedWeights(np.eye(d), np.zeros(d))))(line, wanted)
+    offset = steps.gamma_x[:, None] * line.b
+    return RefinedScores(steps, offset, _decide(line.at(steps)) == wanted)
+
+
+def _decide(scores: FloatArray) -> IntArray:
+    return decisions_of(probabilities_of(scores))

@@ -1,0 +1,196 @@
+"""How far to trust one explanation: how the surrogate did on the report rows around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.neighbors import NearestNeighbors
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoded
+from illume.data.threads import in_chunks
+from illume.results.trust import Novelty, Trust, typical_errors
+
+NEIGHBOURS = 25
+ANCHORS = 256
+AT_ONCE = 1024  # rows, whose distances then stay in the cache of a core
+
+
+@dataclass(frozen=True, eq=False)
+class TrustMap:
+    """Where the surrogate did well and where not, measured on report rows.
+
+    With few report rows (up to 256) a row reads the figures of its 25 nearest ones. With more, the
+    figures are measured beforehand on the 25 nearest report rows of each of 256 cluster centres, and a row
+    reads those of its nearest centre: looking a row up costs the same whatever the number of report rows.
+
+    Parameters
+    ----------
+    anchors
+        Points in the input space, (a, m): the report rows themselves or the cluster centres.
+    agreement, error
+        The figures at the anchors, (a,).
+    n_rows
+        How many report rows a row's figures rest on.
+    n_nearest
+        How many of the nearest anchors a row's figures are the mean of.
+    """
+
+    anchors: FloatArray
+    agreement: FloatArray
+    error: FloatArray
+    n_rows: int
+    n_nearest: int
+
+    @classmethod
+    def fit(cls, X: FloatArray, P: FloatArray, Q: FloatArray) -> TrustMap:
+        """Measure the surrogate's Q against the black box's P (n, c) on rows X (n, m)."""
+        agreed = (P.argmax(1) == Q.argmax(1)).astype(np.float64)
+        error = 0.5 * np.abs(P - Q).sum(1)
+        n_rows = min(NEIGHBOURS, len(X))
+        if len(X) <= ANCHORS:
+            return cls(X, agreed, error, n_rows, n_nearest=n_rows)
+        kmeans = MiniBatchKMeans(ANCHORS, random_state=0, n_init=1, batch_size=2048).fit(X)
+        centres = kmeans.cluster_centers_
+        near = NearestNeighbors(n_neighbors=n_rows).fit(X).kneighbors(centres, return_distance=False)
+        return cls(centres, agreed[near].mean(1), error[near].mean(1), n_rows, n_nearest=1)
+
+    def __call__(self, X: FloatArray) -> Trust:
+        """Look up every row; without report rows nothing is known and all figures are NaN."""
+        result = Trust.unknown(len(X), self.n_rows)
+        if not self.n_rows:
+            return result
+        in_chunks(lambda rows: self._look_up(X[rows], result, rows), len(X), AT_ONCE)
+        return result
+
+    @cached_property
+    def _anchors(self) -> tuple[FloatArray, FloatArray]:
+        """The anchors as columns, and half the squares of their lengths."""
+        anchors = np.ascontiguousarray(self.anchors.T, dtype=np.float32)
+        return anchors, 0.5 * np.square(anchors).sum(0)
+
+    def _look_up(self, X: FloatArray, result: Trust, rows: slice) -> None:
+        """Fill in the figures of some rows."""
+        anchors, half_square = self._anchors
+        mine = X.astype(np.float32, copy=False)
+        part = mine @ anchors
+        np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
+        square = np.einsum("ij,ij->i", mine, mine) + 2 * part.min(1)
+        result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
+        result.agreement[rows], result.error[rows] = self._figures(part)
+
+    def _figures(self, distance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return agreement and error, (n,) each, at the nearest anchors by the distances to all (n, a)."""
+        if self.n_nearest == 1:
+            nearest = distance.argmin(1)
+            return self.agreement[nearest], self.error[nearest]
+        nearest = np.argpartition(distance, self.n_nearest - 1, axis=1)[:, : self.n_nearest]
+        return self.agreement[nearest].mean(1), self.error[nearest].mean(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Familiar:
+    """What one row can be held against.
+
+    Parameters
+    ----------
+    names, missing
+        The features, and of which of them missing values were seen while fitting, (n_features,).
+    trust_map
+        Its anchors stand for the fitted rows.
+    limit
+        The distance to the nearest anchor from which on a row is far.
+    """
+
+    names: tuple[str, ...]
+    missing: BoolArray
+    trust_map: TrustMap
+    limit: float
+
+    def __call__(self, encoded: Encoded, distance: FloatArray | None = None) -> Novelty:
+        """Look at encoded rows; the distance to the nearest anchor need not be measured twice."""
+        if distance is None:
+            distance = self.trust_map(encoded.X).distance
+        with np.errstate(invalid="ignore"):
+            far = distance > self.limit
+        gone = encoded.imputed & ~self.missing
+        return Novelty(encoded.odd | gone if gone.any() else encoded.odd, far, self.names)
+
+
+FEW = 2048  # rows that are looked up all at once when some of them are taken
+
+
+class DeferredTrust(Trust):
+    """Trust figures of encoded rows (n, m), which are kept in single precision until they are looked up.
+
+    Standard errors of the rows' contributions, (n, n_features, …), are kept along with them.
+    """
+
+    def __init__(self, trust_map: TrustMap, X: FloatArray, standard_errors: FloatArray) -> None:
+        self._source: tuple[TrustMap, FloatArray, FloatArray] | None = (trust_map, X, standard_errors)
+        self._found: Trust | None = None
+
+    @property
+    def figures(self) -> Trust:
+        """The figures; the first who asks waits for them."""
+        source = self._source  # read first: it goes only when the figures are there
+        if self._found is None and source is not None:
+            trust_map, X, errors = source
+            self._found = replace(trust_map(X), contribution_error=typical_errors(errors))
+        self._source = None
+        return self._found  # type: ignore[return-value]
+
+    @property
+    def agreement(self) -> FloatArray:
+        """See `Trust`."""
+        return self.figures.agreement
+
+    @property
+    def error(self) -> FloatArray:
+        """See `Trust`."""
+        return self.figures.error
+
+    @property
+    def n_rows(self) -> IntArray:
+        """See `Trust`."""
+        return self.figures.n_rows
+
+    @property
+    def distance(self) -> FloatArray:
+        """See `Trust`."""
+        return self.figures.distance
+
+    @property
+    def contribution_error(self) -> FloatArray:
+        """See `Trust`."""
+        return self.figures.contribution_error
+
+    def __getitem__(self, rows: Any) -> Trust:
+        source = self._source
+        if source is None or len(source[1]) <= FEW or isinstance(rows, (int, np.integer)):
+            return self.figures[rows]
+        return DeferredTrust(source[0], source[1][rows], source[2][rows])
+
+
+class DeferredNovelty(Novelty):
+    """What is odd of rows is known; which are far is read off their trust figures, when it is asked for."""
+
+    _trust: Trust
+    _limit: float
+
+    def __init__(self, features: BoolArray, trust: Trust, limit: float, names: tuple[str, ...]) -> None:
+        values = {"features": features, "names": names, "known": True}
+        self.__dict__.update(values, _trust=trust, _limit=limit)
+
+    @property
+    def far(self) -> BoolArray:
+        """See `Novelty`."""
+        with np.errstate(invalid="ignore"):
+            return self._trust.distance > self._limit
+
+    def __getitem__(self, rows: Any) -> Novelty:
+        return DeferredNovelty(self.features[rows], self._trust[rows], self._limit, self.names)
