@@ -115,7 +115,7 @@ def _seconds(kind: int) -> float:
 def unreadable(folder: Path) -> int:
     """Count checkpoints that cannot be read."""
     from illume import FormatError
-    from illume.storage import archive
+    from illume.data import archive
 
     bad = 0
     for path in folder.glob("*.checkpoint"):
@@ -151,7 +151,7 @@ def run(kills: int, seed: int = 0, kinds: tuple[int, ...] = (0, 1, 2)) -> Counte
             process.stdin.flush()
             code = int(process.stdout.readline())
             found["unreadable"] += unreadable(folder)
-            found["halfway through a write"] += len(list(folder.glob(".*.tmp")))
+            found["halfway through a write"] += len(list(folder.glob(".*.tmp*")))
             if code == 0:
                 found["same" if note.read_text() == wanted[kind] else "other"] += 1
                 found["left behind"] += len(list(folder.iterdir()))

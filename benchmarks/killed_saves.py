@@ -59,7 +59,7 @@ def run(one: Path, other: Path, kills: int, seed: int = 0) -> Counter[str]:
                 assert process.stdout.readline() == "gone\n"
                 found[contents.get(target.read_bytes(), "neither")] += 1
             process.stdin.close()
-        found["left behind"] = len(list(Path(folder).glob(".*.tmp")))
+        found["left behind"] = len(list(Path(folder).glob(".*.tmp*")))
     return found
 
 

@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 
 import illume
+from illume.data import archive
+from illume.data.typed_json import dump
 from illume.fit.trials import Setting, Trial
 from illume.io import saving
 from illume.metrics.fidelity import Fidelity
 from illume.results.quality import Sampling
-from illume.storage import archive
-from illume.storage.values import dump
 
 EVENTS = (
     *("exec", "compile", "import", "marshal.loads", "pickle.find_class", "code.__new__"),
@@ -134,7 +134,7 @@ def forged(rng: Rng, one: bytes, other: bytes) -> bytes:
             )
         members[name] = bytes(data)
     manifest.pop("members", None)
-    return archive.zipped(manifest, members)
+    return archive.pack(manifest, members)
 
 
 def _change(rng: Rng, value: Any) -> None:

@@ -74,7 +74,7 @@ def test_pieces_of_any_size_give_the_same_numbers(loan_explainer, monkeypatch, p
 
 
 def test_the_stored_explainers_are_of_this_format():
-    from illume.storage.archive import VERSION
+    from illume.data.archive import VERSION
 
     assert (FILES / f"version{VERSION}.illume").is_file()
     assert illume.load(FILES / f"version{VERSION}.illume").reference_.n_rows == 90

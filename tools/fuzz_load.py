@@ -18,7 +18,7 @@ import atheris
 with atheris.instrument_imports(include=["illume"]):
     import illume
     from illume import loading
-    from illume.storage import archive
+    from illume.data import archive
 
 from benchmarks.mutated_files import valid_files
 
@@ -54,7 +54,7 @@ def changed(source, files):
     head = members.pop(archive.MANIFEST)
     if name == archive.MANIFEST:
         return sealed(head, members)
-    return archive.zipped(
+    return archive.pack(
         {k: v for k, v in json.loads(head).items() if k not in ("members", "format")}, members
     )
 

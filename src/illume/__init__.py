@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from illume import displays, distributed, plots
+    from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
     from illume.encoders.linear import LinearEncoder
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rule, Rules
     from illume.results.serialization import load_result
-    from illume.storage.checkpoints import Checkpoints
 
 __version__ = "0.1.0"
 
@@ -56,7 +56,7 @@ _HOMES = {
     "Check": "illume.results.check",
     "CheckpointError": "illume.errors",
     "CheckpointWarning": "illume.errors",
-    "Checkpoints": "illume.storage.checkpoints",
+    "Checkpoints": "illume.data.checkpoints",
     "Counterfactual": "illume.results.counterfactuals",
     "Counterfactuals": "illume.results.counterfactuals",
     "Explainer": "illume.explainer",

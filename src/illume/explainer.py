@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import FloatArray
 from illume.assembly import parts
+from illume.data.checkpoints import Checkpoints
 from illume.data.load_rows import RowLimit, load_rows
 from illume.data.schema import Schema, Unknown
 from illume.drift.mixin import Checks
@@ -36,7 +37,6 @@ from illume.io.settings import require_whole
 from illume.report.mixin import Reporting
 from illume.results.effort import EFFORTS
 from illume.shapley.training_run import training_threads
-from illume.storage.checkpoints import Checkpoints
 
 
 class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from illume._versions import installed
+from illume.data.archive import library_versions
 from illume.data.black_box import BlackBox
 from illume.errors import BlackBoxError, FormatError, MissingExtraError, SaveError
 
@@ -209,7 +209,7 @@ def _signature(given: Any) -> Any:
 
 def _requirements() -> list[str]:
     """Return the versions at hand, without what tells builds of one version apart."""
-    at_hand = [f"{name}=={found.split('+')[0]}" for name, found in installed(PACKAGES).items()]
+    at_hand = [f"{name}=={found.split('+')[0]}" for name, found in library_versions(PACKAGES).items()]
     return [f"illume[mlflow]=={_own_version()}", *at_hand]
 
 

@@ -1,13 +1,13 @@
 """A small fit that is stopped at a given epoch, and what must be the same in two explainers."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from benchmarks.killed_fits import timeless
 
 from illume import Checkpoints, Explainer, Objective, Training
+from illume.data.locks import lock
 from illume.encoders.training import Trainer
-from illume.storage.locks import HeldError, locked
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=8, patience=4, decay=True, sparsity_epochs=3)
@@ -54,18 +54,19 @@ def same(one, other):
     return timeless(one) == timeless(other)
 
 
-def refused(path):
-    """Return how another thread is refused that wants a lock."""
-    found = []
+class HeldError(Exception):
+    """Raised for a lock that somebody else holds."""
 
-    def want():
+
+def refusal(path):
+    """Return how another thread that wants a lock is refused, None if it gets it."""
+
+    def acquire():
         try:
-            with locked(path):
-                found.append("not at all")
+            with lock(path, HeldError):
+                return None
         except HeldError as error:
-            found.append(str(error))
+            return str(error)
 
-    thread = threading.Thread(target=want)
-    thread.start()
-    thread.join()
-    return found[0]
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(acquire).result()

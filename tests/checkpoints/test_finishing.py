@@ -1,9 +1,9 @@
 import pytest
 
 from illume import CheckpointWarning
-from illume.storage.checkpoints import Stages
-from illume.storage.locks import locked
-from tests.checkpoints.common import ROWS, SMALL, Killed, explainer, kill_at, refused, same
+from illume.data.checkpoints import Stages
+from illume.data.locks import lock
+from tests.checkpoints.common import ROWS, SMALL, HeldError, Killed, explainer, kill_at, refusal, same
 
 OWN = {"rule_objective": SMALL}  # rules have an encoder of their own
 
@@ -32,7 +32,7 @@ def test_checkpoints_are_removed_while_nobody_else_can_begin(tmp_path, monkeypat
     removed, original = [], Stages.remove
 
     def remove(self):
-        removed.append(refused(tmp_path / "fit.lock"))
+        removed.append(refusal(tmp_path / "fit.lock"))
         original(self)
 
     monkeypatch.setattr(Stages, "remove", remove)
@@ -57,7 +57,7 @@ def test_rules_go_on_without_checkpoints_where_another_fit_holds_the_folder(tmp_
     left = contents(tmp_path)
 
     def hold():
-        with locked(tmp_path / "fit.lock"):
+        with lock(tmp_path / "fit.lock", HeldError):
             held.set()
             done.wait(60)
 

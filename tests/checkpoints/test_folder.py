@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from illume import CheckpointError, Checkpoints, CheckpointWarning, Explainer, Training
+from illume.data import archive
 from illume.data.frames import as_frame
 from illume.fit.resume import digest
-from illume.storage import archive
 from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
 
 
@@ -76,7 +76,7 @@ def test_a_damaged_checkpoint_is_an_error_with_advice(folder, tmp_path, name):
 
 
 def test_half_written_files_of_a_killed_process_are_swept(tmp_path):
-    left = tmp_path / ".training.checkpoint.0123456789abcdef.tmp"
+    left = tmp_path / ".training.0123456789abcdef.tmp.checkpoint"
     left.write_bytes(b"half")
     (tmp_path / "notes.txt").write_text("mine")
     explainer(tmp_path).fit(ROWS)

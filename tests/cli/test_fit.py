@@ -9,8 +9,8 @@ from sklearn.linear_model import LogisticRegression
 
 import illume
 from illume import Explainer
+from illume.data.checkpoints import Stages
 from illume.encoders.training import Trainer
-from illume.storage.checkpoints import Stages
 from tests.checkpoints.common import Killed, kill_at, refused
 
 FEW = ("--n-latents", 2, "--queries", 0)

@@ -76,7 +76,7 @@ def zipped(members, comment=b"", compression=zipfile.ZIP_STORED):
 
 def forged(path, change_manifest=None, change_member=None):
     """Return a file whose content was changed and whose hashes are right all the same."""
-    from illume.storage import archive
+    from illume.data import archive
 
     members, _ = members_of(path)
     manifest = json.loads(members.pop("manifest.json"))
@@ -87,4 +87,4 @@ def forged(path, change_manifest=None, change_member=None):
         change_manifest(manifest)
     for name in ("members", "format"):
         manifest.pop(name, None)
-    return archive.zipped(manifest, members)
+    return archive.pack(manifest, members)

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from illume import FormatError, SaveError
+from illume.data.archive import format_json, parse_json
 from illume.data.frames import as_frame
-from illume.storage.archive import parsed, printed
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.frames import dump_frame, read_frame
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.stored_frames import dump_frame, read_frame
 from tests.io.common import differences
 
 PANDAS = {
@@ -68,8 +68,8 @@ NUMPY = {
 
 def there_and_back(native):
     frame, arrays = as_frame(native), ArrayWriter()
-    described = parsed(printed(dump_frame(frame, arrays)), "pool")
-    reader = ArrayReader(arrays.content(), arrays.transposed, "rows")
+    described = parse_json(format_json(dump_frame(frame, arrays)), "pool")
+    reader = ArrayReader.from_bytes(arrays.to_bytes(), arrays.transposed, "rows")
     found = read_frame(described, reader, frame.names)
     reader.finish()
     return found.native
@@ -152,6 +152,6 @@ def test_described_rows_that_make_no_sense_are_refused(change):
         "rows": 3,
         "columns": [{"name": "a", "type": "object", "values": [1, 2, 3]}],
     }
-    assert read_frame(described, ArrayReader.none("rows"), ["a"]).labels("a") == [1, 2, 3]
+    assert read_frame(described, ArrayReader({}, "rows"), ["a"]).labels("a") == [1, 2, 3]
     with pytest.raises(FormatError):
-        read_frame({**described, **change}, ArrayReader.none("rows"), ["a"])
+        read_frame({**described, **change}, ArrayReader({}, "rows"), ["a"])

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import illume
-from illume.storage.archive import VERSION
+from illume.data.archive import VERSION
 
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))
 TOLERANCE = 1e-5
-FIRST = 4  # versions before were never released
+FIRST = 5
 
 
 def rows(n=90):

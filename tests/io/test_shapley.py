@@ -175,7 +175,7 @@ DAMAGES = [
     (in_manifest({"least": 0.5}), "shapley.least is 0.5"),
     (in_manifest({"least": "much"}), "shapley.least is 'much'"),
     (in_manifest({}), "shapley holds"),
-    (in_manifest(None), "arrays of no use"),
+    (in_manifest(None), "unexpected arrays"),
 ]
 
 

@@ -83,14 +83,14 @@ class Fitted:
 
 def fit(plan: Plan, voice: Voice) -> Fitted:
     """Read the rows, load or train the model, fit the explainer and write it."""
-    from illume.storage.checkpoints import held
+    from illume.data.checkpoints import lock_folder
 
     plan.check()
     wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
     learning = rows_to_learn(*wish, reading=plan.reading, whole=plan.trainer is not None, voice=voice)
     categorical = listed(plan.categorical, list(learning.columns))
     require_names(learning.columns, categorical, "--categorical")
-    with nullcontext() if plan.checkpoints is None else held(plan.checkpoints):
+    with nullcontext() if plan.checkpoints is None else lock_folder(plan.checkpoints):
         return _fitted(learning, categorical, plan, voice)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from illume.cli.errors import CommandError
 from illume.cli.voice import Voice
+from illume.data.archive import atomic_path
 from illume.errors import MissingExtraError, SchemaError
-from illume.storage.replacing import replaced
 
 
 def load_model(path: Path, voice: Voice, trusted: bool = False) -> Any:
@@ -55,7 +55,7 @@ def save_model(model: Any, path: Path) -> None:
     """Write a model with joblib; the file is replaced in one step."""
     import joblib
 
-    with replaced(path) as temporary:
+    with atomic_path(path) as temporary:
         joblib.dump(model, temporary)
 
 

@@ -82,7 +82,7 @@ def size(n_bytes: int) -> str:
 
 def show(path: Path, voice: Voice) -> Shown:
     """Return what is in an explainer's file; no model is needed."""
-    from illume.storage import archive
+    from illume.data import archive
 
     explainer = load_explainer(path, None, voice)
     return Shown(path, archive.read(path).manifest, explainer)

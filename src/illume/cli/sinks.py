@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from illume.cli.writing import as_json
+from illume.data.archive import atomic_path
 from illume.errors import MissingExtraError
-from illume.storage.replacing import replaced
 
 SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
 
@@ -112,7 +112,7 @@ def opened(path: Path | None, json: bool = False) -> Iterator[Sink]:
         yield sink
         sink.end()
         return
-    with replaced(path) as temporary:
+    with atomic_path(path) as temporary:
         if path.suffix.lower() == ".parquet":
             sink = ParquetSink(temporary)
             yield sink

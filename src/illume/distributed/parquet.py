@@ -11,6 +11,7 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from illume.data.archive import atomic_path
 from illume.distributed.columns import arrow
 from illume.distributed.engines import engine_of
 from illume.distributed.kinds import Form
@@ -30,7 +31,6 @@ from illume.distributed.plan import (
     split,
 )
 from illume.distributed.task import Explain, parquet
-from illume.storage.replacing import replaced
 
 
 def explain_parquet(
@@ -116,7 +116,7 @@ def explain_parquet(
         require_written(folder, parts)
         n_lines = sum({**before, **lines}.values())
         said = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
-        with replaced(folder / SUCCESS) as temporary:
+        with atomic_path(folder / SUCCESS) as temporary:
             temporary.write_text(json.dumps(said) + "\n")
         return Written(folder, n_rows, n_lines, len(parts), len(before), retried)
 

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from illume.data.archive import atomic_path
+from illume.data.locks import lock
 from illume.distributed.columns import arrow
 from illume.errors import SchemaError
-from illume.storage.locks import HeldError, locked_or
-from illume.storage.replacing import replaced
 
 PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
 PATIENCE, PAUSE = 30.0, 0.5  # seconds
@@ -139,13 +139,13 @@ def alone_in(folder: Path) -> Iterator[None]:
     """Keep other runs out of a folder, which is made if it is not there, while the block runs."""
     folder.mkdir(parents=True, exist_ok=True)
 
-    def refused(holder: HeldError) -> FileExistsError:
+    def refuse(holder: str) -> FileExistsError:
         return FileExistsError(
             f"another run, of {holder}, is writing explanations into {folder}; wait until it is done, or "
             f"name another folder"
         )
 
-    with locked_or(folder / LOCK, refused):
+    with lock(folder / LOCK, refuse):
         yield
 
 
@@ -163,7 +163,7 @@ def begun(folder: Path, mark: str, parts: list[Part]) -> list[Part]:
         return [Part(**part) for part in found["parts"]]
     if any(each.name != LOCK for each in folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
-    with replaced(path) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(json.dumps({"fingerprint": mark, "parts": [asdict(part) for part in parts]}))
     return parts
 

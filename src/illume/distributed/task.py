@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from illume.data.archive import atomic_path
 from illume.distributed.bounded import bounded
 from illume.distributed.columns import arrow
 from illume.distributed.kinds import Form
@@ -18,7 +19,6 @@ from illume.distributed.partition import explain_partition
 from illume.distributed.plan import Part
 from illume.distributed.processes import Task, travelling
 from illume.errors import SchemaError, UnknownCategoryError, rows_after
-from illume.storage.replacing import replaced
 
 READ_BYTES = 2**17  # of a column at once
 ADVICE = (
@@ -111,7 +111,7 @@ class Explain:
         texts = [each.name for each in schema if str(each.type) not in ("float", "double")]
         packing = _compressed(self.compression)
         with (
-            replaced(self.folder / part.name) as path,
+            atomic_path(self.folder / part.name) as path,
             parquet().ParquetWriter(path, schema, use_dictionary=texts, **packing) as writer,
         ):
             yield writer

@@ -12,6 +12,7 @@ import torch
 from tqdm.auto import tqdm
 
 from illume._typing import FloatArray
+from illume.data.checkpoints import Slot
 from illume.data.threads import is_out_of_memory
 from illume.encoders.base import Head
 from illume.encoders.batches import Model, Rows
@@ -24,7 +25,6 @@ from illume.encoders.trained import Lesson
 from illume.encoders.training import Trainer
 from illume.errors import OutOfMemoryError
 from illume.results.history import History
-from illume.storage.checkpoints import Slot
 
 BATCHES = 0x5EED  # tells the random numbers of batches from those of weights
 

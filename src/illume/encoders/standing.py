@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from illume.data.checkpoints import Stage
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.typed_json import dump, read
 from illume.errors import CheckpointError, FormatError
 from illume.results.history import Epoch
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.checkpoints import Stage
-from illume.storage.values import dump, read
 
 DENSE, THINNING, SPARSE, FINISHED = range(4)
 DIVERGED = "the loss became NaN; the best weights before that were kept"

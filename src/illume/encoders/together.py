@@ -18,12 +18,12 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from illume.data.checkpoints import Slot
 from illume.encoders.learning import Learned, Learning, enough_memory, progress, rows_of
 from illume.encoders.objective import Batch, Between
 from illume.encoders.steps import Steps, precision
 from illume.encoders.training import Trainer
 from illume.results.history import History
-from illume.storage.checkpoints import Slot
 
 AVERAGED = 0.25  # of the steps, the last, over which weights are averaged before they are judged
 INTERRUPTED = "interrupted, the best so far was kept"

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._typing import FloatArray
+from illume.data.checkpoints import Slot
 from illume.data.threads import RowChunks
 from illume.encoders.base import Head, Latent, Piece, PulledBack, Whole, as_probabilities
 from illume.encoders.forward import Forward, InPieces, Weights
@@ -22,7 +23,6 @@ from illume.encoders.options import Objective, Training
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import MissingExtraError
 from illume.results.history import History
-from illume.storage.checkpoints import Slot
 
 if TYPE_CHECKING:
     import torch

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 from tqdm.auto import tqdm
 
+from illume.data.checkpoints import Slot
 from illume.encoders.batches import Ahead, Model, Rows
 from illume.encoders.distances import Columns
 from illume.encoders.objective import Batch, Between, loss_terms, total
@@ -32,7 +33,6 @@ from illume.encoders.standing import (
 )
 from illume.encoders.steps import Steps, optimiser, precision, set_learning_rate
 from illume.results.history import Epoch, History
-from illume.storage.checkpoints import Slot
 
 
 class Trainer:

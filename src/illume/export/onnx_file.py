@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data import archive
 from illume.data.blocks import LARGEST as FARTHEST
 from illume.data.encoding import Encoding
 from illume.data.schema import Feature
@@ -18,7 +19,6 @@ from illume.encoders.forward import LARGEST
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError, MissingExtraError
 from illume.export.parts import Parts
-from illume.storage import archive
 
 if TYPE_CHECKING:
     from illume.export.graph import Graph

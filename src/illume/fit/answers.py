@@ -6,11 +6,11 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.black_box import BlackBox
+from illume.data.checkpoints import Slot, Stage
 from illume.data.frames import Frame
+from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import CheckpointError, FormatError
-from illume.storage.arrays import ArrayWriter
-from illume.storage.checkpoints import Slot, Stage
 
 CHECKED_ROWS = 16
 TOLERANCE = 1e-6

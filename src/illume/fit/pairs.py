@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.checkpoints import Slot
 from illume.data.sampling import Split
 from illume.encoders.base import Encoder
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations.neighbours import Neighbours
 from illume.metrics.fidelity import Fidelity, fidelity
-from illume.storage.checkpoints import Slot
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates, large_trees, thinned
 

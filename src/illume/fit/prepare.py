@@ -10,19 +10,19 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
+from illume.data.checkpoints import Stages, checkpoint_slot
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
 from illume.data.sampling import Split, query_rows, split_rows
 from illume.data.schema import Schema, Unknown
+from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, RowError, SchemaError
 from illume.explanations.reference import Reference
 from illume.fit.answers import asked_once
 from illume.fit.pairs import Answered, Material
 from illume.results.effort import EFFORTS, Effort, resolve_queries
-from illume.storage.arrays import ArrayWriter
-from illume.storage.checkpoints import Stages, slot_of
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
@@ -115,7 +115,7 @@ def _n_queries(
         return int(settings.queries)
     if not settings.shapley:
         return ENCODER_QUERIES if settings.encoder_learns else 0
-    slot = slot_of(stages, "speed")
+    slot = checkpoint_slot(stages, "speed")
     stage = None if slot is None else slot.load()
     if stage is not None:
         return int(stage.values["n_queries"])
@@ -142,7 +142,7 @@ def _encoding(schema: Schema, features: Frame, split: Split, unknown: Unknown) -
 
 def _answers(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:
     """Ask about all rows; a black box that decides one class only cannot be explained."""
-    P = asked_once(black_box, frame, slot_of(stages, "answers"), checked=True)
+    P = asked_once(black_box, frame, checkpoint_slot(stages, "answers"), checked=True)
     black_box.n_classes = P.shape[1]
     decided = np.unique(P.argmax(1))
     if len(decided) < 2:
@@ -165,7 +165,9 @@ def _ask(rows: Frame | None, encoding: Encoding, black_box: BlackBox, stages: St
     if rows is None:
         return Answered.none()
     X = encoding.transform(rows.select(encoding.schema.names)).X
-    P = _naming_made_up(lambda: asked_once(black_box, rows, slot_of(stages, "queries"), checked=False))
+    P = _naming_made_up(
+        lambda: asked_once(black_box, rows, checkpoint_slot(stages, "queries"), checked=False)
+    )
     return Answered(X, P)
 
 

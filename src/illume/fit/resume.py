@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from illume._versions import installed
+from illume.data.archive import library_versions
+from illume.data.checkpoints import Checkpoints, Slot, Stages, checkpoint_slot
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, as_frame
 from illume.data.load_rows import LoadedRows
 from illume.encoders.ranks import ranks
 from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.io.settings import dump_setting
-from illume.storage.checkpoints import Checkpoints, Slot, Stages, slot_of
 
 OF_NO_CONSEQUENCE = {"model", "verbose", "checkpoint_dir"}
 LIBRARIES = ("numpy", "scikit-learn", "torch")
@@ -37,7 +37,7 @@ def opened(explainer: Any, rows: LoadedRows) -> Iterator[Stages | None]:
         rest = hashlib.sha256(repr((rows.n_rows, rows.schema.features, sorted(rows.missing))).encode())
         mark["the data"] += rest.hexdigest()
     stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark)
-    with stages.held():
+    with stages.lock():
         stages.begin()
         yield stages
 
@@ -52,13 +52,13 @@ def going_on(explainer: Any, trains: bool) -> Iterator[Slot | None]:
     with ExitStack() as stack:
         try:
             if stages is not None:
-                stack.enter_context(stages.held())
+                stack.enter_context(stages.lock())
                 stages.begin()
         except CheckpointError as error:
             warnings.warn(f"rules are trained without checkpoints: {error}", CheckpointWarning, stacklevel=4)
             stages = None
             stack.close()
-        yield slot_of(stages, "rules")
+        yield checkpoint_slot(stages, "rules")
 
 
 def finish(explainer: Any, *, interrupted: bool) -> None:
@@ -91,7 +91,7 @@ def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:
         settings["background"] = digest(as_frame(settings["background"]))
     kept = settings.keys() - OF_NO_CONSEQUENCE
     mark = {name: _plain(dump_setting(settings[name])) for name in sorted(kept)}
-    mark |= {f"the version of {name}": found for name, found in installed(LIBRARIES).items()}
+    mark |= {f"the version of {name}": found for name, found in library_versions(LIBRARIES).items()}
     mark["the version of illume"] = import_module("illume").__version__
     return mark | {"the data": digest(frame)}
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.checkpoints import Slot
 from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
@@ -20,7 +21,6 @@ from illume.explanations.rule_sample import Bins, Sample, spread
 from illume.explanations.rule_search import Wish, polish
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import Answered, Material, Pair, ending_of, fit_pair, with_surrogate
-from illume.storage.checkpoints import Slot
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512

@@ -10,9 +10,11 @@ from tqdm.auto import tqdm
 
 from illume._typing import FloatArray
 from illume.data.black_box import BlackBox
+from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import Schema, require_columns
+from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, SchemaError
 from illume.fit.answers import asked_once
@@ -22,8 +24,6 @@ from illume.results.quality import ContributionQuality
 from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
 from illume.shapley.shapley_model import ShapleyModel
 from illume.shapley.training_run import Running
-from illume.storage.arrays import ArrayWriter
-from illume.storage.checkpoints import Slot, Stages, slot_of
 
 BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
 KEPT_ROWS = 1_000  # background rows that refining asks the model with
@@ -56,7 +56,7 @@ def prepare_shapley(prepared: Prepared, background: Any, seed: int, stages: Stag
     material = Material(
         prepared.frame, prepared.encoded, prepared.P, split, rows.frame, encoding.transform(features), rows.P
     )
-    ask = _Remembered(prepared.black_box, slot_of(stages, "mixed rows"))
+    ask = _Remembered(prepared.black_box, checkpoint_slot(stages, "mixed rows"))
     n_queries = prepared.n_queries - len(prepared.material.queries)
     answers = ranks().from_first(lambda: ask_model(encoding, material, ask, n_queries, rng))
     ask.write()

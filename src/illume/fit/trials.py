@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from illume.data.checkpoints import Stages, checkpoint_slot
+from illume.data.stored_arrays import ArrayWriter
+from illume.data.typed_json import dump, read
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.ranks import ranks
@@ -18,9 +21,6 @@ from illume.encoders.trained import TrainedEncoder
 from illume.errors import CheckpointError, FormatError, OutOfMemoryError
 from illume.fit.pairs import Material, Pair, choosing_rows, ending_of, fit_pair, on_validation, paired
 from illume.metrics.fidelity import Fidelity
-from illume.storage.arrays import ArrayWriter
-from illume.storage.checkpoints import Stages, slot_of
-from illume.storage.values import dump, read
 from illume.surrogates.selection import require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
@@ -197,7 +197,7 @@ class Search:
 
     def trained(self, setting: Setting) -> Pair:
         """Return the pair of a whole training; one that was begun as a trial goes on."""
-        slot = slot_of(self.stages, "training")
+        slot = checkpoint_slot(self.stages, "training")
         go_on = self.begun.pop(setting, None)
         self.begun.clear()
         if go_on is None:
@@ -222,12 +222,12 @@ class Search:
         for i, (setting, encoder) in enumerate(zip(settings, encoders, strict=True)):
             encoder.take(together.learned(i, interrupted=interrupted))
             self._judge(setting, paired(encoder, self.surrogate, self.material))
-            self.begun[setting] = partial(together.finish, i, slot_of(self.stages, "training"))
+            self.begun[setting] = partial(together.finish, i, checkpoint_slot(self.stages, "training"))
 
     def _one_by_one(self, settings: Sequence[Setting]) -> None:
         for setting in settings:
             if self.interrupted is None:
-                slot = slot_of(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
+                slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
                 self._judge(setting, fit_pair(self.make(setting, True), self.surrogate, self.material, slot))
 
     def _judge(self, setting: Setting, pair: Pair) -> None:
@@ -240,7 +240,7 @@ class Search:
 
     def _stored(self) -> list[Trial]:
         """Return the trials that an earlier process made."""
-        slot = slot_of(self.stages, "trials")
+        slot = checkpoint_slot(self.stages, "trials")
         stage = None if slot is None else slot.load()
         try:
             return [] if stage is None else list(read(tuple[Trial, ...], stage.values, "trials"))
@@ -248,7 +248,7 @@ class Search:
             raise CheckpointError(f"the trials of the checkpoint cannot be read: {error}") from error
 
     def _store(self) -> None:
-        slot = slot_of(self.stages, "trials")
+        slot = checkpoint_slot(self.stages, "trials")
         if slot is not None and self.interrupted is None:
             slot.save(dump(tuple[Trial, ...], tuple(self.trials)), ArrayWriter())
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.typed_json import expect, expect_fields
 from illume.encoders.base import Head
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.io.settings import ENCODERS, dump_settings, unfitted
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.values import items_of, of_type
 
 NAMES = ("kind", "settings", "alpha", "head", "rank", "bins")
 NOTHING = dict.fromkeys(("alpha", "head", "rank", "bins"))
@@ -50,7 +50,7 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
 
 def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
     """Return the fitted encoder that JSON values and arrays stand for."""
-    kind, settings, alpha, outputs, rank, n_bins = items_of(values, NAMES, name)
+    kind, settings, alpha, outputs, rank, n_bins = expect_fields(values, NAMES, name)
     if kind not in ENCODERS:
         raise FormatError(f"{name} is of kind {kind!r}, which is not known")
     encoder = unfitted(kind, settings, name)
@@ -62,17 +62,17 @@ def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> 
     from illume.encoders.stored import restored, shapes_of
 
     bins = _read_bins(n_bins, arrays, name, n_inputs)
-    rank = None if rank is None else of_type(int, rank, f"{name}.rank")
+    rank = None if rank is None else expect(int, rank, f"{name}.rank")
     try:
         shapes = shapes_of(encoder, n_inputs, rank, len(bins))
     except ValueError as error:
         raise FormatError(f"{name}: {error}") from error
     weights = {part: arrays.take(f"{name}.maps.{part}", np.float32, shape) for part, shape in shapes.items()}
-    if not 1 <= of_type(int, alpha, f"{name}.alpha") <= n_inputs:
+    if not 1 <= expect(int, alpha, f"{name}.alpha") <= n_inputs:
         raise FormatError(f"{name}.alpha is {alpha}, expected 1 to {n_inputs}")
     head = None
     if outputs is not None:
-        size = of_type(int, outputs, f"{name}.head")
+        size = expect(int, outputs, f"{name}.head")
         coef = arrays.take(f"{name}.head.coef", np.float32, (size, encoder.n_latents))
         head = Head(coef, arrays.take(f"{name}.head.intercept", np.float32, (size,)))
     return restored(encoder, n_inputs, weights, alpha, head, bins=bins)
@@ -92,7 +92,7 @@ def _read_bins(n_bins: Any, arrays: ArrayReader, name: str, n_inputs: int) -> So
     """Return the bins of an encoder, of which there are so many."""
     if n_bins is None:
         return SoftBins.none()
-    shape = (of_type(int, n_bins, f"{name}.bins"),)
+    shape = (expect(int, n_bins, f"{name}.bins"),)
     column = arrays.positions(f"{name}.bins.column", shape, 0, n_inputs).astype(np.intp)
     low, steepness = (arrays.take(f"{name}.bins.{part}", np.float32, shape) for part in ("low", "steepness"))
     arrays.require(bool((steepness > 0).all()), f"{name}.bins.steepness must be above 0")

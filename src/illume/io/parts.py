@@ -10,6 +10,8 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.typed_json import expect, expect_fields
 from illume.errors import FormatError
 from illume.explanations.boxes import LeafBoxes
 from illume.explanations.layout import Layout
@@ -20,8 +22,6 @@ from illume.explanations.trust_map import TrustMap
 from illume.fit.pairs import Answered
 from illume.fit.rule_trees import Curve
 from illume.io.rows import dump_rows, read_rows
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.values import items_of, of_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +119,7 @@ def read_trust(values: Any, arrays: ArrayReader, n_inputs: int) -> TrustMap:
     if values is None:
         return TrustMap(np.empty((0, n_inputs)), np.empty(0), np.empty(0), 0, 0)
     n_rows, n_nearest = (
-        of_type(int, each, "trust") for each in items_of(values, ("n_rows", "n_nearest"), "trust")
+        expect(int, each, "trust") for each in expect_fields(values, ("n_rows", "n_nearest"), "trust")
     )
     anchors = arrays.take("trust.anchors", np.float64, (None, n_inputs))
     figures = arrays.take("trust.figures", np.float64, (2, len(anchors)))

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data import archive
+from illume.data.archive import Archive
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayReader
+from illume.data.stored_frames import read_frame
+from illume.data.typed_json import expect, expect_fields, read
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.neighbours import SEARCHES, Neighbours
@@ -32,11 +37,6 @@ from illume.io.surrogates import read_tree, read_weights
 from illume.results.history import History
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
-from illume.storage import archive
-from illume.storage.archive import Archive
-from illume.storage.arrays import ArrayReader
-from illume.storage.frames import read_frame
-from illume.storage.values import items_of, of_type, read
 
 NAMES = (
     *("backend", "classes", "columns", "encoders", "format", "history", "libraries", "members", "missing"),
@@ -111,18 +111,18 @@ class _Reading:
         if not {MODEL} <= set(found.members) <= set(known):
             raise FormatError(f"the members are {sorted(found.members)}, expected {', '.join(known)}")
         names = (*NAMES, WORDS) if WORDS in found.manifest else NAMES
-        self.head = dict(zip(names, items_of(found.manifest, names, "manifest"), strict=True))
+        self.head = dict(zip(names, expect_fields(found.manifest, names, "manifest"), strict=True))
         transposed = read(dict[str, tuple[str, ...]], self.head["transposed"], "transposed")
-        self.model = ArrayReader(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
+        self.model = ArrayReader.from_bytes(found.members[MODEL], transposed.get(MODEL, ()), MODEL)
         self.has_rows = ROWS in found.members
         self.pool = self.background = None
         if self.has_rows:
-            self.rows = ArrayReader(found.members[ROWS], transposed.get(ROWS, ()), ROWS)
-            self.pool = archive.parsed(found.members.get(POOL, b""), POOL)
+            self.rows = ArrayReader.from_bytes(found.members[ROWS], transposed.get(ROWS, ()), ROWS)
+            self.pool = archive.parse_json(found.members.get(POOL, b""), POOL)
             if self.head["shapley"] is not None:
-                self.background = archive.parsed(found.members.get(BACKGROUND, b""), BACKGROUND)
+                self.background = archive.parse_json(found.members.get(BACKGROUND, b""), BACKGROUND)
         else:
-            self.rows = ArrayReader.none(ROWS)
+            self.rows = ArrayReader({}, ROWS)
         read(dict[str, str], self.head["libraries"], "libraries")
         self.schema = _schema(self.head["schema"])
         self.classes = read(tuple[str, ...], self.head["classes"], "classes")
@@ -134,7 +134,7 @@ class _Reading:
         if self.head["backend"] not in BACKENDS:
             raise FormatError(f"backend is {self.head['backend']!r}, expected one of {BACKENDS}")
         self.encoding = parts.read_encoding(self.schema, self.model, self.head["unknown"])
-        encoders = of_type(list, self.head["encoders"], "encoders")
+        encoders = expect(list, self.head["encoders"], "encoders")
         self.encoders = [
             read_encoder(values, self.model, f"encoder.{i}", self.encoding.n_inputs)
             for i, values in enumerate(encoders)
@@ -191,7 +191,7 @@ class _Reading:
 
     def _training(self) -> parts.Training:
         held, of = (
-            of_type(int, each, "rows") for each in items_of(self.head["rows"], ("held", "of"), "rows")
+            expect(int, each, "rows") for each in expect_fields(self.head["rows"], ("held", "of"), "rows")
         )
         if not self.has_rows:
             nothing = Answered(np.empty((0, self.encoding.n_inputs)), np.empty((0, len(self.classes))))
@@ -229,8 +229,8 @@ class _Reading:
         if self.head["rules"] is None:
             return None, None
         names = ("encoder", "source", "reason", "quality")
-        which, source, reason, quality = items_of(self.head["rules"], names, "rules")
-        if of_type(int, which, "rules.encoder") not in range(len(self.encoders)):
+        which, source, reason, quality = expect_fields(self.head["rules"], names, "rules")
+        if expect(int, which, "rules.encoder") not in range(len(self.encoders)):
             raise FormatError(f"rules.encoder is {which}, and there are {len(self.encoders)} encoders")
         encoder, c = self.encoders[which], len(self.classes)
         tree = read_tree(self.model, c, self._n_latents(encoder))
@@ -241,8 +241,8 @@ class _Reading:
             bins=parts.read_bins(parts.read_sample(self.rows, "polishing", self.encoding, c)),
             report=parts.read_sample(self.rows, "report", self.encoding, c),
             curve=parts.read_curve(self.model),
-            source=of_type(str, source, "rules.source"),
-            reason=of_type(str, reason, "rules.reason"),
+            source=expect(str, source, "rules.source"),
+            reason=expect(str, reason, "rules.reason"),
         )
         return model, read(RuleQuality, quality, "rules.quality")
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.typed_json import expect
 from illume.errors import FormatError
 from illume.explanations.reference import KNOTS, LEVELS, Reference
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.values import of_type
 
 
 def dump_reference(reference: Reference, arrays: ArrayWriter) -> None:
@@ -22,7 +22,7 @@ def dump_reference(reference: Reference, arrays: ArrayWriter) -> None:
 
 def read_reference(n_rows: Any, schema: Schema, model: ArrayReader, rows: ArrayReader) -> Reference:
     """Return the figures; without rows there are no distances."""
-    if of_type(int, n_rows, "reference") < 0:
+    if expect(int, n_rows, "reference") < 0:
         raise FormatError(f"reference is {n_rows}, expected a number of rows")
     unknown = Reference.unknown(schema)
     knots = model.take("reference.knots", np.float64, (3, len(schema), KNOTS), finite=False)

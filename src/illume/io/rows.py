@@ -6,9 +6,9 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import SaveError
 from illume.explanations.layout import Layout
-from illume.storage.arrays import ArrayReader, ArrayWriter
 
 NONE = -1
 

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 
 from illume._typing import IntArray
-from illume._versions import installed
+from illume.data import archive
+from illume.data.archive import library_versions
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayWriter
+from illume.data.stored_frames import dump_frame
+from illume.data.typed_json import dump
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.rule_sample import spread
@@ -27,10 +31,6 @@ from illume.io.shapley import dump_background, dump_shapley
 from illume.io.surrogates import dump_tree, dump_weights
 from illume.results.history import History
 from illume.results.quality import Quality, RuleQuality
-from illume.storage import archive
-from illume.storage.arrays import ArrayWriter
-from illume.storage.frames import dump_frame
-from illume.storage.values import dump
 
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 POOL, BACKGROUND = "pool.json", "background.json"
@@ -58,13 +58,13 @@ def content(explainer: Any, rows: int | str) -> bytes:
         manifest["trust"] = dump_trust(data, explainer.trust_map_)
         _dump_rows(explainer, kept, manifest["encoders"], data)
         data.add("pool.answers", explainer.pool_answers_)
-        members[POOL] = archive.printed(dump_frame(explainer.pool_frame_, data))
+        members[POOL] = archive.format_json(dump_frame(explainer.pool_frame_, data))
         if explainer.background_ is not None:
-            members[BACKGROUND] = archive.printed(dump_background(explainer.background_, data))
-        members[ROWS] = data.content()
-    members[MODEL] = model.content()
+            members[BACKGROUND] = archive.format_json(dump_background(explainer.background_, data))
+        members[ROWS] = data.to_bytes()
+    members[MODEL] = model.to_bytes()
     manifest["transposed"] = {MODEL: model.transposed, ROWS: data.transposed}
-    return archive.zipped(manifest, members)
+    return archive.pack(manifest, members)
 
 
 def _kept(training: Answered, rows: int | str) -> IntArray:
@@ -99,7 +99,7 @@ def _described(explainer: Any, arrays: ArrayWriter) -> dict[str, Any]:
         "libraries": {
             "illume": import_module("illume").__version__,
             "python": platform.python_version(),
-            **installed(LIBRARIES),
+            **library_versions(LIBRARIES),
         },
         "settings": dump_settings(_settings(explainer)),
         "schema": dump(Schema, explainer.schema_),

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from illume.data.schema import Schema
+from illume.data.typed_json import dump, dump_scalar, expect, read, read_scalar
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
-from illume.storage.values import dump, of_type, read, read_scalar, scalar
 
 VALUES = {"Objective": Objective, "Training": Training, "Schema": Schema}
 ENCODERS = {"MetaEncoder": MetaEncoder, "LinearEncoder": LinearEncoder, "IdentityEncoder": IdentityEncoder}
@@ -47,7 +47,7 @@ def dump_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_settings(values: Any, known: Mapping[str, Any], where: str) -> dict[str, Any]:
     """Return settings by name; all names must be known."""
-    found = of_type(dict, values, where)
+    found = expect(dict, values, where)
     unknown = sorted(set(found) - set(known))
     if unknown:
         raise FormatError(f"{where} holds {unknown}, which are no settings")
@@ -61,7 +61,7 @@ def dump_setting(value: Any) -> Any:
     ({'tuple': [1, 'a']}, {'text': '<built-in function print>'})
     """
     if value is None or isinstance(value, (bool, int, float, str, np.generic)):
-        return scalar(value)
+        return dump_scalar(value)
     if isinstance(value, tuple):
         return {"tuple": [dump_setting(each) for each in value]}
     if isinstance(value, list) or (isinstance(value, np.ndarray) and value.ndim == 1):
@@ -84,9 +84,9 @@ def read_setting(value: Any, where: str) -> Any:
         raise FormatError(f"{where} is no setting: {sorted(value)}")
     ((kind, inner),) = value.items()
     if kind == "tuple":
-        return tuple(read_setting(each, where) for each in of_type(list, inner, where))
+        return tuple(read_setting(each, where) for each in expect(list, inner, where))
     if kind == "text":
-        return Described(of_type(str, inner, where))
+        return Described(expect(str, inner, where))
     if kind in VALUES:
         return read(VALUES[kind], inner, where)
     if kind in ENCODERS:

@@ -9,15 +9,15 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.encoding import Encoding
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.stored_frames import dump_frame, read_frame
+from illume.data.typed_json import expect_fields, read
 from illume.errors import FormatError
 from illume.fit.shapley_values import Background
 from illume.io.parts import probabilities
 from illume.shapley.codes import Coding
 from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays, arrays_of
 from illume.shapley.shapley_model import LEAST, MOST, ErrorModel, LogOdds, ShapleyModel
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.frames import dump_frame, read_frame
-from illume.storage.values import items_of, read
 
 PREFIX = "background"
 
@@ -41,7 +41,7 @@ def read_shapley(values: Any, arrays: ArrayReader, encoding: Encoding, n_classes
     """Return what gives rows their Shapley values; None where contributions are pulled back."""
     if values is None:
         return None
-    (given,) = items_of(values, ("least",), "shapley")
+    (given,) = expect_fields(values, ("least",), "shapley")
     least = read(float, given, "shapley.least")
     if not LEAST <= least <= MOST:
         raise FormatError(f"shapley.least is {least!r}, expected {LEAST} to {MOST}")

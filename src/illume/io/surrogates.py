@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import FormatError, SaveError
-from illume.storage.arrays import ArrayReader, ArrayWriter
 from illume.surrogates.logistic import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
 from illume.surrogates.nodes import TreeNodes, require_tree
 from illume.surrogates.tree import DecisionTreeSurrogate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from illume.storage import archive
+from illume.data import archive
 
 
 def destination(path: str | os.PathLike[str]) -> Path:

@@ -9,13 +9,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from illume.data.frames import Frame, Origin, as_frame
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.data.stored_frames import dump_frame, read_frame
+from illume.data.typed_json import dump, dump_scalar, expect, expect_fields, read, read_scalar
 from illume.errors import FormatError, MissingExtraError
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
-from illume.storage.arrays import ArrayReader, ArrayWriter
-from illume.storage.frames import dump_frame, read_frame
-from illume.storage.values import dump, items_of, of_type, read, read_scalar, scalar
 
 Array = np.ndarray[Any, Any]
 
@@ -66,7 +66,7 @@ class Apart:
             elif isinstance(inner, Origin):
                 self._take_frame(f"{path}.index", _index_frame(inner))
                 self.plain[f"{path}.backend"] = inner.backend
-                self.plain[f"{path}.name"] = scalar(getattr(inner.index, "name", None))
+                self.plain[f"{path}.name"] = dump_scalar(getattr(inner.index, "name", None))
             elif hints[each.name] is Frame:
                 self._take_frame(path, inner)
             elif is_dataclass(inner):
@@ -141,12 +141,12 @@ class Apart:
         described = _popped(self.plain, path)
         if described is None:
             return None
-        names = of_type(dict, described, path).get("names")
+        names = expect(dict, described, path).get("names")
         rest = {name: each for name, each in described.items() if name != "names"}
-        arrays = ArrayReader.none(path)
+        arrays = ArrayReader({}, path)
         for name in [name for name in self.shared if name.startswith(f"{path}/")]:
             arrays.arrays[name.removeprefix(f"{path}/")] = self.shared.pop(name)
-        frame = read_frame(rest, arrays, of_type(list, names, path))
+        frame = read_frame(rest, arrays, expect(list, names, path))
         arrays.finish()
         return frame
 
@@ -198,5 +198,5 @@ def _require_contributions(result: Any) -> None:
 
 def head_of(values: Any, names: Mapping[str, type]) -> tuple[Any, ...]:
     """Return what stands in a head under these names, each of its type."""
-    found = items_of(values, tuple(names), "head")
-    return tuple(of_type(kind, each, name) for each, (name, kind) in zip(found, names.items(), strict=True))
+    found = expect_fields(values, tuple(names), "head")
+    return tuple(expect(kind, each, name) for each, (name, kind) in zip(found, names.items(), strict=True))

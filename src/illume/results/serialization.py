@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from illume.data import archive
+from illume.data.stored_arrays import TYPES
+from illume.data.typed_json import SPECIAL_FLOATS, dump_scalar, expect, expect_fields, read, read_scalar
 from illume.errors import FormatError, MissingExtraError
 from illume.results.apart import Apart, Array, head_of
 from illume.results.older import upgraded
-from illume.storage import archive
-from illume.storage.arrays import TYPES
-from illume.storage.values import ODD_FLOATS, items_of, of_type, read, read_scalar, scalar
 
 FORMAT = "illume result"
 VERSION = 3
@@ -73,7 +73,7 @@ def to_json(apart: Apart) -> bytes:
 
 def from_json(content: bytes) -> Apart:
     """Return the result that JSON stands for."""
-    version, kind, rows, examples, shared, plain = _checked_head(archive.parsed(content, "the file"))
+    version, kind, rows, examples, shared, plain = _checked_head(archive.parse_json(content, "the file"))
     rows, examples, shared = (
         {path: _array(entry, path) for path, entry in part.items()} for part in (rows, examples, shared)
     )
@@ -113,7 +113,7 @@ def from_parquet(content: bytes) -> Apart:
     if b"illume" not in metadata:
         raise FormatError("this is a Parquet file, but no result of illume")
     version, kind, rows, examples, shared, plain = _checked_head(
-        archive.parsed(metadata[b"illume"], "the head")
+        archive.parse_json(metadata[b"illume"], "the head")
     )
     found = {path: _from_column(table, path, entry, table.num_rows) for path, entry in rows.items()}
     per_example = {}
@@ -156,7 +156,9 @@ def _described(array: Array) -> dict[str, Any]:
 
 def _typed(entry: Any, path: str) -> tuple[Any, tuple[int, ...]]:
     """Return the type and the shape of an array."""
-    kind, shape = items_of({name: entry[name] for name in entry if name != "values"}, ("type", "shape"), path)
+    kind, shape = expect_fields(
+        {name: entry[name] for name in entry if name != "values"}, ("type", "shape"), path
+    )
     sizes: tuple[int, ...] = read(tuple[int, ...], shape, path)
     if kind not in DTYPES or not 1 <= len(sizes) <= 3 or any(not 0 <= size <= LONGEST for size in sizes):
         raise FormatError(f"{path} is of type {kind!r} and shape {shape!r}")
@@ -166,23 +168,23 @@ def _typed(entry: Any, path: str) -> tuple[Any, tuple[int, ...]]:
 def _listed(array: Array) -> list[Any]:
     flat = array.ravel()
     if array.dtype == object:
-        return [scalar(value) for value in flat.tolist()]
+        return [dump_scalar(value) for value in flat.tolist()]
     if array.dtype.kind == "f" and not np.isfinite(flat).all():
-        odd = {value: name for name, value in ODD_FLOATS.items() if name != "nan"}
+        odd = {value: name for name, value in SPECIAL_FLOATS.items() if name != "nan"}
         return [value if np.isfinite(value) else odd.get(value, "nan") for value in flat.tolist()]
     values: list[Any] = flat.tolist()
     return values
 
 
 def _array(entry: Any, path: str) -> Array:
-    dtype, shape = _typed(of_type(dict, entry, path), path)
-    values = of_type(list, entry.get("values"), path)
+    dtype, shape = _typed(expect(dict, entry, path), path)
+    values = expect(list, entry.get("values"), path)
     try:
         if dtype.kind == "O":
             flat = np.empty(len(values), dtype=object)
             flat[:] = [read_scalar(value, path) for value in values]
         else:
-            plain = [ODD_FLOATS[value] if isinstance(value, str) else value for value in values]
+            plain = [SPECIAL_FLOATS[value] if isinstance(value, str) else value for value in values]
             flat = np.array(plain, dtype=dtype)
         return flat.reshape(shape)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
@@ -205,7 +207,7 @@ def _width(array: Array) -> int:
 def _flat(pa: Any, array: Array) -> Any:
     flat = array.ravel()
     if array.dtype == object:
-        return pa.array([json.dumps(scalar(value)) for value in flat.tolist()], type=pa.string())
+        return pa.array([json.dumps(dump_scalar(value)) for value in flat.tolist()], type=pa.string())
     return pa.array(flat)
 
 
@@ -215,7 +217,7 @@ def _column(pa: Any, array: Array) -> Any:
 
 
 def _from_column(table: Any, name: str, entry: Any, n: int) -> Array:
-    dtype, shape = _typed(of_type(dict, entry, name), name)
+    dtype, shape = _typed(expect(dict, entry, name), name)
     if shape[0] != n:
         raise FormatError(f"{name} has {shape[0]} entries, expected {n}")
     if 0 in shape[1:]:
@@ -239,5 +241,5 @@ def _from_column(table: Any, name: str, entry: Any, n: int) -> Array:
 
 def _parsed_texts(texts: Array, name: str) -> Array:
     values = np.empty(len(texts), dtype=object)
-    values[:] = [read_scalar(archive.parsed(str(text).encode("utf-8"), name), name) for text in texts]
+    values[:] = [read_scalar(archive.parse_json(str(text).encode("utf-8"), name), name) for text in texts]
     return values

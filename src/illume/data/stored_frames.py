@@ -1,0 +1,278 @@
+"""Rows as the user gave them (NumPy, pandas, polars, Arrow) to JSON and arrays and back, with their types."""
+
+# Not Arrow IPC: saving must work without pyarrow, and Arrow has no columns of mixed Python objects.
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from illume.data.frames import Frame, NumpyFrame, as_frame
+from illume.data.schema import require_columns
+from illume.data.stored_arrays import TYPES, ArrayReader, ArrayWriter
+from illume.data.typed_json import dump_scalar, expect, expect_fields, read_scalar
+from illume.errors import FormatError, IllumeError, MissingExtraError, SaveError
+
+LIBRARIES = ("pandas", "polars", "pyarrow")
+NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
+MAX_TEXT = 2**16
+POOL = "pool"
+
+# A column is stored as its type (JSON), its values one by one or None, and arrays by name.
+Column = tuple[Any, list[Any] | None, dict[str, Any]]
+
+
+def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[str, Any]:
+    """Store a frame: numbers go into the arrays, the rest is returned as JSON values."""
+    if isinstance(frame, NumpyFrame):
+        return _dump_array(frame, arrays, prefix)
+    library, native, columns = frame.origin.backend, frame.native, []
+    dump = {"pandas": _dump_pandas, "polars": _dump_polars, "pyarrow": _dump_arrow}.get(library or "")
+    if dump is None:
+        raise SaveError(
+            f"rows of {library} cannot be saved; use NumPy, {', '.join(LIBRARIES)}, or rows='none'"
+        )
+    for j, name in enumerate(frame.names):
+        try:
+            kind, values, parts = dump(native.iloc[:, j] if library == "pandas" else native[name])
+            listed = None if values is None else [dump_scalar(value) for value in values]
+        except SaveError as error:
+            raise SaveError(
+                f"column {name!r} cannot be saved: {error}; convert it and fit again, or use rows='none'"
+            ) from error
+        for part, array in parts.items():
+            arrays.add(f"{prefix}.{j}.{part}", array)
+        columns.append({"name": name, "type": kind, "values": listed})
+    return {"library": library, "rows": len(frame), "columns": columns}
+
+
+def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: str = POOL) -> Frame:
+    """Return the frame that JSON values and arrays stand for; it must have these columns."""
+    library, n, columns = expect_fields(values, ("library", "rows", "columns"), prefix)
+    n = expect(int, n, f"{prefix}.rows")
+    if library == "numpy":
+        return _read_array(n, columns, arrays, names, prefix)
+    if library not in LIBRARIES:
+        raise FormatError(f"{prefix}.library is {library!r}, expected one of {LIBRARIES}")
+    try:
+        import_module(library)
+    except ImportError as error:
+        raise MissingExtraError.of(library, library) from error
+    listed = expect(list, columns, f"{prefix}.columns")
+    try:
+        found = dict(
+            _read_column(library, column, arrays, f"{prefix}.{j}", n) for j, column in enumerate(listed)
+        )
+        frame = as_frame(_build(library, found))
+    except IllumeError:
+        raise
+    except Exception as error:  # every library raises errors of its own
+        raise FormatError(f"the stored rows are no frame of {library} ({error})") from error
+    if frame.names != tuple(names) or len(frame) != n:
+        raise FormatError(
+            f"the stored rows are {len(frame)} with the columns {frame.names[:5]}, expected {n}"
+        )
+    return frame
+
+
+def _read_column(library: str, column: Any, arrays: ArrayReader, prefix: str, n: int) -> tuple[str, Any]:
+    name, kind, values = expect_fields(column, ("name", "type", "values"), prefix)
+    if values is not None:
+        values = [read_scalar(value, prefix) for value in expect(list, values, prefix)]
+    read = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}[library]
+    return expect(str, name, prefix), read(kind, values, arrays, prefix, n)
+
+
+def _build(library: str, columns: dict[str, Any]) -> Any:
+    if library == "pandas":
+        import pandas as pd
+
+        return pd.DataFrame(columns)
+    if library == "polars":
+        import polars as pl
+
+        return pl.DataFrame(columns)
+    import pyarrow as pa
+
+    return pa.table(columns)
+
+
+PANDAS_MASKED = {
+    **{f"{sign}{bits}": f"{sign.lower()}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)},
+    "Float32": "float32",
+    "Float64": "float64",
+    "boolean": "bool",
+}
+PANDAS_TIMES = re.compile(r"(datetime64|timedelta64)\[(s|ms|us|ns)\]")
+
+
+def _dump_pandas(column: Any) -> Column:
+    import pandas as pd
+
+    dtype = column.dtype
+    if isinstance(dtype, pd.CategoricalDtype):
+        inner, values, parts = _dump_pandas(pd.Series(dtype.categories))
+        kind = {"categories": inner, "ordered": bool(dtype.ordered), "n": len(dtype.categories)}
+        own = {f"of.{name}": array for name, array in parts.items()}
+        return kind, values, {"codes": column.cat.codes.to_numpy().astype(np.int64), **own}
+    if isinstance(dtype, pd.StringDtype):
+        missing = "NA" if dtype.na_value is pd.NA else "nan"
+        values = [None if gone else value for value, gone in zip(column, column.isna(), strict=True)]
+        return {"string": dtype.storage, "missing": missing}, values, {}
+    if str(dtype) in PANDAS_MASKED:
+        filled = column.fillna(False if str(dtype) == "boolean" else 0)
+        parts = {"values": filled.to_numpy(PANDAS_MASKED[str(dtype)]), "missing": column.isna().to_numpy()}
+        return str(dtype), None, parts
+    if isinstance(dtype, np.dtype) and dtype.name in NUMBERS:
+        return dtype.name, None, {"values": column.to_numpy()}
+    if isinstance(dtype, np.dtype) and PANDAS_TIMES.fullmatch(str(dtype)):
+        return str(dtype), None, {"values": column.to_numpy().view(np.int64)}
+    if isinstance(dtype, np.dtype) and dtype.kind == "O":
+        return "object", column.tolist(), {}
+    raise SaveError(f"pandas' type {dtype} is not supported")
+
+
+def _read_pandas(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: int) -> Any:
+    import pandas as pd
+
+    if isinstance(kind, dict) and "categories" in kind:
+        inner, ordered, size = expect_fields(kind, ("categories", "ordered", "n"), prefix)
+        categories = _read_pandas(inner, values, arrays, f"{prefix}.of", expect(int, size, prefix))
+        codes = arrays.positions(f"{prefix}.codes", (n,), -1, size)
+        dtype = pd.CategoricalDtype(pd.Index(categories), ordered=expect(bool, ordered, prefix))
+        return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype))
+    if isinstance(kind, dict):
+        storage, missing = expect_fields(kind, ("string", "missing"), prefix)
+        if storage not in ("python", "pyarrow") or missing not in ("NA", "nan"):
+            raise FormatError(f"{prefix} is text of kind {kind!r}")
+        na = pd.NA if missing == "NA" else np.nan
+        return pd.Series(expect(list, values, prefix), dtype=pd.StringDtype(storage, na_value=na))
+    if kind == "object":
+        return pd.Series(expect(list, values, prefix), dtype=object)
+    if kind in PANDAS_MASKED:
+        column = pd.Series(arrays.take(f"{prefix}.values", PANDAS_MASKED[kind], (n,), finite=False)).astype(
+            kind
+        )
+        column[arrays.take(f"{prefix}.missing", bool, (n,))] = pd.NA
+        return column
+    if kind in NUMBERS:
+        return pd.Series(arrays.take(f"{prefix}.values", kind, (n,), finite=False))
+    if isinstance(kind, str) and PANDAS_TIMES.fullmatch(kind):
+        return pd.Series(arrays.take(f"{prefix}.values", np.int64, (n,)).view(kind))
+    raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
+
+
+POLARS_NUMBERS = {name: name.lower() for name in PANDAS_MASKED if name != "boolean"} | {"Boolean": "bool"}
+POLARS_TEXTS = ("String", "Categorical", "Null")
+
+
+def _dump_polars(column: Any) -> Column:
+    import polars as pl
+
+    name = str(column.dtype.base_type())
+    if name in POLARS_NUMBERS:
+        filled = column.fill_null(False if name == "Boolean" else 0)
+        return name, None, {"values": filled.to_numpy(), "missing": column.is_null().to_numpy()}
+    if name in POLARS_TEXTS:
+        return name, column.to_list(), {}
+    if isinstance(column.dtype, pl.Enum):
+        return {"enum": column.dtype.categories.to_list()}, column.to_list(), {}
+    raise SaveError(f"polars' type {column.dtype} is not supported")
+
+
+def _read_polars(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: int) -> Any:
+    import polars as pl
+
+    if isinstance(kind, dict):
+        (categories,) = expect_fields(kind, ("enum",), prefix)
+        return pl.Series(expect(list, values, prefix), dtype=pl.Enum(expect(list, categories, prefix)))
+    if kind in POLARS_TEXTS:
+        return pl.Series(expect(list, values, prefix), dtype=getattr(pl, kind))
+    if kind not in POLARS_NUMBERS:
+        raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
+    data = arrays.take(f"{prefix}.values", POLARS_NUMBERS[kind], (n,), finite=False)
+    missing = arrays.take(f"{prefix}.missing", bool, (n,))
+    column = pl.Series("", data, dtype=getattr(pl, kind))
+    return column.set(pl.Series("", missing), None) if missing.any() else column
+
+
+ARROW_NUMBERS = {name: name for name in NUMBERS if name[:2] in ("in", "ui", "bo")} | {
+    "float": "float32",
+    "double": "float64",
+}
+ARROW_TEXTS = ("string", "large_string", "null")
+
+
+def _dump_arrow(column: Any) -> Column:
+    import pyarrow as pa
+
+    kind = str(column.type)
+    if kind in ARROW_NUMBERS:
+        filled = column.fill_null(False if kind == "bool" else 0)
+        return kind, None, {"values": np.asarray(filled), "missing": np.asarray(column.is_null())}
+    if kind in ARROW_TEXTS:
+        return kind, column.to_pylist(), {}
+    if pa.types.is_dictionary(column.type) and str(column.type.value_type) in ARROW_TEXTS:
+        inner = {"index": str(column.type.index_type), "value": str(column.type.value_type)}
+        return {"dictionary": inner}, column.to_pylist(), {}
+    raise SaveError(f"Arrow's type {column.type} is not supported")
+
+
+def _read_arrow(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: int) -> Any:
+    import pyarrow as pa
+
+    if isinstance(kind, dict):
+        (inner,) = expect_fields(kind, ("dictionary",), prefix)
+        index, value = expect_fields(inner, ("index", "value"), prefix)
+        if index not in ARROW_NUMBERS or value not in ARROW_TEXTS:
+            raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
+        texts = pa.array(expect(list, values, prefix), type=getattr(pa, value)())
+        return texts.cast(pa.dictionary(getattr(pa, index)(), texts.type))
+    if kind in ARROW_TEXTS:
+        return pa.array(expect(list, values, prefix), type=getattr(pa, kind)())
+    if kind not in ARROW_NUMBERS:
+        raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
+    data = arrays.take(f"{prefix}.values", ARROW_NUMBERS[kind], (n,), finite=False)
+    return pa.array(data, mask=arrays.take(f"{prefix}.missing", bool, (n,)))
+
+
+def _dump_array(frame: NumpyFrame, arrays: ArrayWriter, prefix: str) -> dict[str, Any]:
+    array, values, kind = frame.array, None, frame.array.dtype.kind
+    size = array.dtype.itemsize // (4 if kind == "U" else 1)
+    if array.dtype.name in NUMBERS:
+        arrays.add(f"{prefix}.values", array)
+        kind = array.dtype.name
+    elif kind in "USO":
+        values = [[dump_scalar(value) for value in row] for row in array.tolist()]
+    else:
+        raise SaveError(f"arrays of {array.dtype} cannot be saved; convert the rows and fit again")
+    columns = {"names": list(frame.names), "type": kind, "size": size, "values": values}
+    return {"library": "numpy", "rows": len(frame), "columns": columns}
+
+
+def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str], prefix: str) -> Frame:
+    where = f"{prefix}.values"
+    own, kind, size, values = expect_fields(columns, ("names", "type", "size", "values"), f"{prefix}.columns")
+    if list(names) != own:
+        raise FormatError(f"the stored rows have the columns {own!r:.60}, expected {list(names)[:5]}")
+    if kind in NUMBERS:
+        array = arrays.take(where, kind, (n, len(names)), finite=False)
+        return require_columns(NumpyFrame.of(array), names)
+    if kind not in ("U", "S", "O") or type(size) is not int or not 0 < size <= MAX_TEXT:
+        raise FormatError(f"the stored rows are of type {kind!r}")
+    rows = [
+        [read_scalar(value, where) for value in expect(list, row, where)]
+        for row in expect(list, values, where)
+    ]
+    if len(rows) != n or any(len(row) != len(names) for row in rows):
+        raise FormatError(f"the stored rows are not {n} by {len(names)}")
+    try:
+        array = np.empty((n, len(names)), dtype="O" if kind == "O" else f"{kind}{size}")
+        array[:] = rows if n else array
+    except (ValueError, TypeError) as error:
+        raise FormatError(f"the stored rows are no array of {kind}{size} ({error})") from error
+    return require_columns(NumpyFrame.of(array), names)
