@@ -5,10 +5,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from illume.errors import MissingExtraError
-from illume.explanations.decision_regions import LinearRegions, Pencil, TreeRegions
+from illume.explanations.decision_regions import GRID, LinearRegions, Plane, TreeRegions
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.step_search import GRID, Line, Refiner, StepSearch
-from illume.surrogates.logistic import LogisticSurrogate
+from illume.explanations.step_search import Line, Refiner, search_grid, smallest_steps
+from illume.surrogates.logistic import FittedWeights, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 K, M = 3, 4
@@ -80,8 +80,8 @@ def test_the_steps_are_the_smallest_of_the_whole_grid(refiner):
     W_near, Z_near = encode(refiner.neighbours.X[near])
     a = (W_near @ X[:, :, None])[:, :, 0] - Z
     line = Line(Z, a, Z_near - Z - a, Z_near)
-    search = StepSearch(refiner.decide, refiner.regions)
-    steps, tried = search(line, wanted), search.tried(line, wanted)
+    steps = smallest_steps(line, wanted, refiner.decide, refiner.regions)
+    tried = search_grid(line, wanted, refiner.decide)
     np.testing.assert_array_equal(steps.gamma_w + steps.gamma_x, tried.gamma_w + tried.gamma_x)
     np.testing.assert_array_equal(steps.gamma_x, tried.gamma_x)
     assert np.isin(steps.gamma_w, GRID).all()
@@ -138,7 +138,8 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
 
 
 def test_a_line_that_hardly_moves_never_gets_there():
-    still = Pencil.of(np.zeros((1, 1)), np.zeros((1, 1)), np.full((1, 1), 5e-324), np.zeros(1))
-    value, slope = np.array([-1e3]), np.array([5e-324])  # the crossing lies beyond all numbers
-    assert len(still.cut_at(value, slope, positive=True)) == 0
-    assert still.cut_at(value, slope, positive=False).high.tolist() == [1.0]
+    """The crossing lies beyond all numbers."""
+    regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3])))
+    still = Plane(np.zeros((1, 1)), np.zeros((1, 1)), np.full((1, 1), 5e-324))
+    assert np.isinf(regions.least(still, 1)).all()
+    assert (regions.least(still, 0) == 0).all()

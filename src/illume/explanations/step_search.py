@@ -1,4 +1,4 @@
-"""The smallest steps towards a neighbour after which the surrogate decides as wanted."""
+"""Perfect fidelity: move a row's map and inputs towards a neighbour's until the surrogate agrees."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.threads import RowChunks
-from illume.explanations.decision_regions import Grid, LinearRegions, Plane, Regions
+from illume.data.threads import RowChunks, row_chunks
+from illume.explanations.decision_regions import GRID, LinearRegions, Plane, Regions
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.rule_sample import by_class
 from illume.results.predictions import decisions_of
@@ -18,10 +18,10 @@ from illume.results.trust import Refinement
 from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import FittedWeights
 
-GRID = np.concatenate([[0.0], np.logspace(-3, 0, 100)])
-STEPS = Grid(GRID)
 AT_ONCE = 256  # rows, whose steps then stay in the cache of a core
-FEW = 16
+WHOLE_GRID_AT_ONCE = 16
+
+Decide = Callable[[FloatArray], IntArray]
 
 
 class Steps(NamedTuple):
@@ -31,8 +31,7 @@ class Steps(NamedTuple):
     gamma_x: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
+class Line(NamedTuple):
     """Latents z (n, k), the two directions towards the neighbour's, and the neighbour's own latents."""
 
     z: FloatArray
@@ -40,66 +39,59 @@ class Line:
     b: FloatArray
     end: FloatArray
 
-    def __getitem__(self, rows: IntArray) -> Line:
-        return Line(self.z[rows], self.a[rows], self.b[rows], self.end[rows])
+    def take(self, rows: IntArray) -> Line:
+        """Keep some rows."""
+        return Line(*(array[rows] for array in self))
 
     def at(self, steps: Steps) -> FloatArray:
-        """Return the latents after some steps; at the end, the neighbour's own, against rounding."""
+        """Return the latents after some steps; at the end, exactly the neighbour's own."""
         w, x = steps.gamma_w[:, None], steps.gamma_x[:, None]
         return np.where((w == 1) & (x == 1), self.end, self.z + w * self.a + x * self.b)
 
 
-@dataclass(frozen=True, eq=False)
-class StepSearch:
-    """Finds the smallest steps of the grid: their sum is minimal, then that of the inputs.
+def smallest_steps(line: Line, wanted: IntArray, decide: Decide, regions: Regions) -> Steps:
+    """Return the steps of the grid with the smallest sum, then the smallest gamma_x, that are decided as wanted.
 
-    `decide` goes from latents to the surrogate's decisions; `regions` tells where they lie.
+    Parameters
+    ----------
+    decide
+        From latents to the surrogate's decisions.
+    regions
+        Where the surrogate decides for a class, up to rounding.
     """
+    result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
+    for c, mine in by_class(wanted):
+        for part in row_chunks(len(mine), AT_ONCE):
+            rows = mine[part]
+            gamma_x = regions.least(Plane(*line.take(rows)[:3]), c)[:, ::-1]
+            step = (GRID[::-1] + gamma_x).argmin(1)  # of equal sums, the first has the smallest gamma_x
+            best = gamma_x[np.arange(len(rows)), step]
+            found = np.isfinite(best)
+            result.gamma_w[rows[found]], result.gamma_x[rows[found]] = GRID[::-1][step[found]], best[found]
+    # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
+    missed = np.flatnonzero(decide(line.at(result)) != wanted)
+    for part in row_chunks(len(missed), WHOLE_GRID_AT_ONCE):
+        rows = missed[part]
+        result.gamma_w[rows], result.gamma_x[rows] = search_grid(line.take(rows), wanted[rows], decide)
+    return result
 
-    decide: Callable[[FloatArray], IntArray]
-    regions: Regions
 
-    def __call__(self, line: Line, wanted: IntArray) -> Steps:
-        """Return the smallest steps of the grid that lead to the wanted decisions."""
-        result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
-        for c, mine in by_class(wanted):
-            chunks = RowChunks(len(mine), AT_ONCE)
-            for part in chunks:
-                with chunks:
-                    rows = mine[part]
-                    result.gamma_w[rows], result.gamma_x[rows] = self._smallest(line[rows], c)
-        # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
-        missed = np.flatnonzero(self.decide(line.at(result)) != wanted)
-        chunks = RowChunks(len(missed), FEW)
-        for part in chunks:
-            with chunks:
-                rows = missed[part]
-                result.gamma_w[rows], result.gamma_x[rows] = self.tried(line[rows], wanted[rows])
-        return result
-
-    def _smallest(self, line: Line, c: int) -> Steps:
-        best = self.regions.least(Plane(line.z, line.a, line.b), STEPS, c)
-        step = (STEPS.down + best).argmin(1)  # of equal sums, the largest gamma_w has the smallest gamma_x
-        gamma_x = best[np.arange(len(best)), step]
-        found = np.isfinite(gamma_x)
-        return Steps(np.where(found, STEPS.down[step], 1.0), np.where(found, gamma_x, 1.0))
-
-    def tried(self, line: Line, wanted: IntArray) -> Steps:
-        """Try every pair of the grid, in order."""
-        w, x = (grid.ravel() for grid in np.meshgrid(GRID, GRID, indexing="ij"))
-        order = np.lexsort((x, w + x))
-        w, x = w[order], x[order]
-        n, k = line.z.shape
-        latents = line.z[:, None] + w[:, None] * line.a[:, None] + x[:, None] * line.b[:, None]
-        latents[:, -1] = line.end
-        hit = self.decide(latents.reshape(-1, k)).reshape(n, -1) == wanted[:, None]
-        first = np.where(hit.any(1), hit.argmax(1), len(w) - 1)
-        return Steps(w[first], x[first])
+def search_grid(line: Line, wanted: IntArray, decide: Decide) -> Steps:
+    """Return the smallest steps by trying every pair of the grid."""
+    w, x = (grid.ravel() for grid in np.meshgrid(GRID, GRID, indexing="ij"))
+    order = np.lexsort((x, w + x))
+    w, x = w[order], x[order]
+    n, k = line.z.shape
+    latents = line.z[:, None] + w[:, None] * line.a[:, None] + x[:, None] * line.b[:, None]
+    latents[:, -1] = line.end
+    hit = decide(latents.reshape(-1, k)).reshape(n, -1) == wanted[:, None]
+    first = np.where(hit.any(1), hit.argmax(1), len(w) - 1)
+    return Steps(w[first], x[first])
 
 
 @dataclass(frozen=True, eq=False)
 class Refined:
-    """What refinement makes of rows that the surrogate decides otherwise.
+    """Refined rows.
 
     Parameters
     ----------
@@ -125,12 +117,12 @@ class Refined:
 
     @property
     def refinement(self) -> Refinement:
-        """How each row fared; one that still does not agree has no neighbour to speak of."""
+        """How each row was refined; one that still does not agree has no neighbour."""
         none = np.zeros(len(self.agrees), dtype=bool)
         return Refinement(*self.steps, np.where(self.agrees, self.neighbour, -1), none)
 
     def mixed(self, mine: FloatArray, theirs: FloatArray) -> FloatArray:
-        """Go from what is the rows' own, (n, …), towards their neighbours', as far as the maps go."""
+        """Move the rows' own maps or slopes (n, …) towards their neighbours', by gamma_w."""
         step = self.steps.gamma_w.reshape(-1, *[1] * (mine.ndim - 1))
         return mine + step * (theirs - mine)
 
@@ -152,7 +144,7 @@ class Refiner:
     """
 
     carry: Callable[[FloatArray, FloatArray], FloatArray]
-    decide: Callable[[FloatArray], IntArray]
+    decide: Decide
     regions: Regions
     neighbours: Neighbours
 
@@ -161,25 +153,18 @@ class Refiner:
         neighbour = self.neighbours.nearest(Z, wanted)
         some = np.flatnonzero(neighbour >= 0)
         near = neighbour[some]
-        a = (
-            self.carry(self.neighbours.X[near], X[some]) - Z[some]
-        )  # the change that the neighbour's map makes
-        b = self.neighbours.Z[near] - (Z[some] + a)  # and then its inputs
-        line = Line(Z[some], a, b, self.neighbours.Z[near])
-        moved = self.steps(line, wanted[some])
+        carried, end = self.carry(self.neighbours.X[near], X[some]), self.neighbours.Z[near]
+        line = Line(Z[some], carried - Z[some], end - carried, end)
+        moved = smallest_steps(line, wanted[some], self.decide, self.regions)
         steps = Steps(np.zeros(len(X)), np.zeros(len(X)))
         steps.gamma_w[some], steps.gamma_x[some] = moved
         latents, offset = Z.copy(), np.zeros_like(Z)
-        latents[some], offset[some] = line.at(moved), moved.gamma_x[:, None] * b
+        latents[some], offset[some] = line.at(moved), moved.gamma_x[:, None] * line.b
         return Refined(latents, offset, steps, neighbour, self.decide(latents) == wanted)
-
-    def steps(self, line: Line, wanted: IntArray) -> Steps:
-        """Return the smallest steps of the grid that lead to the wanted decisions."""
-        return StepSearch(self.decide, self.regions)(line, wanted)
 
 
 def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], FloatArray]:
-    """Return what applies the maps of rows to other rows, in bounded memory."""
+    """Return a function that applies the maps of rows to other rows, in bounded memory."""
     nothing = np.empty((0, n_latents))
 
     def carry(X: FloatArray, at: FloatArray) -> FloatArray:
@@ -194,7 +179,7 @@ def carrier(encoder: Any, n_latents: int) -> Callable[[FloatArray, FloatArray], 
 
 
 class RefinedScores(NamedTuple):
-    """How far rows go towards their neighbours, what their inputs add by that, and whether they agree now."""
+    """Steps towards the neighbours, what the moved inputs add to the log-odds, and whether rows agree now."""
 
     steps: Steps
     offset: FloatArray
@@ -204,10 +189,10 @@ class RefinedScores(NamedTuple):
 def refined_scores(
     mine: FloatArray, carried: FloatArray, near: FloatArray, wanted: IntArray
 ) -> RefinedScores:
-    r"""Return the smallest steps of the grid at which the surrogate decides as wanted.
+    r"""Refine under a linear surrogate, where only the log-odds of latents count.
 
     The log-odds (n, d) are the rows' own :math:`\beta z_i + \beta_0`, those of the rows under the
-    neighbours' maps :math:`\beta W_{nn} x_i + \beta_0`, and the neighbours' own; on the way they are
+    neighbours' maps :math:`\beta W_{nn} x_i + \beta_0`, and the neighbours' own; after the steps they are
     :math:`s_i + \gamma_W (s_{carried} - s_i) + \gamma_x (s_{nn} - s_{carried})`.
 
     >>> refined_scores(*(np.array([[score]]) for score in (-1.0, -1.0, 1.0)), np.array([1])).steps
@@ -215,7 +200,7 @@ def refined_scores(
     """
     d = mine.shape[1]
     line = Line(mine, carried - mine, near - carried, near)
-    steps = StepSearch(_decide, LinearRegions(FittedWeights(np.eye(d), np.zeros(d))))(line, wanted)
+    steps = smallest_steps(line, wanted, _decide, LinearRegions(FittedWeights(np.eye(d), np.zeros(d))))
     offset = steps.gamma_x[:, None] * line.b
     return RefinedScores(steps, offset, _decide(line.at(steps)) == wanted)
 
