@@ -1,4 +1,4 @@
-"""Where a surrogate decides for a class along lines of latents: half-spaces for weights, leaves for a tree."""
+"""Where along lines of latents a surrogate decides for a class: half-spaces, or leaves of a tree."""
 
 from __future__ import annotations
 

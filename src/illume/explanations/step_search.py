@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
 
 def smallest_steps(line: Line, wanted: IntArray, decide: Decide, regions: Regions) -> Steps:
-    """Return the steps of the grid with the smallest sum, then the smallest gamma_x, that are decided as wanted.
+    """Return the smallest steps that are decided as wanted: by their sum, then by gamma_x.
 
     Parameters
     ----------
