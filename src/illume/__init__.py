@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from illume import displays, distributed, plots
+    from illume import distributed, plots
     from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.identity import IdentityEncoder
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from illume.export.devices import torch_module
     from illume.export.onnx_file import export_onnx
     from illume.loading import load
+    from illume.plots import displays
     from illume.results.attributions import Attribution, Attributions
     from illume.results.check import Check
     from illume.results.counterfactuals import Counterfactual, Counterfactuals
@@ -84,6 +85,7 @@ _HOMES = {
     "SchemaError": "illume.errors",
     "Training": "illume.encoders.options",
     "UnknownCategoryError": "illume.errors",
+    "displays": "illume.plots",
     "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
     "load_result": "illume.results.serialization",
@@ -91,7 +93,6 @@ _HOMES = {
 }
 
 _MODULES = (
-    "displays",
     "distributed",
     "mlflow",
     "plots",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from illume import plots
-from illume.plots.chips import chips
+from illume.plots.rule_chart import draw_chips
 from illume.results.conditions import Interval, Membership
 from illume.results.text import format_bound, format_value
 from tests.plots.cases import texts
@@ -132,7 +132,7 @@ def test_a_row_without_a_counterfactual_says_why(loan_explainer, mixed):
 
 def test_categories_that_do_not_fit_on_a_line_are_counted():
     ax = mpl.figure.Figure().subplots()
-    chips(ax, 0, [(f"category {i}", i < 30) for i in range(40)], "category 0")
+    draw_chips(ax, 0, [(f"category {i}", i < 30) for i in range(40)], "category 0")
     said = texts(ax)
     assert "this row: category 0" in said
     shown = sum("category" in text for text in said)

@@ -1,4 +1,4 @@
-"""Dependence: a feature's value against its contribution, coloured by a second feature."""
+"""Dependence plot: a feature's value against its contribution, coloured by a second feature."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.plots.axes import as_text, given_or_new, legend, open_frame, require
-from illume.plots.names import distinct
-from illume.plots.words import output_label
+from illume.plots.captions import as_label, distinct_labels, output_label
+from illume.plots.style import get_axes, hide_frame, legend, require
 from illume.results import colours, text
 from illume.results.attributions import Attributions
 from illume.results.frames import Column
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 
 SIZE = 18
 GOLDEN = 0.6180339887498949
-SHADES = "cividis"
-NAMED = 7  # categories that have a colour of their own
+N_COLOURS = 7  # categories with a colour of their own
 
 
 def dependence(
@@ -37,37 +35,36 @@ def dependence(
     Parameters
     ----------
     feature
-        By name or position. Categories stand side by side, their dots a little apart; rows in which a number
-        is missing stand in a band of their own.
+        By name or position. Categories are drawn side by side with some jitter; rows with a missing number
+        are drawn in a separate band.
     colour
-        The second feature; `auto` takes the most important other one, interactions take the one that acts
-        most together with the first, None leaves dots plain.
+        The second feature. "auto" takes the most important other one, `Interactions` the one that interacts
+        most with the first; None leaves dots plain.
     output
-        The class, by name or position, where there are several.
+        The class, by name or position.
     """
     require(attributions, Attributions, "a dependence plot shows many rows", "pass the whole batch")
     j, i = attributions.labels.feature(feature), attributions.output(output)
     column, heights = attributions.column(j), attributions.contributions(i)[:, j]
-    ax = given_or_new(ax)
+    ax = get_axes(ax)
     ax.axhline(0, color=colours.NEUTRAL, linewidth=0.8, zorder=0)
-    x = _categories(ax, column) if not column.numeric else _numbers(ax, column.values)
-    second = _second(attributions, j, i, colour)
+    x = _place_categories(ax, column) if not column.numeric else _place_numbers(ax, column.values)
+    second = _colour_feature(attributions, j, i, colour)
     if second is None:
         ax.scatter(x, heights, s=SIZE, color=colours.FOR, alpha=0.7, linewidths=0)
     else:
-        _coloured(ax, x, heights, attributions.column(second))
-    ax.set_xlabel(as_text(column.name, 60))
-    ax.set_ylabel(
-        f"contribution to {text.owner(attributions)} log-odds\nof '{output_label(attributions.labels, i)}'"
-    )
-    open_frame(ax)
+        _draw_coloured(ax, x, heights, attributions.column(second))
+    ax.set_xlabel(as_label(column.name, 60))
+    name = output_label(attributions.labels, i)
+    ax.set_ylabel(f"contribution to {text.owner(attributions)} log-odds\nof '{name}'")
+    hide_frame(ax, "top", "right")
     return ax
 
 
-def _second(
+def _colour_feature(
     attributions: Attributions, j: int, i: int, colour: int | str | Interactions | None
 ) -> int | None:
-    """Return the position of the feature to colour by."""
+    """Return the position of the feature to colour by, if any."""
     if isinstance(colour, Interactions):
         name = attributions.feature_names[j]
         colour = colour.partner(name) if name in colour.features else "auto"
@@ -82,8 +79,8 @@ def _second(
     return int(others[strength[others].argmax()])
 
 
-def _numbers(ax: Axes, values: FloatArray) -> FloatArray:
-    """Return where to put numbers; missing ones go to a band at the right, which is marked."""
+def _place_numbers(ax: Axes, values: FloatArray) -> FloatArray:
+    """Return the x positions of numbers; missing ones go to a marked band on the right."""
     missing = np.isnan(values)
     if not missing.any():
         return values
@@ -93,25 +90,24 @@ def _numbers(ax: Axes, values: FloatArray) -> FloatArray:
     ticks = np.asarray(ax.xaxis.get_major_locator().tick_values(low, high))
     ax.set_xticks(ticks[(low <= ticks) & (ticks <= high)])
     ax.axvspan(edge, edge + 0.14 * span, color=colours.PALE, alpha=0.4, linewidth=0, zorder=0)
-    ax.text(
-        middle, 1.0, "missing", transform=ax.get_xaxis_transform(), ha="center", va="bottom", fontsize="small"
-    )
+    look: Any = {"transform": ax.get_xaxis_transform(), "ha": "center", "va": "bottom", "fontsize": "small"}
+    ax.text(middle, 1.0, "missing", **look)
     return np.where(missing, middle + 0.09 * span * jitter(len(values)), values)
 
 
-def _categories(ax: Axes, column: Column) -> FloatArray:
-    """Return where to put categories, side by side."""
+def _place_categories(ax: Axes, column: Column) -> FloatArray:
+    """Return the x positions of categories, side by side."""
     places = np.arange(len(column.categories))
     crowded = len(places) > 6 or sum(map(len, column.categories)) > 60
     turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
     small = "x-small" if len(places) > 24 else "medium"
-    ax.set_xticks(places, distinct(column.categories, 20), fontsize=small, **turned)
+    ax.set_xticks(places, distinct_labels(column.categories, 20), fontsize=small, **turned)
     ax.set_xlim(-0.6, len(places) - 0.4)
     return column.values + 0.6 * jitter(len(column.values))
 
 
 def jitter(n: int) -> FloatArray:
-    """Return numbers between -.5 and .5 that fill the gap evenly, the same every time.
+    """Return evenly spread numbers between -.5 and .5, the same every time.
 
     >>> jitter(3).round(2)
     array([-0.5 ,  0.12, -0.26])
@@ -119,38 +115,36 @@ def jitter(n: int) -> FloatArray:
     return np.arange(n) * GOLDEN % 1.0 - 0.5
 
 
-def _coloured(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
-    """Draw dots in the colours of a second feature, and say what the colours mean."""
+def _draw_coloured(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
+    """Draw dots in the colours of a second feature, with a colour bar or a legend."""
     if not second.numeric:
-        _by_category(ax, x, y, second)
+        _draw_by_category(ax, x, y, second)
         return
     known = np.isfinite(second.values)
     low, high = np.quantile(second.values[known], [0.05, 0.95]) if known.any() else (0.0, 1.0)
-    dots = _dots(ax, x, y, known, c=second.values[known], cmap=SHADES, vmin=low, vmax=high)
+    dots = _draw_dots(ax, x, y, known, c=second.values[known], cmap="cividis", vmin=low, vmax=high)
     if not known.all():
-        missing = _dots(ax, x, y, ~known, facecolors="none", edgecolors=colours.CATEGORY, linewidths=0.9)
-        options = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "fontsize": "small"}
-        legend(ax, [missing], [f"{as_text(second.name, 24)} missing"], **options)
-    ax.figure.colorbar(dots, ax=ax, label=as_text(second.name, 44), extend="both", pad=0.02, aspect=30)
+        missing = _draw_dots(ax, x, y, ~known, facecolors="none", edgecolors=colours.CATEGORY, linewidths=0.9)
+        above: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
+        legend(ax, [missing], [f"{as_label(second.name, 24)} missing"], **above)
+    ax.figure.colorbar(dots, ax=ax, label=as_label(second.name, 44), extend="both", pad=0.02, aspect=30)
 
 
-def _by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
+def _draw_by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
     counts = np.bincount(second.values.astype(np.intp), minlength=len(second.categories))
-    named = np.sort(np.argsort(-counts, kind="stable")[:NAMED])
+    named = np.sort(np.argsort(-counts, kind="stable")[:N_COLOURS])
     named = named[counts[named] > 0]
-    handles, labels, names = [], [], distinct(second.categories, 20)
+    handles, labels, names = [], [], distinct_labels(second.categories, 20)
     rest = ~np.isin(second.values, named)
     if rest.any():
-        handles.append(_dots(ax, x, y, rest, color=colours.NEUTRAL))
+        handles.append(_draw_dots(ax, x, y, rest, color=colours.NEUTRAL))
         labels.append(f"{(counts > 0).sum() - len(named)} others")
     for place, c in enumerate(named):
-        mine = second.values == c
-        marker = colours.class_marker(place)
-        handles.append(_dots(ax, x, y, mine, color=colours.class_colour(place), marker=marker))
+        look = {"color": colours.class_colour(place), "marker": colours.class_marker(place)}
+        handles.append(_draw_dots(ax, x, y, second.values == c, **look))
         labels.append(names[c])
-    options = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0), "fontsize": "small"}
-    legend(ax, handles, labels, title=as_text(second.name, 24), **options)
+    legend(ax, handles, labels, title=as_label(second.name, 24))
 
 
-def _dots(ax: Axes, x: FloatArray, y: FloatArray, rows: BoolArray, **look: Any) -> Any:
+def _draw_dots(ax: Axes, x: FloatArray, y: FloatArray, rows: BoolArray, **look: Any) -> Any:
     return ax.scatter(x[rows], y[rows], **({"s": SIZE, "alpha": 0.85, "linewidths": 0} | look))

@@ -1,0 +1,107 @@
+r"""Labels and captions of plots: short, distinct, and safe for matplotlib, which reads `$` as maths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from illume.results import text
+from illume.results.attributions import Attribution, Attributions
+from illume.results.predictions import Labels
+
+LONGEST_LABEL = 32
+LONGEST_CLASS = 22
+START = 8  # characters at the start of a long name that are always kept
+
+
+def truncate(label: str, longest: int = LONGEST_LABEL) -> str:
+    """Cut a long label in the middle, so that its end can still be read.
+
+    >>> truncate("the average number of dependants per household")
+    'the average num…ts per household'
+    """
+    if len(label) <= longest:
+        return label
+    half = (longest - 1) // 2
+    return f"{label[:half]}…{label[-(longest - 1 - half) :]}"
+
+
+def as_label(value: str, longest: int = LONGEST_LABEL) -> str:
+    r"""Truncate a user's text, put it on one line and escape dollar signs.
+
+    >>> as_label("price\nin $")
+    'price in \\$'
+    """
+    return truncate(" ".join(value.split()), longest).replace("$", r"\$")
+
+
+def distinct_labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[str]:
+    """Shorten names as `as_label` does, but keep the part in which similar ones differ.
+
+    >>> names = ["mean rooms of house 1 in this town", "mean rooms of house 2 in this town", "age"]
+    >>> distinct_labels(names, 20)
+    ['mean roo…ouse 1 in t…', 'mean roo…ouse 2 in t…', 'age']
+    """
+    names = [" ".join(name.split()) for name in names]
+    labels = [truncate(name, longest) for name in names]
+    for label in _repeated(labels):
+        group = [i for i, other in enumerate(labels) if other == label]
+        first, last = (choose(names[i] for i in group) for choose in (min, max))
+        same = [a == b for a, b in zip(first, last, strict=False)]
+        n_common = same.index(False) if False in same else len(first)
+        for i in group:
+            labels[i] = _cut_around(names[i], n_common, longest)
+    repeated = _repeated(labels)
+    numbered = [f"{label} #{i + 1}" if label in repeated else label for i, label in enumerate(labels)]
+    return [as_label(label, longest + 6) for label in numbered]
+
+
+def _repeated(labels: list[str]) -> set[str]:
+    return {label for label, count in Counter(labels).items() if count > 1}
+
+
+def _cut_around(name: str, position: int, longest: int) -> str:
+    """Keep the start of a name and the characters around a position."""
+    room = longest - START - 1
+    first = min(max(position - room // 2, START), max(len(name) - room, START))
+    end = first + room
+    return f"{name[:START]}…{name[first:end]}{'…' if end < len(name) else ''}"
+
+
+def class_labels(names: Sequence[str]) -> list[str]:
+    """Return short, distinct names of classes."""
+    return distinct_labels(names, LONGEST_CLASS)
+
+
+def output_label(labels: Labels, i: int) -> str:
+    """Return the short name of an output."""
+    return class_labels(labels.classes)[labels.classes.index(labels.outputs[i])]
+
+
+def log_odds_caption(batch: Attributions, i: int) -> str:
+    """Say which log-odds are shown, in class names that fit on a line."""
+    classes = tuple(class_labels(batch.class_names))
+    odds = text.output(classes[-len(batch.output_names) :], classes, i).replace("\\\\$", "\\$")
+    caption = f"{text.owner(batch)} {odds}"
+    return caption if len(caption) < 45 else caption.replace(" against ", "\nagainst ", 1)
+
+
+def contribution_caption(batch: Attributions, i: int) -> str:
+    """Say what contributions contribute to."""
+    name = output_label(batch.labels, i)
+    return f"contribution to {text.owner(batch)} log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
+
+
+def decision_caption(attribution: Attribution) -> str:
+    """Say what black box and surrogate decide about a row."""
+    batch = attribution.batch
+    decision = class_labels(batch.class_names)[int(batch.decisions[0])]
+    return (
+        f"{decision}, probability {attribution.probability:.3f}\n"
+        f"(surrogate {attribution.surrogate_probability:.3f}, {attribution.verdict})"
+    )
+
+
+def row_label(index: Sequence[object] | None, row: int) -> str:
+    """Name a row by its label in the user's frame, or by its position."""
+    return as_label(f"row {row if index is None else index[row]}")

@@ -1,0 +1,195 @@
+"""A rule as a chart of intervals: what each condition allows, over the distribution of the feature."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.column_values import is_missing
+from illume.data.frames import Frame, as_frame
+from illume.data.schema import MISSING
+from illume.plots.captions import as_label, class_labels, distinct_labels
+from illume.plots.style import get_axes, hide_all, require
+from illume.results import colours
+from illume.results.conditions import Interval, Membership
+from illume.results.rules import Rule
+from illume.results.text import format_bound, format_value
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 40
+HISTOGRAM_HEIGHT = 0.62
+LONGEST_CATEGORY = 18
+LINE_LENGTH = 52  # in characters
+CHIP_PADDING = 5  # in characters
+
+
+def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Draw each condition of a rule on a line, scaled to the feature's range.
+
+    A bar shows the allowed interval, a diamond the row's own value; categories are filled where allowed,
+    crossed out where not, and framed where they are the row's own. If a `frame` is given, its rows are shown
+    behind as a light histogram.
+    """
+    require(rule, Rule, "this chart shows one rule", "write rules[0]")
+    rows = None if frame is None else as_frame(frame)
+    conditions = rule.conditions
+    names = distinct_labels([condition.name for condition in conditions])
+    ax = get_axes(ax, 1.4 + 0.75 * max(len(conditions), 1), labels=names)
+    ax.set_xlim(-0.04, 1.04)
+    ax.set_ylim(max(len(conditions), 1) - 0.45, -0.55)
+    for y, condition in enumerate(conditions):
+        if isinstance(condition, Interval):
+            _draw_interval(ax, y, condition, rule, rows)
+        else:
+            _draw_membership(ax, y, condition, rule)
+    if not conditions:
+        ax.text(0.5, 0, "no condition: always", ha="center", va="center")
+    ax.set_yticks(range(len(conditions)), names)
+    ax.set_xticks([])
+    hide_all(ax)
+    decision = class_labels(rule.batch.class_names)[int(rule.batch.decisions[0])]
+    ax.set_title(f"→ {decision}", loc="left", fontweight="bold", fontsize="medium")
+    ax.set_xlabel(rule.measured.replace("  coverage", "\ncoverage"), fontsize="small", loc="left")
+    return ax
+
+
+def _own_value(rule: Rule, name: str) -> Any:
+    """Return the row's own value; None if it is missing, or if the rule belongs to no row."""
+    return None if rule.batch.data is None else rule.value(name)
+
+
+def _draw_interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | None) -> None:
+    own = _own_value(rule, condition.name)
+    value = math.nan if is_missing(own) else float(own)
+    numbers = None if rows is None else rows.numbers(condition.name)
+    low, high = _shown_range(rule, condition, value, numbers)
+
+    def place(number: float) -> float:
+        return (min(max(number, low), high) - low) / (high - low)
+
+    if numbers is not None:
+        _draw_histogram(ax, y, numbers, _bin_edges(low, high, rule.feature(condition.name).whole))
+    ax.hlines(y, 0, 1, color=colours.PALE, linewidth=1, zorder=1)
+    left, right = place(condition.low), place(condition.high)
+    ax.barh(y, right - left, left=left, height=0.13, color=colours.FOR, edgecolor=colours.FOR, zorder=2)
+    _write_bounds(ax, y, condition, left, right)
+    if not math.isnan(value):
+        diamond: Any = {"marker": "D", "s": 46, "color": "white", "edgecolors": colours.INK, "zorder": 4}
+        ax.scatter([place(value)], [y], linewidths=1.5, **diamond)
+        _write(
+            ax, (place(value), y - 0.16), f"this row: {format_value(value)}", va="bottom", colour=colours.INK
+        )
+    elif rule.batch.data is not None:
+        ax.text(1.0, y - 0.22, "this row: missing", ha="right", va="bottom", fontsize="small")
+
+
+def _shown_range(
+    rule: Rule, condition: Interval, value: float, numbers: FloatArray | None
+) -> tuple[float, float]:
+    """Return the range of a line: the usual values, the condition's bounds and the row's own value."""
+    feature = rule.feature(condition.name)
+    usual = [feature.low, feature.high]
+    if numbers is not None and np.isfinite(numbers).any():
+        usual = np.nanquantile(numbers[~np.isinf(numbers)], [0.005, 0.995]).tolist()
+    seen = [number for number in (*usual, condition.low, condition.high, value) if math.isfinite(number)]
+    low, high = min(seen), max(seen)
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _bin_edges(low: float, high: float, whole: bool) -> FloatArray:
+    """Return the edges of a histogram; of whole numbers, each bin holds equally many.
+
+    >>> _bin_edges(0.0, 3.0, whole=True)
+    array([0. , 0.5, 1.5, 2.5, 3. ])
+    """
+    if not whole:
+        return np.linspace(low, high, BINS + 1)
+    step = max(1, math.ceil((high - low) / BINS))
+    inner = np.arange(math.floor(low) + step - 0.5, high, step)
+    return np.concatenate([[low], inner[inner > low], [high]])
+
+
+def _draw_histogram(ax: Axes, y: int, numbers: FloatArray, edges: FloatArray) -> None:
+    """Draw the distribution of numbers on a line; those outside its range count at its ends."""
+    low, high = edges[0], edges[-1]
+    counts, _ = np.histogram(np.clip(numbers[np.isfinite(numbers)], low, high), edges)
+    heights = HISTOGRAM_HEIGHT * counts / max(counts.max(), 1)
+    x = (edges - low) / (high - low)
+    ax.stairs(y - heights, x, baseline=y, fill=True, color=colours.PALE, alpha=0.8, zorder=0)
+
+
+def _write_bounds(ax: Axes, y: int, condition: Interval, left: float, right: float) -> None:
+    """Write the bounds below the ends of a bar; an open side gets an arrow instead."""
+    below: Any = {"va": "top", "fontsize": "small", "color": colours.FOR}
+    if condition.missing:
+        ax.text(1.0, y + 0.12, "or missing", ha="right", **below)
+    if condition.low == condition.high:
+        _write(ax, (left, y + 0.12), f"= {format_bound(condition.low)}", va="top", colour=colours.FOR)
+        return
+    wide = right - left > 0.25
+    both = math.isfinite(condition.low) and math.isfinite(condition.high)
+    ends = [
+        (left, "≥", condition.low, "<", "left", "right"),
+        (right, "≤", condition.high, ">", "right", "left"),
+    ]
+    for x, sign, number, arrow, inwards, outwards in ends:
+        if not math.isfinite(number):
+            ax.scatter([x], [y], marker=arrow, s=110, color=colours.FOR, zorder=3)
+        elif both:
+            towards = inwards if wide else "left" if x < 0.1 else "right" if x > 0.9 else outwards
+            ax.text(x, y + 0.12, f"{sign} {format_bound(number)}", ha=towards, **below)
+        else:
+            _write(ax, (x, y + 0.12), f"{sign} {format_bound(number)}", va="top", colour=colours.FOR)
+
+
+def _write(ax: Axes, at: tuple[float, float], text: str, *, va: str, colour: str) -> None:
+    """Write a text above or below a place, aligned inwards near the edges."""
+    towards = "left" if at[0] < 0.12 else "right" if at[0] > 0.88 else "center"
+    box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+    ax.text(*at, as_label(text), bbox=box, ha=towards, va=va, fontsize="small", color=colour, zorder=5)
+
+
+def _draw_membership(ax: Axes, y: int, condition: Membership, rule: Rule) -> None:
+    found = _own_value(rule, condition.name)
+    own = None if rule.batch.data is None else MISSING if is_missing(found) else str(found)
+    values = [(value, True) for value in condition.allowed] + [(value, False) for value in condition.excluded]
+    chips = [(MISSING if value is None else str(value), allowed) for value, allowed in values]
+    draw_chips(ax, y, sorted(chips, key=lambda chip: (chip[0] != own, not chip[1])), own)
+
+
+def draw_chips(ax: Axes, y: float, values: list[tuple[str, bool]], own: str | None) -> None:
+    """Draw categories side by side, filled if allowed; count those that do not fit on the line."""
+    from matplotlib.offsetbox import AnnotationBbox, HPacker, TextArea
+
+    shown: list[Any] = []
+    length = 0
+    for name, allowed in values:
+        cross, row = "" if allowed else "✗ ", "this row: " if name == own else ""
+        text = f"{cross}{row}{as_label(name, LONGEST_CATEGORY)}"
+        length += len(text) + CHIP_PADDING
+        if length > LINE_LENGTH and shown:
+            break
+        shown.append(TextArea(text, textprops=_chip_look(allowed, name == own)))
+    left = len(values) - len(shown)
+    if left:
+        more = f"and {left} more, {sum(allowed for _, allowed in values[-left:])} of them allowed"
+        shown.append(TextArea(more, textprops={"fontsize": "small", "color": colours.NEUTRAL}))
+    line = HPacker(children=shown, sep=18, pad=6, align="center")
+    place: Any = {"box_alignment": (0, 0.5), "frameon": False, "pad": 0, "annotation_clip": False}
+    ax.add_artist(AnnotationBbox(line, (0, y), **place))
+
+
+def _chip_look(allowed: bool, own: bool) -> dict[str, Any]:
+    frame = {
+        "boxstyle": "round,pad=0.4",
+        "facecolor": colours.FOR if allowed else "white",
+        "edgecolor": colours.INK if own else colours.FOR if allowed else colours.NEUTRAL,
+        "linewidth": 2.4 if own else 0.8,
+        "linestyle": "-" if allowed else ":",
+    }
+    return {"fontsize": "small", "color": "white" if allowed else colours.NEUTRAL, "bbox": frame}

@@ -1,0 +1,66 @@
+"""Displays draw what the plots draw, with the interface of scikit-learn's displays."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from sklearn.inspection import PartialDependenceDisplay
+
+from illume import displays, plots
+from illume.plots.displays import AttributionsDisplay
+from tests.common import loans
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return loans(20, seed=2)
+
+
+def pixels(figure):
+    figure.canvas.draw()
+    return np.asarray(figure.canvas.buffer_rgba())
+
+
+@pytest.mark.parametrize(("kind", "row"), [("bar", None), ("bar", 1), ("beeswarm", None), ("waterfall", 3)])
+def test_a_display_draws_what_the_plot_of_its_kind_draws(kind, row, loan_explainer, rows):
+    display = AttributionsDisplay.from_explainer(loan_explainer, rows, kind=kind, row=row, n_features=2)
+    assert display.ax_.figure is display.figure_ is plt.gcf()
+    attributions = loan_explainer(rows)
+    other = getattr(plots, kind)(attributions if row is None else attributions[row], n_features=2)
+    np.testing.assert_array_equal(pixels(display.figure_), pixels(other.figure))
+    assert set(displays.KINDS) == {"bar", "beeswarm", "waterfall"}
+
+
+def test_it_draws_on_the_axes_it_is_given(loan_explainer, rows):
+    ax = mpl.figure.Figure().subplots()
+    assert AttributionsDisplay.from_explainer(loan_explainer, rows, ax=ax).ax_ is ax
+    assert ax.has_data()
+
+
+def test_plot_draws_existing_attributions_and_returns_the_display(loan_explainer, rows):
+    display = AttributionsDisplay(loan_explainer(rows), kind="bar")
+    assert not hasattr(display, "ax_")
+    assert display.plot() is display
+    first = display.ax_
+    assert display.plot().ax_ is not first
+
+
+def test_it_has_the_methods_of_a_display_of_scikit_learn():
+    ours = {name.replace("explainer", "estimator") for name in vars(AttributionsDisplay)}
+    assert {"from_estimator", "plot"} <= ours & set(vars(PartialDependenceDisplay))
+
+
+@pytest.mark.parametrize(
+    ("kind", "row", "message"),
+    [
+        ("pie", None, r"kind must be one of \['bar', 'beeswarm', 'waterfall'.*found 'pie'"),
+        ("waterfall", None, "a waterfall shows one row, found a batch; say which row, as in row=0"),
+        ("beeswarm", 0, "a beeswarm shows many rows, found one"),
+    ],
+)
+def test_a_wrong_kind_is_refused_before_anything_is_explained(kind, row, message):
+    def explainer(X):
+        pytest.fail("was called")
+
+    with pytest.raises(ValueError, match=message):
+        AttributionsDisplay.from_explainer(explainer, None, kind=kind, row=row)
