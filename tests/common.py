@@ -1,9 +1,12 @@
 """Small data and short trainings that the tests share."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from illume import Training
+from illume.explanations.trust_map import TrustMap
 
 FAST = Training(batch_size=64, learning_rate=5e-3, max_epochs=8, patience=8)
 
@@ -30,3 +33,13 @@ def linear_black_box(weights):
         return 1 / (1 + np.exp(-np.asarray(rows, dtype=float) @ np.asarray(weights)))
 
     return model
+
+
+def use_local(explainer, search="exact"):
+    """Explain by the encoder that was trained, even where a short training does not pay."""
+    fitted, report = explainer.fitted_, explainer.fitted_.rows.report
+    pair = fitted.local
+    trust_map = TrustMap.fit(report.X, report.P, pair.probabilities(report.X))
+    neighbours = pair.neighbours(fitted.rows.training, search)
+    explainer.fitted_ = replace(fitted, pair=pair, neighbours=neighbours, trust_map=trust_map)
+    return explainer

@@ -128,13 +128,13 @@ def test_a_model_that_fails_is_refused_with_its_own_words(model, words, never_tr
 def test_a_model_that_fails_later_leaves_the_explainer_whole(loan_frame, loan_model):
     explainer = explainer_of(loan_model).fit(loan_frame)
     before = explainer(loans(5)).values
-    explainer.black_box_._ask = failing
+    explainer.fitted_.black_box._ask = failing
     with pytest.raises(BlackBoxError, match="no GPU"):
         explainer(loans(5))
-    explainer.black_box_._ask = lambda rows: np.full((len(rows), 3), 1 / 3)
+    explainer.fitted_.black_box._ask = lambda rows: np.full((len(rows), 3), 1 / 3)
     with pytest.raises(BlackBoxError, match="answered 3 classes, 2 when fitted"):
         explainer(loans(5))
-    explainer.black_box_._ask = loan_model.predict_proba
+    explainer.fitted_.black_box._ask = loan_model.predict_proba
     np.testing.assert_array_equal(explainer(loans(5)).values, before)
 
 

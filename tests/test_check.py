@@ -195,9 +195,9 @@ def test_wrong_arguments_and_rows_that_are_none_are_refused(explainer):
 
 
 def test_a_sample_is_asked_and_no_more(explainer):
-    explainer.black_box_.n_asked = 0
+    explainer.fitted_.black_box.n_asked = 0
     assert explainer.check(loans(300, seed=2), sample=50).agreement.n_rows == 50
-    assert explainer.black_box_.n_asked == 50
+    assert explainer.fitted_.black_box.n_asked == 50
 
 
 def test_a_folder_of_parquet_files_is_checked_like_its_rows(explainer, tmp_path):

@@ -1,34 +1,34 @@
 import numpy as np
 import pytest
 
-from illume import CheckpointError, Objective, choosing, fitting
+from illume import CheckpointError, Objective
 from illume.data.sampling import Split
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.together import Together
+from illume.explanations.fitted import AnsweredRows, FitRows, Setting
+from illume.fit import trials
+from illume.fit.pairs import fit_pair, validation_fidelity
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at
 
 
-def test_no_more_validation_rows_choose_than_are_needed(monkeypatch):
+def test_no_more_validation_rows_choose_than_are_needed():
     X = np.random.default_rng(0).normal(size=(60, 2))
     P = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0]).astype(float)
     split = Split(np.arange(20), np.arange(20, 45), np.arange(45, 60))
-    material = fitting.Material.of(X, P, split, fitting.Answered.none())
-    pair = fitting.fit_pair(IdentityEncoder(), "logistic", material)
-    assert fitting.on_validation(pair, material).n_rows == 25
-    monkeypatch.setattr(fitting, "CHOOSING_ROWS", 10)
-    assert fitting.on_validation(pair, material).n_rows == 9  # every third
-    assert fitting.on_validation(pair, material, 5).n_rows == 5
+    rows = FitRows.split(X, P, split, AnsweredRows.empty())
+    pair = fit_pair(IdentityEncoder(), "logistic", rows)
+    assert [validation_fidelity(pair, rows, most).n_rows for most in (25, 10, 5)] == [25, 9, 5]
 
 
 def test_what_was_chosen_is_what_a_fit_that_is_told_so_finds():
     chosen = explainer(n_latents="auto", objective="aligned").fit(ROWS)
-    setting = choosing.Setting(chosen.local_.n_latents, chosen.quality_.alignment)
+    setting = Setting(chosen.fitted_.local.n_latents, chosen.quality_.alignment)
     assert setting in [trial.setting for trial in chosen.trials_]
     objective = Objective.preset("aligned").softened(setting.alignment)
     told = explainer(n_latents=setting.n_latents, objective=objective).fit(ROWS)
     assert not told.trials_
-    for name, weight in told.local_.encoder.weights_.items():
-        np.testing.assert_array_equal(weight, chosen.local_.encoder.weights_[name])
+    for name, weight in told.fitted_.local.encoder.weights_.items():
+        np.testing.assert_array_equal(weight, chosen.fitted_.local.encoder.weights_[name])
     assert len(told.history_) == len(chosen.history_)
 
 
@@ -37,7 +37,7 @@ def test_encoders_that_are_thinned_out_are_tried_by_all_phases(monkeypatch):
     sparse = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
     found = explainer(n_latents="auto", objective=sparse).fit(ROWS)
     assert [trial.setting.n_latents for trial in found.trials_] == [4, 8, 16]
-    assert found.local_.encoder.alpha_ == 2
+    assert found.fitted_.local.encoder.alpha_ == 2
 
 
 def test_trials_that_were_made_are_not_made_again(tmp_path, monkeypatch):
@@ -58,7 +58,7 @@ def test_stored_trials_that_cannot_be_read_are_told(tmp_path):
         with pytest.raises(Killed):
             explainer(tmp_path, **settings).fit(ROWS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choosing, "dump", lambda hint, value: [{"setting": 3}])
+        patch.setattr(trials, "dump", lambda hint, value: [{"setting": 3}])
         (tmp_path / "trials.checkpoint").unlink()
         kill_at(patch, 0)
         with pytest.raises(Killed):

@@ -125,7 +125,7 @@ def test_a_changed_number_is_the_closest_that_does():
     X = np.random.default_rng(0).normal(size=(400, 2))
     explainer = explainer_of(linear_black_box([1, 0])).fit(X)
     found = explainer.counterfactuals(np.array([[-2.0, 0.0], [1.5, 0.0]]), n=1)
-    pool = np.sort(explainer.pool_frame_.native[:, 0])
+    pool = np.sort(explainer.fitted_.pool.frame.native[:, 0])
     nearest = [pool[pool > 0].min(), pool[pool <= 0].max()]
     np.testing.assert_array_equal(found.examples[:, 0], nearest)
 
@@ -141,7 +141,7 @@ def test_the_model_can_be_asked_to_be_sure():
 def test_distances_are_in_standard_deviations_and_zero_to_a_training_row(loan_explainer, loan_frame):
     rows = loans(30, seed=4)
     found = loan_explainer.counterfactuals(rows, n=1)
-    age = loan_frame["age"].iloc[loan_explainer.split_.training].std(ddof=0)
+    age = loan_frame["age"].iloc[loan_explainer.fitted_.split.training].std(ddof=0)
     only_age = np.flatnonzero((found.changed == [True, False, False, False]).all(1))
     assert len(only_age)
     for e in only_age:

@@ -54,7 +54,7 @@ def test_the_best_weights_before_are_kept_and_the_quality_says_so(monkeypatch):
     assert explainer.history_.diverged
     assert 1 <= explainer.history_.best <= 3
     assert words in explainer.quality_.reason
-    assert np.isfinite(explainer.local_.encoder.transform(ROWS)).all()
+    assert np.isfinite(explainer.fitted_.local.encoder.transform(ROWS)).all()
     assert np.isfinite(explainer(ROWS).values).all()
 
 
@@ -63,7 +63,7 @@ def test_a_sparse_training_that_explodes_anywhere_keeps_sparse_weights_that_are_
     explode_at(monkeypatch, epoch)  # dense up to 8, thinning up to 11, then sparse
     with pytest.warns(UserWarning, match="the loss became NaN"):
         explainer = fitted(SPARSE, Training(32, max_epochs=8, sparsity_epochs=3))
-    encoder = explainer.local_.encoder
+    encoder = explainer.fitted_.local.encoder
     assert len(explainer.history_) == epoch
     assert encoder.alpha_ == 2
     W = encoder.encode(ROWS).W

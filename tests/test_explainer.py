@@ -54,8 +54,8 @@ def relative(found, expected, scale):
 def test_base_and_values_add_up_to_the_surrogates_log_odds(fitted):
     explainer, rows = fitted
     attributions = explainer(rows)
-    X = explainer.encoding_.transform(as_frame(rows)).X
-    logits = scores(explainer.pair_.surrogate, explainer.pair_.encoder.transform(X))
+    X = explainer.fitted_.encoding.transform(as_frame(rows)).X
+    logits = scores(explainer.fitted_.pair.surrogate, explainer.fitted_.pair.encoder.transform(X))
     found = attributions.base_values + attributions.values.sum(1)
     logits, agreed = logits[:, 0] if found.ndim == 1 else logits, attributions.agreed
     np.testing.assert_allclose(found[agreed], logits[agreed], rtol=1e-5, atol=1e-12)
@@ -67,13 +67,13 @@ def test_refined_rows_add_up_to_the_log_odds_of_the_refined_latents(fitted):
     attributions = explainer(rows)
     assert attributions.faithful.all()
     refinement = attributions.refinement[attributions.refinement.refined]
-    x_all = explainer.encoding_.transform(as_frame(rows)).X
+    x_all = explainer.fitted_.encoding.transform(as_frame(rows)).X
     x = x_all[attributions.refinement.refined]
-    near = np.searchsorted(explainer.split_.training, refinement.neighbour)
-    x_near = explainer.material_.training.X[near]
-    encoder, surrogate = explainer.pair_.encoder, explainer.pair_.surrogate
+    near = np.searchsorted(explainer.fitted_.split.training, refinement.neighbour)
+    x_near = explainer.fitted_.rows.training.X[near]
+    encoder, surrogate = explainer.fitted_.pair.encoder, explainer.fitted_.pair.surrogate
     which, each = np.unique(near, return_inverse=True)
-    W_near = encoder.encode(explainer.material_.training.X[which]).W[each]
+    W_near = encoder.encode(explainer.fitted_.rows.training.X[which]).W[each]
     w, g = refinement.gamma_w[:, None], refinement.gamma_x[:, None]
     under = lambda rows: (W_near @ rows[:, :, None])[:, :, 0]  # noqa: E731
     z = (
@@ -135,7 +135,7 @@ def test_column_order_extra_columns_and_frame_library_do_not_matter(loan_model, 
     shuffled = rows.assign(extra="x")[["extra", "education", "owner", "income", "age"]]
     np.testing.assert_array_equal(loan_explainer(shuffled).values, expected)
     loan_explainer = pickle.loads(pickle.dumps(loan_explainer))
-    loan_explainer.black_box_._ask = lambda frame: loan_model.predict_proba(frame.to_pandas())
+    loan_explainer.fitted_.black_box._ask = lambda frame: loan_model.predict_proba(frame.to_pandas())
     for other in (pl.from_pandas(rows), pa.Table.from_pandas(rows, preserve_index=False)):
         np.testing.assert_array_equal(loan_explainer(other).values, expected)
 
@@ -143,7 +143,7 @@ def test_column_order_extra_columns_and_frame_library_do_not_matter(loan_model, 
 def test_quality_is_measured_on_report_rows_alone(problem):
     model, frame, _ = problem
     explainer = explainer_of(model).fit(frame)
-    report = explainer(frame.iloc[explainer.split_.report])
+    report = explainer(frame.iloc[explainer.fitted_.split.report])
     quality = explainer.quality_
     assert quality.agreement == pytest.approx(report.agreed.mean())
     assert quality.report.n_rows == len(report)
@@ -160,7 +160,7 @@ def test_report_rows_change_nothing_but_the_report(problem):
     """Answers of the black box on report rows may not reach the explanations."""
     model, frame, rows = problem
     first = explainer_of(model).fit(frame)
-    report = first.split_.report
+    report = first.fitted_.split.report
     names = model.classes_
 
     class Otherwise:
@@ -203,7 +203,9 @@ def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
     good = [t.setting.n_latents for t in explainer.trials_ if t.fidelity.score >= best - 0.015]
     if not explainer.quality_.fell_back:
         assert explainer.quality_.n_latents == min(good)
-    assert all(trial.fidelity.n_rows == len(explainer.split_.validation) for trial in explainer.trials_)
+    assert all(
+        trial.fidelity.n_rows == len(explainer.fitted_.split.validation) for trial in explainer.trials_
+    )
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_where_the_local_surrogate_is_not_better_the_global_one_is_used_and_said
     untrained = Training(batch_size=256, learning_rate=1e-9, max_epochs=1)
     explainer = explainer_of(linear_black_box([3, -2, 1, 0, 0]), training=untrained).fit(X)
     assert explainer.quality_.fell_back
-    assert isinstance(explainer.pair_.encoder, IdentityEncoder)
+    assert isinstance(explainer.fitted_.pair.encoder, IdentityEncoder)
     assert "FELL BACK to the global surrogate" in repr(explainer.quality_)
     slopes = explainer(X[:5]).slopes
     assert (slopes == slopes[0]).all()
@@ -274,7 +276,7 @@ def test_a_surrogate_of_ones_own_is_used(loan_model, loan_frame):
     assert not explainer.quality_.fell_back
     for objective in ("aligned", "co"):
         explainer = explainer_of(loan_model, objective=objective, surrogate=Half()).fit(loan_frame)
-        assert (explainer.pair_.surrogate.coef_ == 0.5).all()
+        assert (explainer.fitted_.pair.surrogate.coef_ == 0.5).all()
 
 
 def test_scikit_learn_models_are_surrogates(loan_model, loan_frame):
@@ -308,7 +310,7 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
     assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8, 16], "side by side"
     best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
-    assert explainer.local_.n_latents == best.setting.n_latents
+    assert explainer.fitted_.local.n_latents == best.setting.n_latents
     assert explainer(X).values.shape == (150, 4, 3)
 
 
@@ -334,20 +336,20 @@ def test_a_schema_by_hand_names_the_columns_of_an_array():
 def test_an_encoder_of_ones_own_is_told_which_inputs_are_categories(loan_model, loan_frame):
     explainer = explainer_of(loan_model, encoder=MetaEncoder(2, training=FAST)).fit(loan_frame)
     if not explainer.quality_.fell_back:
-        assert explainer.pair_.encoder.onehot == [2, 3, 4, 5, 6]
+        assert explainer.fitted_.pair.encoder.onehot == [2, 3, 4, 5, 6]
     assert explainer.history_ is not None
 
 
 def test_values_of_report_rows_do_not_reach_the_queries(loan_model, loan_frame):
     first = explainer_of(loan_model).fit(loan_frame)
     changed = loan_frame.copy()
-    changed.loc[first.split_.report[0], "age"] = 10_000
+    changed.loc[first.fitted_.split.report[0], "age"] = 10_000
 
     def blind(frame):
         return loan_model.predict_proba(frame.assign(age=frame["age"].clip(upper=80)))
 
     second = explainer_of(blind).fit(changed)
-    np.testing.assert_array_equal(first.split_.training, second.split_.training)
+    np.testing.assert_array_equal(first.fitted_.split.training, second.fitted_.split.training)
     np.testing.assert_array_equal(first(loan_frame[:20]).values, second(loan_frame[:20]).values)
 
 

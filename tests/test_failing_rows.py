@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from illume import BlackBoxError, Explainer, RowError
-from illume.assembly import counterfactuals
-from illume.assembly.counterfactuals import CounterfactualAssembly
 from illume.errors import rows_after
+from illume.explanations import counterfactuals
+from illume.explanations.counterfactuals import CounterfactualAssembly
 from illume.report import explained
 from illume.report.explained import spread_out
 

@@ -6,10 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume import Explainer, fitting
+from illume import Explainer
 from illume.encoders.options import QUICK
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations import neighbours
+from illume.explanations.fitted import AnsweredRows
+from illume.fit import pairs
 from illume.io.parts import read_neighbours
 from illume.surrogates import selection
 
@@ -79,7 +81,7 @@ def test_counterfactuals_of_four_times_the_rows_ask_four_times_as_much(explainer
 
 def test_of_very_many_rows_a_surrogate_encodes_and_learns_from_some(explainer, monkeypatch):
     monkeypatch.setattr(selection, "MAX_ROWS", 100)
-    monkeypatch.setattr(fitting, "CHOOSING_ROWS", 40)
+    monkeypatch.setattr(pairs.validation_sample, "__defaults__", (40,))
     encoded, learned = [], []
     transform, grow = TrainedEncoder.transform, selection.DecisionTreeSurrogate.fit
 
@@ -93,8 +95,8 @@ def test_of_very_many_rows_a_surrogate_encodes_and_learns_from_some(explainer, m
 
     monkeypatch.setattr(TrainedEncoder, "transform", counted)
     monkeypatch.setattr(selection.DecisionTreeSurrogate, "fit", counted_too)
-    fitting.with_surrogate(explainer.local_.encoder, "tree", explainer.material_)
-    assert len(explainer.material_.training) == 700
+    pairs.fit_surrogate(explainer.fitted_.local.encoder, "tree", explainer.fitted_.rows)
+    assert len(explainer.fitted_.rows.training) == 700
     assert 50 <= max(learned) <= 100 + 2
     assert sum(encoded) <= 2 * (100 + 2) + 40
 
@@ -110,7 +112,7 @@ def test_what_a_row_is_compared_with_does_not_grow_with_the_training_rows(monkey
         assert len(np.unique(rows)) == 100
         assert (P[rows].argmax(1) == c).all()
         assert np.diff(rows).max() < n / 8  # from all over the rows
-    again = read_neighbours(fitting.Answered(X, P), X, found.alike, "exact")
+    again = read_neighbours(AnsweredRows(X, P), X, found.alike, "exact")
     for mine, theirs in zip(found.valid, again.valid, strict=True):
         np.testing.assert_array_equal(mine, theirs)
 
@@ -120,7 +122,7 @@ def test_rows_that_are_kept_in_a_file_are_searched_whichever_were_searched_befor
     X = rows_of(4_000)
     P = np.eye(2)[(X[:, 0] > 0).astype(int)]
     found, kept = neighbours.Neighbours.of(X, X, P, P.argmax(1), "exact"), np.arange(3, 4_000, 10)
-    again = read_neighbours(fitting.Answered(X[kept], P[kept]), X[kept], found.alike[kept], "exact")
+    again = read_neighbours(AnsweredRows(X[kept], P[kept]), X[kept], found.alike[kept], "exact")
     assert list(map(len, again.valid)) == [100, 100]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from illume import Explainer, Training
 from illume.results.latents import Plane
-from tests.common import FAST, linear_black_box, loans
+from tests.common import FAST, linear_black_box, loans, use_local
 
 
 @pytest.fixture(scope="module")
@@ -30,8 +30,7 @@ def explainer(request, wide):
     options = {"queries": 100, "n_latents": 3, "training": FAST}
     fitted = Explainer(model, encoder=request.param, **options).fit(X)
     if fitted.quality_.fell_back:  # one map for all is no better here; look at it all the same
-        fitted.pair_ = fitted.local_
-        fitted.neighbours_ = fitted.pair_.neighbours(fitted.material_.training, "exact")
+        use_local(fitted)
     return fitted
 
 
@@ -68,7 +67,7 @@ def test_a_row_alone_is_the_row_in_a_batch_and_has_the_same_place(explainer, wid
 
 def test_chunks_of_rows_change_nothing(explainer, wide, monkeypatch):
     whole = explainer.latents(wide[0], maps=True)
-    monkeypatch.setattr("illume.assembly.answers.BATCH_ROWS", 50)
+    monkeypatch.setattr("illume.explanations.encode_rows.BATCH_ROWS", 50)
     monkeypatch.setattr("illume.data.threads.RowChunks.__init__.__defaults__", (7,))
     pieces = explainer.latents(wide[0], maps=True)
     for name in ("Z", "X", "maps", "probabilities"):

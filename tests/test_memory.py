@@ -1,6 +1,7 @@
 """Where memory runs out, fewer rows are worked on at once, and the numbers stay the same."""
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from illume import IllumeError
 from illume.data.threads import RowChunks, is_out_of_memory
 from illume.encoders.forward import DenseForward
 from illume.errors import OutOfMemoryError
+from tests.common import use_local
 
 CUDA = RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
 CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
@@ -18,10 +20,8 @@ CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: y
 def local_explainer(loan_explainer):
     """Explain by the encoder that was trained, even where such a short training does not pay."""
     mine = copy.copy(loan_explainer)
-    mine.shapley_ = None  # slopes are then computed at once
-    mine.pair_ = mine.local_
-    mine.neighbours_ = mine.pair_.neighbours(mine.material_.training, "exact")
-    return mine
+    mine.fitted_ = replace(mine.fitted_, shapley=None)  # slopes are then computed at once
+    return use_local(mine)
 
 
 @pytest.fixture

@@ -65,7 +65,7 @@ def test_arrays_of_another_type_lose_nothing():
     explainer = explainer_of(linear_black_box([1, 0])).fit(X)
     whole = np.array([[-3, 1], [4, 2]])
     found = explainer.counterfactuals(whole, n=1)
-    assert np.isin(found.examples[:, 0], explainer.pool_frame_.native[:, 0]).all()
+    assert np.isin(found.examples[:, 0], explainer.fitted_.pool.frame.native[:, 0]).all()
     assert found.examples[:, 1].tolist() == [1, 2]
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import illume
-from illume.assembly import attributions as assembly
 from illume.data import threads as _chunks
+from illume.explanations import attributions as assembly
 from tests.common import loans
 from tests.io.test_golden import FILES
 
@@ -19,6 +19,7 @@ PROGRAM = """
 import json, sys
 import numpy as np, torch
 import illume
+from tests.common import use_local
 from tests.io.test_golden import FILES, model, rows
 torch.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "stored":
@@ -27,7 +28,7 @@ else:
     training = illume.Training(batch_size=32, max_epochs=5)
     settings = {"n_latents": 2, "queries": 100, "training": training}
     explainer = illume.Explainer(model, **settings).fit(rows())
-    explainer.pair_ = explainer.local_
+    use_local(explainer)
 explained = explainer(rows())
 found = {
     "values": explained.values.tolist(),
@@ -77,4 +78,4 @@ def test_the_stored_explainers_are_of_this_format():
     from illume.data.archive import VERSION
 
     assert (FILES / f"version{VERSION}.illume").is_file()
-    assert illume.load(FILES / f"version{VERSION}.illume").reference_.n_rows == 90
+    assert illume.load(FILES / f"version{VERSION}.illume").fitted_.reference.n_rows == 90

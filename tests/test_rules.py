@@ -59,7 +59,7 @@ def made(request, fitted):
 
 def test_a_row_satisfies_its_own_rule_in_every_form(made):
     explainer, rows, rules = made
-    X = explainer.encoding_.transform(as_frame(rows)).X
+    X = explainer.fitted_.encoding.transform(as_frame(rows)).X
     assert rules.oblique.satisfied(X)[rules.faithful].all()
     for i, rule in enumerate(rules):
         own = rows.iloc[[i]]
@@ -71,7 +71,7 @@ def test_a_row_satisfies_its_own_rule_in_every_form(made):
 def test_every_point_of_the_sound_boxes_satisfies_the_rows_oblique_rule(fitted):
     explainer, rows = fitted
     rules, rng = explainer.rules(rows), np.random.default_rng(0)
-    features, encoding = explainer.schema_.features, explainer.encoding_
+    features, encoding = explainer.schema_.features, explainer.fitted_.encoding
     for _ in range(30):
         columns = {}
         for j, feature in enumerate(features):
@@ -96,7 +96,7 @@ def test_rules_are_for_the_black_boxs_decision_and_every_row_is_faithful(made):
 def test_precision_and_coverage_are_what_the_rule_does_on_other_report_rows(made, problem):
     explainer, rows, rules = made
     model, frame, _ = problem
-    report = frame.iloc[explainer.split_.report]
+    report = frame.iloc[explainer.fitted_.split.report]
     for i, rule in enumerate(rules[:20]):
         itself = (report == rows.iloc[i]).all(axis=1)
         others = report[~(itself & (itself.cumsum() == 1))]  # at most one row is the row itself
@@ -210,8 +210,10 @@ def test_results_go_into_frames_dictionaries_and_text(loan_explainer):
 def test_oblique_conditions_read_in_the_users_units(loan_explainer):
     rows = loans(10, seed=4)
     rules = loan_explainer.rules(rows, polish=False)
-    raw = loan_explainer.encoding_.transform(as_frame(rows)).X
-    raw = raw * loan_explainer.encoding_.scale + loan_explainer.encoding_.mean  # 0 and 1 for categories
+    raw = loan_explainer.fitted_.encoding.transform(as_frame(rows)).X
+    raw = (
+        raw * loan_explainer.fitted_.encoding.scale + loan_explainer.fitted_.encoding.mean
+    )  # 0 and 1 for categories
     shown = 0
     for rule, x in zip(rules, raw, strict=True):
         for condition in rule.oblique:
@@ -224,7 +226,7 @@ def test_oblique_conditions_read_in_the_users_units(loan_explainer):
 
 def test_never_below_the_tree_on_the_inputs(loan_model, loan_frame):
     explainer = explainer_of(loan_model).fit(loan_frame).fit_rules()
-    model = explainer.rule_model_
+    model = explainer.fitted_.rule_model
     assert model.source in ("local", "global")
     assert "at equal coverage" in explainer.rule_quality_.reason
     assert isinstance(model.rules.encoder, IdentityEncoder) == (model.source == "global")
@@ -298,7 +300,7 @@ def test_the_rule_set_shows_every_leaf_with_a_typical_rule(loan_explainer):
     leaves = loan_explainer.rule_set()
     assert leaves.support.sum() == pytest.approx(1.0)
     assert (np.diff(leaves.support) <= 0).all()
-    assert leaves.n_rows.sum() == len(loan_explainer.split_.report)
+    assert leaves.n_rows.sum() == len(loan_explainer.fitted_.split.report)
     assert len(leaves) == len(leaves.to_frame()) == len(list(leaves))
     assert "a typical rule" in repr(leaves)
     assert leaves[0].text.rsplit(" → ", 1)[0] in repr(leaves)

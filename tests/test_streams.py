@@ -59,8 +59,8 @@ def alike(one, other, frame):
     """Say whether two explainers are the same, to the last digit."""
     np.testing.assert_array_equal(one(frame).values, other(frame).values)
     assert one.schema_ == other.schema_
-    np.testing.assert_array_equal(one.missing_, other.missing_)
-    np.testing.assert_array_equal(one.reference_.knots, other.reference_.knots)
+    np.testing.assert_array_equal(one.fitted_.missing, other.fitted_.missing)
+    np.testing.assert_array_equal(one.fitted_.reference.knots, other.fitted_.reference.knots)
     assert one.quality_.report == other.quality_.report
     assert one.quality_.n_asked == other.quality_.n_asked
 

@@ -9,8 +9,9 @@ import pytest
 
 import illume
 from illume import BlackBoxError, Explainer, RowError, UnknownCategoryError
-from illume.assembly import answers, attributions
 from illume.errors import rows_after
+from illume.explanations import attributions
+from illume.explanations import encode_rows as answers
 from tests.common import loans
 
 KINDS = ("__call__", "latents", "rules", "counterfactuals")

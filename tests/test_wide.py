@@ -6,8 +6,7 @@ import pytest
 import illume
 from illume import Explainer
 from illume.encoders.low_rank import RANK, WIDE
-from tests.common import FAST
-from tests.io.conftest import prefer_local
+from tests.common import FAST, use_local
 
 ROWS = np.random.default_rng(0).normal(size=(90, WIDE))
 
@@ -19,12 +18,12 @@ def curved(rows):
 @pytest.fixture(scope="module")
 def wide():
     found = Explainer(curved, n_latents=2, queries=0, training=FAST, verbose=False).fit(ROWS)
-    return prefer_local(found)  # so few rows of so many columns teach little
+    return use_local(found)  # so few rows of so many columns teach little
 
 
 def test_maps_have_low_rank_by_themselves(wide):
-    assert wide.local_.encoder.rank_ == RANK
-    W = wide.local_.encoder.encode(ROWS).W
+    assert wide.fitted_.local.encoder.rank_ == RANK
+    W = wide.fitted_.local.encoder.encode(ROWS).W
     varying = (W - W.mean(0)).reshape(-1, WIDE)
     assert np.linalg.matrix_rank(varying, tol=1e-8) <= RANK + 2 * 2, "a basis, and two scaled constants"
 
@@ -38,7 +37,7 @@ def test_contributions_add_up(wide):
 def test_a_saved_one_explains_the_same(wide, tmp_path):
     wide.save(tmp_path / "wide.illume")
     loaded = illume.load(tmp_path / "wide.illume", model=curved)
-    assert loaded.pair_.encoder.rank_ == RANK
+    assert loaded.fitted_.pair.encoder.rank_ == RANK
     np.testing.assert_array_equal(loaded(ROWS[:9]).values, wide(ROWS[:9]).values)
 
 
@@ -46,7 +45,7 @@ def test_whole_maps_can_be_asked_for():
     explainer = Explainer(
         curved, rank=None, n_latents=2, queries=0, training=illume.Training(max_epochs=1), verbose=False
     )
-    assert explainer.fit(ROWS[:, :20]).local_.encoder.rank_ is None
+    assert explainer.fit(ROWS[:, :20]).fitted_.local.encoder.rank_ is None
 
 
 def test_a_rank_that_means_nothing_is_refused_before_the_model_is_asked():
@@ -56,4 +55,4 @@ def test_a_rank_that_means_nothing_is_refused_before_the_model_is_asked():
 
 def test_other_encoders_have_no_rank():
     fitted = Explainer(curved, encoder="linear", rank=3, n_latents=2, queries=0, training=FAST, verbose=False)
-    assert not hasattr(fitted.fit(ROWS[:, :5]).local_.encoder, "rank")
+    assert not hasattr(fitted.fit(ROWS[:, :5]).fitted_.local.encoder, "rank")

@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from illume._typing import FloatArray
-from illume.assembly import parts
 from illume.data.checkpoints import Checkpoints
-from illume.data.load_rows import RowLimit, load_rows
-from illume.data.schema import Schema, Unknown
-from illume.drift.mixin import Checks
+from illume.data.frames import chunks
+from illume.data.row_sources import is_row_source, iter_batches, open_rows
+from illume.data.schema import Schema, Unknown, check_names, require_unknown
 from illume.encoders.base import Encoder
 from illume.encoders.options import Objective, Training
-from illume.encoders.ranks import ranks
-from illume.explaining import Explaining
-from illume.explanations.layout import Layout
-from illume.explanations.trust_map import TrustMap
-from illume.fit.measure import measure, measure_rules, sampling_of, warn_of_few
-from illume.fit.prepare import DataSettings, Prepared, prepare
-from illume.fit.resume import finish, finish_rules, going_on, opened, require_seed
-from illume.fit.rule_trees import fit_rule_model, rule_pairs
-from illume.fit.settings import checked, rule_encoder_maker
-from illume.fit.shapley_values import ignored_features, learn_shapley, prepare_shapley
-from illume.fit.trials import Choice, Setting, choose_pair
-from illume.io.mixin import Saves
+from illume.errors import rows_after
+from illume.explanations.attributions import attribute
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.counterfactuals import find_counterfactuals
+from illume.explanations.fitted import Fitted, Trial
+from illume.explanations.interactions import explain_interactions
+from illume.explanations.latents import explain_latents
+from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
+from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules
+from illume.fit.fit import FitResult, fit_explainer, fit_rules
+from illume.fit.settings import Settings
+from illume.io.saving import HELD_ROWS, save
 from illume.io.settings import require_whole
-from illume.report.mixin import Reporting
-from illume.results.effort import EFFORTS
-from illume.shapley.training_run import training_threads
+from illume.results.attributions import Attributions
+from illume.results.check import Check
+from illume.results.counterfactuals import Counterfactuals
+from illume.results.history import History
+from illume.results.interactions import Interactions
+from illume.results.latents import Latents
+from illume.results.quality import Quality, RuleQuality
+from illume.results.rule_set import RuleSet
+from illume.results.rules import Rules
 
 
-class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
+class Explainer(BaseEstimator):
     """Explains a black-box classifier of tabular rows.
 
     Parameters
@@ -198,102 +199,319 @@ class Explainer(Explaining, Checks, Reporting, Saves, BaseEstimator):
         Within a group of processes (`torchrun`), all must call `fit` alike, with the same rows: the first one
         asks the model, and encoders are trained by all of them, each on a batch of its own.
         """
-        start = time.perf_counter()
-        require_whole(self.get_params(deep=False))
-        make, choices = checked(self, self._options())
-        require_seed(self)
-        seed = ranks().agreed(check_random_state(self.random_state).randint(2**31 - 1))
-        rng = np.random.default_rng(seed)
-        sizes = (self.validation_size, self.report_size)
-        shapley = self.contributions == "shapley" and self.queries != 0
-        data = DataSettings(
-            self.class_names,
-            self.unknown,
-            *sizes,
-            queries=self.queries,
-            effort=EFFORTS[self.effort],
-            encoder_learns=self.encoder != "identity",
-            shapley=shapley,
-        )
-        drawing = RowLimit(self.row_budget, seed, self.backend, self.verbose)
-        rows = load_rows(X, self.model, self.schema, self.categorical, drawing)
-        with opened(self, rows) as self.stages_:
-            prepared = prepare(rows, self.model, data, rng, self.stages_)
-            game = prepare_shapley(prepared, self.background, seed, self.stages_) if shapley else None
-            with training_threads(self.device) as device:
-                found = None
-                if game:
-                    options = {"seed": seed, "device": device, "verbose": self.verbose}
-                    found = learn_shapley(game, EFFORTS[self.effort], **options)
-                choice = choose_pair(
-                    make(prepared.encoding), choices, self.surrogate, prepared.material, self.stages_
-                )
-            self.shapley_ = found.model if found else None
-            self.background_ = game.kept if game else None
-            Q = self._keep(prepared, choice)
-            seconds = time.perf_counter() - start
-            told = {"n_asked": self.black_box_.n_asked, "seconds": seconds}
-            quality = measure(choice, Q, prepared.material, self.class_names_, **told)
-            if found:
-                quality = replace(
-                    quality,
-                    contributions=found.quality,
-                    n_queries=prepared.n_queries,
-                    ignored=ignored_features(self.schema_, found.model),
-                    effort=self.effort,
-                    n_features=len(self.schema_),
-                )
-            self.quality_ = replace(quality, sampling=sampling_of(rows, self.random_state))
-            self.n_features_in_ = len(self.schema_)
-            for name in ("rule_model_", "rule_quality_"):  # of an earlier fit
-                self.__dict__.pop(name, None)
-            self._interrupted = choice.interrupted or (found is not None and found.interrupted)
-            finish(self, interrupted=self._interrupted)
-        warn_of_few(self.quality_, sizes)
+        parameters = self.get_params(deep=False)
+        require_whole(parameters)
+        self._keep(fit_explainer(parameters, self._settings(), X))
         return self
-
-    def _keep(self, prepared: Prepared, choice: Choice) -> FloatArray:
-        """Keep what was learned; return the surrogate's answers to report rows."""
-        self.columns_, self.backend_ = prepared.frame.names, prepared.frame.origin.backend
-        self.schema_, self.class_names_, self.black_box_ = prepared.known
-        self.split_, self.encoding_, self.missing_ = prepared.split, prepared.encoding, prepared.missing
-        material = prepared.material
-        self.material_, self.pair_, self.local_ = material, choice.pair, choice.local
-        self.trials_, self.history_ = choice.trials, choice.history
-        self.neighbours_ = choice.pair.neighbours(material.training, self.search)
-        pool = parts.pool_rows(material.training)
-        self.pool_frame_ = prepared.frame.take(self.split_.training[pool])
-        self.pool_answers_ = material.training.P[pool]
-        report = material.report
-        Q = choice.pair.probabilities(report.X)
-        self.trust_map_ = TrustMap.fit(report.X, report.P, Q)
-        self.reference_ = prepared.reference.with_distances(self.trust_map_, material.training.X)
-        return Q
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
-        check_is_fitted(self, "pair_")
-        if hasattr(self, "rule_model_"):
-            return self
-        parts.require_for_rules(self)
-        start = time.perf_counter()
-        make = rule_encoder_maker(self.encoder, self.rule_objective, self.training, **self._options())
-        encoder = None if make is None else make(self.encoding_)(Setting(self.local_.n_latents), False)
-        with going_on(self, encoder is not None) as slot:
-            pairs = rule_pairs(self.local_, encoder, self.tree, self.material_, slot)
-            self.rule_model_ = fit_rule_model(pairs, self.material_, Layout.of(self.encoding_), self.search)
-            seconds = time.perf_counter() - start
-            self.rule_quality_ = measure_rules(parts.rule_assembly(self), self.material_.report, seconds)
-            self._interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
-            finish_rules(self, slot, interrupted=self._interrupted)
+        if self._fitted().rule_model is None:
+            self._keep(fit_rules(self._fitted(), self._settings(), self.stages_))
         return self
 
-    def _options(self) -> dict[str, Any]:
-        names = ("rank", "device", "random_state", "verbose")
-        return {name: getattr(self, name) for name in names}
+    def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
+        """Return the attributions of a frame's rows, in the rows' order.
+
+        Parameters
+        ----------
+        refine
+            How often the model may be asked more for each row, about rows mixed with background rows: Shapley
+            values come closer to the model's, and standard errors say by how much. 0 asks once a row.
+        """
+        return attribute(self._fitted(), X, refine)
+
+    def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
+        """Return which pairs of features act together: pairwise Shapley interaction values of each row.
+
+        They are those of the network that learned the model, and consistent with the contributions: a
+        feature's row of the matrix adds up to its contribution.
+
+        Parameters
+        ----------
+        max_features
+            Only pairs among this many features, those with the largest contributions over the rows.
+        n_samples
+            Number of random sets of other features that each value is the mean of.
+        """
+        return explain_interactions(self._fitted(), X, max_features, n_samples)
+
+    def latents(self, X: Any, maps: bool = False) -> Latents:
+        """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
+
+        They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
+        """
+        return explain_latents(self._fitted(), X, maps)
+
+    def rules(
+        self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
+    ) -> Rules:
+        """Return a rule for each row of a frame: conditions under which the model decides alike.
+
+        The first call grows the tree that rules come from, see `fit_rules`.
+
+        Parameters
+        ----------
+        polish
+            Choose conditions and move bounds so that a rule reaches the wanted precision at a large
+            coverage; otherwise the rules are those of the tree itself.
+        precision
+            What share of the rows that a rule covers should be decided alike.
+        max_conditions
+            Maximum number of features that a rule has conditions on.
+        """
+        request = RuleRequest(polish, precision, max_conditions)
+        frame = self._fitted().as_frame(X)
+        return explain_rules(self.fit_rules()._fitted(), frame, request)
+
+    def rule_set(self) -> RuleSet:
+        """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
+        return summarize_rules(self.fit_rules()._fitted())
+
+    def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
+        self,
+        X: Any,
+        n: int = 3,
+        desired_class: Any = "opposite",
+        features_to_vary: str | Sequence[str] = "all",
+        permitted_range: Mapping[str, Sequence[Any]] | None = None,
+        max_changes: int | None = None,
+        min_probability: float = 0.0,
+    ) -> Counterfactuals:
+        """Return for each row changed rows that the model decides otherwise, checked on the model itself.
+
+        Parameters
+        ----------
+        n
+            Number of examples per row, with different features changed.
+        desired_class
+            `opposite`, any other than the row's own, or a class.
+        features_to_vary
+            `all`, or the names of the features that may change.
+        permitted_range
+            For some features, `[low, high]` or a list of categories that a value must be in if it changes.
+        max_changes
+            Maximum number of features that an example changes.
+        min_probability
+            How sure the model must be of its new decision; without, examples lie close to the boundary.
+        """
+        request = CounterfactualRequest(
+            n, desired_class, features_to_vary, permitted_range, max_changes, min_probability
+        )
+        frame = self._fitted().as_frame(X)
+        request.validate(self._fitted())
+        return find_counterfactuals(self.fit_rules()._fitted(), frame, request)
+
+    def stream(
+        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
+    ) -> Iterator[Any]:
+        """Yield explanations piece by piece, so that memory is bounded by the piece.
+
+        `X` is a frame, or anything else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame.
+        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
+        """
+        kinds: dict[str, Callable[..., Any]] = {
+            "attributions": self,
+            "latents": self.latents,
+            "rules": self.rules,
+            "counterfactuals": self.counterfactuals,
+        }
+        if kind not in kinds:
+            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
+        first = 0
+        for piece in self._pieces(X, chunk_rows):
+            with rows_after(first):
+                explained = kinds[kind](piece, **options)
+            yield explained
+            first += len(piece)
+
+    def check(self, frame: Any, *, sample: int = 1_000) -> Check:
+        """Compare new rows with the rows of the fit, and say whether explanations still apply to them.
+
+        Compared are categories, ranges, missing values and the distribution of each feature, how far rows are
+        from the fitted ones, and, on a sample, how often surrogate and black box decide alike. Categories
+        never seen raise no error here. Of the rows themselves, only names of categories are in the answer.
+
+        Parameters
+        ----------
+        frame
+            The new rows; the more of them, the smaller the changes that can be told from chance. Or anything
+            else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame; of more than 200,000 rows,
+            this many are drawn at random, and the answer says so.
+        sample
+            Maximum number of rows that the black box is asked about; 0 asks nothing.
+        """
+        from illume.drift.comparing import compare, compare_source
+
+        if is_row_source(frame):
+            return compare_source(self._fitted(), frame, sample, self.verbose)
+        return compare(self._fitted(), self._fitted().as_frame(frame), sample)
+
+    def report(
+        self,
+        frame: Any,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        rules: bool = True,
+        counterfactuals: bool = True,
+        n_counterfactuals: int = 2,
+        max_rows: int = 10_000,
+        max_counterfactual_rows: int = 1_000,
+        date: Any = None,
+    ) -> Path:
+        """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
+
+        The file holds the values of the rows it shows. The same rows and the same date give the same file.
+
+        Parameters
+        ----------
+        title
+            The heading; by default it names the model's class.
+        rules, counterfactuals
+            Whether to show rules, and counterfactuals: these take most of the time, because the model is
+            asked about some hundred changed rows for each row.
+        n_counterfactuals
+            Number of examples per row.
+        max_rows
+            Of a longer frame, this many rows are shown, evenly spaced.
+        max_counterfactual_rows
+            Counterfactuals are searched for this many of the shown rows, evenly spaced.
+        date
+            A date, a time or a text to put into the report; by default now, in UTC.
+        """
+        from illume.report.explained import Options
+        from illume.report.writing import write_report
+
+        options = Options(rules, counterfactuals, n_counterfactuals, max_rows, max_counterfactual_rows)
+        fitted = (self.fit_rules() if rules or counterfactuals else self)._fitted()
+        return write_report(fitted, self.get_params(deep=False), frame, path, options, title=title, date=date)
+
+    def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
+        """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.
+
+        The file is a zip of JSON and plain arrays, without code or pickle. It is written atomically: there is
+        always the old file or the new one. A loaded explainer gives the same numbers.
+
+        **Which rows of your data are in the file.** As many training rows as `rows` says, encoded, with the
+        model's answers: explanations are refined towards them. About 2,000 training rows as they came, which
+        counterfactuals take values from. Up to 1,000 background rows as they came, with the model's answers,
+        which refine Shapley values. For rules, up to 2,048 training and made-up rows, on which rules
+        are polished, and up to 4,096 report rows, on which they are measured, all encoded. Up to 256 report
+        rows or centres of them, encoded, for the figures of trust. Categories and ranges of the features,
+        quantiles of every number, the shares of categories, and the thresholds of the tree are always in the
+        file.
+
+        Parameters
+        ----------
+        rows
+            Maximum number of training rows, spread over the decisions; `all`, or `none`. With `none` there is
+            not a single row in the file: neither Shapley values nor explanations that disagree with the model
+            are refined, figures of trust are not known, rules are the tree's own, and there are no
+            counterfactuals.
+            With fewer than all, refined explanations may have other neighbours than before.
+        rules
+            Grow the tree that rules come from first, if that was not done; without, a loaded explainer has
+            neither rules nor counterfactuals, unless they were asked for before.
+        """
+        fitted = (self.fit_rules() if rules else self)._fitted()
+        save(fitted, self.get_params(deep=False), path, rows)
+
+    @property
+    def quality_(self) -> Quality:
+        """How true contributions are, agreement of the surrogate per class, and how the fit went."""
+        return self._fitted().quality
+
+    @property
+    def rule_quality_(self) -> RuleQuality:
+        """Precision and coverage of rules on report rows, once rules have been fitted."""
+        quality = self._fitted().rule_quality
+        if quality is None:
+            raise AttributeError("rule_quality_ is there once rules have been fitted; call fit_rules() first")
+        return quality
+
+    @property
+    def schema_(self) -> Schema:
+        """The features."""
+        return self._fitted().schema
+
+    @property
+    def class_names_(self) -> tuple[str, ...]:
+        """The classes, in the order of the probabilities."""
+        return self._fitted().class_names
+
+    @property
+    def history_(self) -> History | None:
+        """The training epochs of the encoder."""
+        return self._fitted().history
+
+    @property
+    def trials_(self) -> tuple[Trial, ...]:
+        """The trials that chose the number of latents and the strength of alignment."""
+        return self._fitted().trials
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return len(self._fitted().schema)
+
+    def _settings(self) -> Settings:
+        return Settings(
+            model=self.model,
+            contributions=self.contributions,
+            background=self.background,
+            effort=self.effort,
+            queries=self.queries,
+            surrogate=SurrogateOptions(
+                self.encoder,
+                self.surrogate,
+                self.objective,
+                self.n_latents,
+                self.rank,
+                self.training,
+                self.search,
+            ),
+            rules=RuleOptions(self.rule_objective, self.tree),
+            data=DataOptions(
+                self.schema,
+                self.class_names,
+                self.row_budget,
+                self.backend,
+                self.validation_size,
+                self.report_size,
+            ),
+            categorical=self.categorical,
+            unknown=self.unknown,
+            device=self.device,
+            random_state=self.random_state,
+            verbose=self.verbose,
+            checkpoint_dir=self.checkpoint_dir,
+        )
+
+    def _keep(self, found: FitResult) -> None:
+        self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
+
+    def _fitted(self) -> Fitted:
+        """Return what was learned; `unknown` may have been set after the fit."""
+        check_is_fitted(self, "fitted_")
+        require_unknown(self.unknown)
+        self.fitted_ = self.fitted_.with_unknown(self.unknown)
+        return self.fitted_
+
+    def _pieces(self, X: Any, rows: int) -> Iterator[Any]:
+        """Yield rows piece by piece, in the library that the explainer was fitted with."""
+        fitted = self._fitted()
+        if not is_row_source(X):
+            for _, piece in chunks(fitted.as_frame(X), rows):
+                yield piece.native
+            return
+        source = open_rows(X)
+        check_names(source.names, fitted.columns)
+        like = fitted.pool.frame.native if fitted.pool is not None and fitted.backend == "pandas" else None
+        yield from iter_batches(source, fitted.columns, rows, backend=fitted.backend or "numpy", like=like)
 
     def __sklearn_clone__(self) -> Explainer:
-        """Clone the settings, not the black box, which must stay fitted."""
-        settings = self.get_params(deep=False)
-        model = settings.pop("model")
-        return type(self)(model, **{name: clone(value, safe=False) for name, value in settings.items()})
+        """Clone the parameters, not the black box, which must stay fitted."""
+        parameters = self.get_params(deep=False)
+        model = parameters.pop("model")
+        return type(self)(model, **{name: clone(value, safe=False) for name, value in parameters.items()})

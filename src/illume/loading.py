@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from illume.assembly.stand_in import StandIn
 from illume.data.black_box import BlackBox
 from illume.data.sampling import Split
 from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
+from illume.explanations.fitted import AnsweredFrame, FitRows, Fitted, SurrogateBlackBox, compare_answers
 from illume.explanations.rule_sample import spread
-from illume.fit.pairs import Answered, Material
 from illume.io import reading
 from illume.io.reading import Stored
 from illume.io.saving import APART
 
 CHECKED_ROWS = 256
-TOLERANCE = 1e-6
 
 
 def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
@@ -41,37 +39,44 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
     """
     known = {name: None for name in Explainer(None).get_params(deep=False) if name not in APART}
     stored = reading.load(path, known)
-    explainer: Any = Explainer(model, **stored.settings)
-    _set(explainer, stored)
+    explainer = Explainer(model, **stored.settings)
     if model is None:
-        explainer.black_box_ = StandIn(stored.encoding, stored.pair)
+        black_box: BlackBox | SurrogateBlackBox = SurrogateBlackBox(stored.encoding, stored.pair)
     else:
-        explainer.black_box_ = BlackBox(model, explainer.class_names)
-        explainer.black_box_.n_classes = len(stored.class_names)
-        _check_model(explainer.black_box_, stored)
-    loaded: Explainer = explainer
-    return loaded
+        black_box = BlackBox(model, explainer.class_names)
+        black_box.n_classes = len(stored.class_names)
+        _check_model(black_box, stored)
+    explainer.fitted_, explainer.stages_ = _fitted(stored, black_box), None
+    return explainer
 
 
-def _set(explainer: Any, stored: Stored) -> None:
-    """Fill in what `fit` would have learned."""
+def _fitted(stored: Stored, black_box: BlackBox | SurrogateBlackBox) -> Fitted:
     none = np.empty(0, dtype=np.intp)
-    explainer.schema_, explainer.columns_, explainer.backend_ = stored.schema, stored.columns, stored.backend
-    explainer.class_names_ = stored.class_names
-    explainer.split_ = Split(stored.position, none, none)
-    explainer.encoding_, explainer.missing_ = stored.encoding, stored.missing
-    explainer.material_ = Material(stored.training, *(Answered.none() for _ in range(3)))
-    explainer.pair_ = stored.pair
-    explainer.trials_, explainer.history_ = stored.trials, stored.history
-    explainer.neighbours_, explainer.trust_map_ = stored.neighbours, stored.trust_map
-    explainer.pool_frame_, explainer.pool_answers_ = stored.pool_frame, stored.pool_answers
-    explainer.shapley_, explainer.background_ = stored.shapley, stored.background
-    explainer.quality_, explainer.reference_ = stored.quality, stored.reference
-    explainer.n_features_in_ = len(stored.schema)
-    if stored.missing_words is not None:
-        explainer.missing_words_ = stored.missing_words
-    if stored.rule_model is not None:
-        explainer.rule_model_, explainer.rule_quality_ = stored.rule_model, stored.rule_quality
+    pool = None if stored.pool_frame is None else AnsweredFrame(stored.pool_frame, stored.pool_answers)
+    return Fitted(
+        black_box=black_box,
+        columns=stored.columns,
+        backend=stored.backend,
+        encoding=stored.encoding,
+        class_names=stored.class_names,
+        missing=stored.missing,
+        split=Split(stored.position, none, none),
+        rows=FitRows.only_training(stored.training),
+        pair=stored.pair,
+        local=stored.pair,
+        neighbours=stored.neighbours,
+        trust_map=stored.trust_map,
+        reference=stored.reference,
+        pool=pool,
+        shapley=stored.shapley,
+        background=stored.background,
+        quality=stored.quality,
+        history=stored.history,
+        trials=stored.trials,
+        rule_model=stored.rule_model,
+        rule_quality=stored.rule_quality,
+        missing_words=stored.missing_words,
+    )
 
 
 def _check_model(black_box: BlackBox, stored: Stored) -> None:
@@ -79,8 +84,9 @@ def _check_model(black_box: BlackBox, stored: Stored) -> None:
     if stored.pool_frame is None:
         return
     some = spread(stored.pool_answers.argmax(1), CHECKED_ROWS)
+    known = AnsweredFrame(stored.pool_frame, stored.pool_answers).take(some)
     try:
-        was, now = stored.pool_answers[some], black_box(stored.pool_frame.take(some))
+        change = compare_answers(black_box, known)
     except BlackBoxError as error:  # its rows are those of the file, not the user's
         raise BlackBoxError(
             f"asked about {len(some)} rows of the file, which the model that was explained has answered, "
@@ -88,13 +94,11 @@ def _check_model(black_box: BlackBox, stored: Stored) -> None:
         ) from error.__cause__
     finally:
         black_box.n_asked = 0
-    off = np.abs(now - was).max(1)
-    if (off > TOLERANCE).any():
-        decided = int((now.argmax(1) != was.argmax(1)).sum())
+    if change.n_changed:
         warnings.warn(
-            f"this model is not the one that was explained: on {int((off > TOLERANCE).sum())} of {len(some)} "
-            f"stored rows its probabilities differ, by up to {off.max():.2g}, and {decided} are decided "
-            f"otherwise; fit an explainer of the new model",
+            f"this model is not the one that was explained: on {change.n_changed} of {change.n_rows} "
+            f"stored rows its probabilities differ, by up to {change.largest:.2g}, and {change.n_decisions} "
+            f"are decided otherwise; fit an explainer of the new model",
             ModelChangedWarning,
             stacklevel=3,
         )

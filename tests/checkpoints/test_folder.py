@@ -8,7 +8,7 @@ import pytest
 from illume import CheckpointError, Checkpoints, CheckpointWarning, Explainer, Training
 from illume.data import archive
 from illume.data.frames import as_frame
-from illume.fit.resume import digest
+from illume.fit.resume import hash_frame
 from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
 
 
@@ -132,9 +132,9 @@ def test_the_digest_sees_every_value_and_every_kind_of_column():
         frame[:1],
         frame[::-1],
     ]
-    found = [digest(as_frame(each)) for each in [frame, *others]]
+    found = [hash_frame(as_frame(each)) for each in [frame, *others]]
     assert len(set(found)) == len(found)
-    assert digest(as_frame(frame.copy())) == found[0]
+    assert hash_frame(as_frame(frame.copy())) == found[0]
 
 
 def test_settings_without_a_lasting_name_are_no_obstacle():

@@ -202,7 +202,7 @@ def test_rows_to_explain_are_read_as_those_of_the_fit(zips, run):
     place, _ = zips
     explainer = illume.load(place / "zips.illume")
     assert explainer.schema_["zip"].categories == ("01010", "1010", "22222", "NA")
-    assert explainer.missing_words_ == ("?",)
+    assert explainer.fitted_.missing_words == ("?",)
     new = [("zip", "income"), ("1010", "3"), ("01010", "?"), ("NA", "5")]
     (place / "new.csv").write_text("".join(f"{a},{b}\n" for a, b in new))
     answer = run("explain", place / "zips.illume", place / "new.csv", "--json")

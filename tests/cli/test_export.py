@@ -19,7 +19,7 @@ def test_export_writes_a_graph_that_explains_like_the_file(run, tmp_path, words)
     if words:
         from illume.data.frames import as_frame
 
-        columns = explainer.encoding_.transform(as_frame(frame)).X
+        columns = explainer.fitted_.encoding.transform(as_frame(frame)).X
         given = {"X": columns.astype(np.float32)}
     else:
         texts = frame[["education", "owner"]].astype(str).to_numpy(dtype=object)

@@ -71,7 +71,7 @@ def fitted(name, batch_size):
         device="cpu",
     ).fit(rows)
     return {
-        "maps": [explainer.local_.encoder.encode(rows).W, *explainer.local_.encoder.head_],
+        "maps": [explainer.fitted_.local.encoder.encode(rows).W, *explainer.fitted_.local.encoder.head_],
         "losses": [(epoch.loss, epoch.validation_loss) for epoch in explainer.history_.epochs],
         "n_asked": sum(counted),
         "said": explainer.quality_.n_asked,

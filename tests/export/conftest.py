@@ -1,18 +1,13 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from illume import Explainer, Objective
-from illume.assembly.stand_in import StandIn
-from tests.common import FAST
+from illume.explanations.fitted import SurrogateBlackBox
+from tests.common import FAST, use_local
 
 SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
-
-
-def explained_locally(explainer):
-    """Explain by the encoder that was trained, even where such a short training does not pay."""
-    explainer.pair_ = explainer.local_
-    explainer.neighbours_ = explainer.pair_.neighbours(explainer.material_.training, "exact")
-    return explainer
 
 
 @pytest.fixture(scope="session")
@@ -49,9 +44,7 @@ def explainers(loan_model, loan_frame, three_class):
         "Shapley, three classes": (Explainer(model, **valued), X),
         "Shapley, text alone": (Explainer(by_text, **valued), loan_frame[["education", "owner"]]),
     }
-    fitted = {
-        name: (explained_locally(explainer.fit(rows)), rows) for name, (explainer, rows) in made.items()
-    }
+    fitted = {name: (use_local(explainer.fit(rows)), rows) for name, (explainer, rows) in made.items()}
     assert fitted["Shapley, mixed, an ignored column"][0].quality_.ignored
     return fitted
 
@@ -78,25 +71,28 @@ def explained(request, explainers):
 def wanted(explainer, rows):
     from illume.data.frames import as_frame
 
-    encoded = explainer.encoding_.transform(as_frame(rows))
+    encoded = explainer.fitted_.encoding.transform(as_frame(rows))
     X = encoded.X
-    pulled = explainer.pair_.encoder.pull_back(X, explainer.pair_.surrogate.coef_)
+    pulled = explainer.fitted_.pair.encoder.pull_back(X, explainer.fitted_.pair.surrogate.coef_)
     found = {
-        "X": np.where(encoded.imputed[:, explainer.encoding_.owner], np.nan, X),
-        "base_values": explainer.pair_.surrogate.intercept_,
+        "X": np.where(encoded.imputed[:, explainer.fitted_.encoding.owner], np.nan, X),
+        "base_values": explainer.fitted_.pair.surrogate.intercept_,
         "slopes": pulled.slopes,
-        "contributions": explainer.encoding_.gather(pulled.slopes * X[:, None]),
-        "log_odds": pulled.Z @ explainer.pair_.surrogate.coef_.T + explainer.pair_.surrogate.intercept_,
+        "contributions": explainer.fitted_.encoding.gather(pulled.slopes * X[:, None]),
+        "log_odds": pulled.Z @ explainer.fitted_.pair.surrogate.coef_.T
+        + explainer.fitted_.pair.surrogate.intercept_,
         "latents": pulled.Z,
-        "probabilities": explainer.pair_.surrogate.probabilities(pulled.Z),
+        "probabilities": explainer.fitted_.pair.surrogate.probabilities(pulled.Z),
     }
-    if explainer.shapley_ is None:
+    if explainer.fitted_.shapley is None:
         return found
-    explainer.black_box_ = StandIn(explainer.encoding_, explainer.pair_)  # as after loading without a model
+    fitted = explainer.fitted_
+    stand_in = SurrogateBlackBox(fitted.encoding, fitted.pair)  # as after loading without a model
+    explainer.fitted_ = replace(fitted, black_box=stand_in)
     attributions = explainer(rows)
     values = attributions.values
     return found | {
         "contributions": values[:, None] if values.ndim == 2 else values.swapaxes(1, 2),
         "log_odds": attributions.scores.reshape(len(X), -1),
-        "base_values": explainer.shapley_.base,
+        "base_values": explainer.fitted_.shapley.base,
     }

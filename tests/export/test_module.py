@@ -45,15 +45,15 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_ar
     module = illume.torch_module(explainer, chunk_rows=chunk_rows)
     P = np.random.default_rng(0).dirichlet(np.ones(len(explainer.class_names_)), len(rows))
     P[0] = np.eye(P.shape[1])[0]
-    if explainer.shapley_ is None:
+    if explainer.fitted_.shapley is None:
         with pytest.raises(ValueError, match="leave probabilities out"):
             module(rows_of(wanted), torch.from_numpy(P))
         return
     found = module(rows_of(wanted), torch.from_numpy(P))
-    imputed = explainer.encoding_.transform(as_frame(rows)).imputed
+    imputed = explainer.fitted_.encoding.transform(as_frame(rows)).imputed
     values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
     np.testing.assert_allclose(found.contributions, values.swapaxes(1, 2), rtol=2e-5, atol=2e-5)
-    np.testing.assert_allclose(found.log_odds, explainer.shapley_.log_odds(P), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(found.log_odds, explainer.fitted_.shapley.log_odds(P), rtol=1e-5, atol=1e-5)
     with pytest.raises(ValueError, match="probabilities has the shape"):
         module(rows_of(wanted), torch.from_numpy(P[:-1]))
 
@@ -99,7 +99,7 @@ def test_what_cannot_be_exported_is_refused(explainers):
         illume.torch_module(explainer)(torch.zeros(2, 3))
 
     strange = copy.copy(explainer)
-    strange.pair_ = replace(explainer.pair_, encoder=object())
+    strange.fitted_ = replace(explainer.fitted_, pair=replace(explainer.fitted_.pair, encoder=object()))
     with pytest.raises(ExportError, match="a object cannot be exported"):
         illume.torch_module(strange)
 

@@ -79,9 +79,9 @@ def test_the_file_says_what_its_numbers_stand_for(explained, tmp_path):
     model = session(tmp_path / "a.onnx").get_modelmeta()
     about = {name: json.loads(value) for name, value in model.custom_metadata_map.items()}
     assert about["features"] == list(explainer.schema_.names)
-    assert about["inputs"] == list(explainer.encoding_.input_names)
+    assert about["inputs"] == list(explainer.fitted_.encoding.input_names)
     assert about["classes"] == [str(name) for name in explainer.class_names_]
-    assert about["kind"] == ("pullback" if explainer.shapley_ is None else "shapley")
+    assert about["kind"] == ("pullback" if explainer.fitted_.shapley is None else "shapley")
     np.testing.assert_allclose(about["base_values"], wanted["base_values"])
     found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
     total = found["contributions"].sum(-1) + about["base_values"]
@@ -95,7 +95,7 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_the_graph_reads_its_
 ):
     explainer, rows, wanted = explained
     path = tmp_path / "a.onnx"
-    if explainer.shapley_ is None:
+    if explainer.fitted_.shapley is None:
         with pytest.raises(ValueError, match="leave probabilities out"):
             illume.export_onnx(explainer, path, probabilities=True)
         return
@@ -104,10 +104,10 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_the_graph_reads_its_
     P[0] = np.eye(P.shape[1])[0]
     given = raw(explainer.schema_, rows) if inputs == "raw" else {"X": wanted["X"].astype(np.float32)}
     found = answers(path, {**given, "model_probabilities": P})
-    imputed = explainer.encoding_.transform(as_frame(rows)).imputed
+    imputed = explainer.fitted_.encoding.transform(as_frame(rows)).imputed
     values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
     np.testing.assert_allclose(found["contributions"], values.swapaxes(1, 2), rtol=1e-5, atol=1e-5)
-    np.testing.assert_allclose(found["log_odds"], explainer.shapley_.log_odds(P), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found["log_odds"], explainer.fitted_.shapley.log_odds(P), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found["probabilities"], wanted["probabilities"], rtol=1e-5, atol=1e-5)
 
 

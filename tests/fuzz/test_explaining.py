@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from illume import Explainer, IllumeError, Training
+from tests.common import use_local
 from tests.fuzz.frames import Model, column
 from tests.fuzz.settings import examples
 
@@ -66,8 +67,7 @@ def explainer(request):
         verbose=False,
     ).fit(frame)
     if request.param == "meta":  # explain by what was trained, even if it is not the better one
-        made.pair_ = made.local_
-        made.neighbours_ = made.pair_.neighbours(made.material_.training, "exact")
+        use_local(made)
     return made.fit_rules()
 
 
@@ -85,7 +85,7 @@ def close(one, other, relative=1e-5):
 @examples(25)
 def test_contributions_add_up(explainer, frame):
     found = explainer(frame)
-    wanted = explainer.shapley_.log_odds(found.probabilities)
+    wanted = explainer.fitted_.shapley.log_odds(found.probabilities)
     np.testing.assert_allclose(found.scores, wanted, rtol=1e-9, atol=1e-9)
     assert np.isfinite(found.values).all()
 

@@ -7,8 +7,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
-from illume.explanations.trust_map import TrustMap
-from tests.common import FAST, linear_black_box, loans
+from tests.common import FAST, linear_black_box, loans, use_local
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 SHORT = replace(FAST, max_epochs=1, learning_rate=1e-6)  # too short to come close
@@ -31,7 +30,7 @@ def numpy_rows():
 @pytest.fixture(scope="session")
 def small(numpy_rows):
     """A small explainer of a model of numbers that no linear surrogate follows."""
-    return prefer_local(Explainer(steep, **QUICK).fit(numpy_rows))
+    return use_local(Explainer(steep, **QUICK).fit(numpy_rows))
 
 
 @pytest.fixture(scope="session")
@@ -141,16 +140,7 @@ def saved(request, tmp_path_factory):
     model, rows, settings = KINDS[request.param]()
     explainer = Explainer(model, **{**QUICK, **settings}).fit(rows)
     if "fell back" not in request.param:
-        prefer_local(explainer)
+        use_local(explainer)
     path = tmp_path_factory.mktemp("io") / "kind.illume"
     explainer.save(path)
     return explainer, rows, model, path
-
-
-def prefer_local(explainer):
-    """Explain by the encoder that was trained, even where such a short training does not pay."""
-    training, report = explainer.material_.training, explainer.material_.report
-    explainer.pair_ = explainer.local_
-    explainer.neighbours_ = explainer.pair_.neighbours(training, "exact")
-    explainer.trust_map_ = TrustMap.fit(report.X, report.P, explainer.pair_.probabilities(report.X))
-    return explainer

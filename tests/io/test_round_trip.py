@@ -8,8 +8,9 @@ import pytest
 import illume
 from illume import Explainer, IdentityEncoder
 from illume.data.frames import as_frame
+from tests.common import use_local
 from tests.io.common import differences, same
-from tests.io.conftest import QUICK, prefer_local, steep
+from tests.io.conftest import QUICK, steep
 
 
 def test_a_loaded_explainer_explains_with_the_same_bits(saved):
@@ -45,7 +46,7 @@ def test_what_was_loaded_saves_to_the_same_bytes(saved, tmp_path):
 
 def test_the_kinds_are_what_they_claim(saved, request):
     explainer, rows, _, _ = saved
-    encoder, name = type(explainer.pair_.encoder).__name__, request.node.name
+    encoder, name = type(explainer.fitted_.pair.encoder).__name__, request.node.name
     wanted = "Linear" if "linear" in name else "Identity" if "identity" in name else "Meta"
     assert encoder == ("Identity" if "fell back" in name else wanted) + "Encoder"
     assert explainer.quality_.fell_back or "fell back" not in name
@@ -66,21 +67,21 @@ def test_fewer_rows_change_only_explanations_that_were_refined(saved, tmp_path):
     explainer, rows, model, _ = saved
     explainer.save(tmp_path / "few.illume", rows=20)
     loaded = illume.load(tmp_path / "few.illume", model=model)
-    assert len(loaded.neighbours_.X) < len(explainer.neighbours_.X)
+    assert len(loaded.fitted_.neighbours.X) < len(explainer.fitted_.neighbours.X)
     before, after = explainer(rows), loaded(rows)
     agreed = before.agreed
     assert np.array_equal(before.agreed, after.agreed)
     assert before.values[agreed].tobytes() == after.values[agreed].tobytes()
     known = after.refinement.neighbour[after.refinement.refined]
-    assert np.isin(known, explainer.split_.training).all()
+    assert np.isin(known, explainer.fitted_.split.training).all()
     few = as_frame(rows).slice(0, 5).native
     assert explainer.counterfactuals(few).examples.shape == loaded.counterfactuals(few).examples.shape
 
 
 def test_an_index_of_neighbours_is_built_again(numpy_rows, tmp_path):
     rows = np.tile(numpy_rows, (3, 1)) + np.random.default_rng(0).normal(scale=0.1, size=(180, 3))
-    explainer = prefer_local(Explainer(steep, **{**QUICK, "search": "index"}).fit(rows))
-    explainer.neighbours_ = explainer.pair_.neighbours(explainer.material_.training, "index")
+    explainer = use_local(Explainer(steep, **{**QUICK, "search": "index"}).fit(rows))
+    use_local(explainer, "index")
     explainer.save(tmp_path / "a.illume")
     loaded = illume.load(tmp_path / "a.illume", model=steep)
     assert explainer(rows).refinement.refined.any()
@@ -91,9 +92,9 @@ def test_an_index_of_neighbours_is_built_again(numpy_rows, tmp_path):
 def test_no_more_rows_than_asked_for_are_in_the_file(small, tmp_path, most):
     small.save(tmp_path / "a.illume", rows=most)
     found = illume.load(tmp_path / "a.illume")
-    assert 1 <= len(found.neighbours_.X) <= most
-    decided = small.material_.training.P.argmax(1)
-    assert most < 2 or len(np.unique(found.material_.training.P.argmax(1))) == len(np.unique(decided))
+    assert 1 <= len(found.fitted_.neighbours.X) <= most
+    decided = small.fitted_.rows.training.P.argmax(1)
+    assert most < 2 or len(np.unique(found.fitted_.rows.training.P.argmax(1))) == len(np.unique(decided))
 
 
 @pytest.mark.parametrize("rows", [0, -1, True, "some", 2.5])
@@ -128,7 +129,7 @@ class OwnEncoder(IdentityEncoder):
 
 def test_an_encoder_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
     explainer = Explainer(steep, **{**QUICK, "encoder": OwnEncoder()}).fit(numpy_rows)
-    explainer.pair_ = explainer.local_
+    use_local(explainer)
     with pytest.raises(illume.SaveError, match=r"OwnEncoder cannot be saved.*MetaEncoder"):
         explainer.save(tmp_path / "a.illume")
     assert not list(tmp_path.iterdir())

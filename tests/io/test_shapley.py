@@ -10,7 +10,9 @@ from safetensors.numpy import load, save
 import illume
 from illume import Explainer, FormatError
 from illume.data.frames import as_frame
-from illume.fit.resume import digest, mark_of
+from illume.data.load_rows import LoadedRows
+from illume.data.schema import Schema
+from illume.fit.resume import fingerprint, hash_frame
 from tests.io.common import forged, members_of, same
 from tests.io.conftest import VALUED, bent, pandas_rows, polars_rows, steep
 
@@ -51,12 +53,12 @@ def test_values_errors_and_refined_values_have_the_same_bits(valued):
     explainer, rows, model, path = valued
     loaded = illume.load(path, model=model)
     assert explainer(rows).kind == "shapley"
-    assert same(explainer.shapley_, loaded.shapley_)
+    assert same(explainer.fitted_.shapley, loaded.fitted_.shapley)
     assert same(explainer(rows), loaded(rows))
     few = as_frame(rows).slice(3, 12).native
     assert same(explainer(few, refine=20), loaded(few, refine=20))
-    assert same(explainer.background_.P, loaded.background_.P)
-    assert digest(explainer.background_.frame) == digest(loaded.background_.frame)
+    assert same(explainer.fitted_.background.P, loaded.fitted_.background.P)
+    assert hash_frame(explainer.fitted_.background.frame) == hash_frame(loaded.fitted_.background.frame)
     assert loaded.quality_ == explainer.quality_ or np.isnan(explainer.quality_.contributions.r2)
     assert repr(loaded.quality_) == repr(explainer.quality_)
 
@@ -79,7 +81,7 @@ def test_without_the_model_values_add_up_to_the_log_odds_of_the_surrogate(valued
     _, rows, _, path = valued
     loaded = illume.load(path)
     found = loaded(rows)
-    wanted = loaded.shapley_.log_odds(found.surrogate_probabilities)
+    wanted = loaded.fitted_.shapley.log_odds(found.surrogate_probabilities)
     np.testing.assert_allclose(found.scores.reshape(wanted.shape), wanted, atol=1e-9)
     with pytest.raises(illume.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
         loaded(rows, refine=4)
@@ -91,7 +93,7 @@ def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
     members, _ = members_of(tmp_path / "none.illume")
     assert set(members) == {"manifest.json", MODEL}
     loaded = illume.load(tmp_path / "none.illume", model=model)
-    assert loaded.background_ is None
+    assert loaded.fitted_.background is None
     assert same(explainer(rows).values, loaded(rows).values)
     with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
         loaded(rows, refine=4)
@@ -121,8 +123,9 @@ def test_background_rows_are_no_setting(of_own_background, tmp_path):
 
 def test_checkpoints_tell_backgrounds_apart():
     rows = pandas_rows()
+    source = LoadedRows(as_frame(rows), Schema.infer(rows), frozenset(), len(rows))
     marks = [
-        mark_of(Explainer(bent, background=background), as_frame(rows))["background"]
+        fingerprint(Explainer(bent, background=background).get_params(deep=False), source)["background"]
         for background in (None, rows, rows.copy(), rows.iloc[:5], rows.assign(age=3))
     ]
     assert marks[1] == marks[2]
@@ -197,4 +200,4 @@ def test_a_frame_of_other_columns_is_refused(of_own_background, tmp_path):
     path.write_bytes(forged(of_own_background[1], change_member=(BACKGROUND, renamed)))
     with pytest.raises(FormatError, match="the stored rows are 30 with the columns"):
         illume.load(path)
-    assert isinstance(of_own_background[0].background_.frame.native, pd.DataFrame)
+    assert isinstance(of_own_background[0].fitted_.background.frame.native, pd.DataFrame)

@@ -54,7 +54,7 @@ def test_without_the_model_there_are_no_counterfactuals(small_file, numpy_rows):
 def test_the_same_model_raises_no_warning(small, small_file):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert illume.load(small_file, model=small.model).black_box_.model is small.model
+        assert illume.load(small_file, model=small.model).fitted_.black_box.model is small.model
 
 
 def test_another_model_is_told_with_how_much_differs(small_file):

@@ -28,8 +28,9 @@ def pulled_back(loan_pullback, loan_frame):
 
 
 def well_explained(explainer, frame, error):
-    rows = explainer._checked(frame.dropna().head(20))
-    found = explain(explainer, rows, Options(rules=False, counterfactuals=False))
+    fitted = explainer.fitted_
+    rows = fitted.as_frame(frame.dropna().head(20))
+    found = explain(fitted, rows, Options(rules=False, counterfactuals=False), verbose=False)
     sure = Trust(np.ones(20), np.zeros(20), np.full(20, 25), np.zeros(20), error)
     agreed = np.ones(20, dtype=bool)
     refinement = replace(found.attributions.refinement, agreed=agreed, neighbour=np.full(20, -1))

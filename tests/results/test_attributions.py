@@ -47,7 +47,7 @@ def test_names_follow_the_users_columns_and_categories(binary):
 def test_pulled_back_contributions_are_slopes_times_centred_inputs(loan_pullback):
     # a number: slope per unit times the distance from the mean
     j = FEATURES.index("age")
-    binary, mean = loan_pullback(loans(30, seed=5)), loan_pullback.encoding_.mean[0]
+    binary, mean = loan_pullback(loans(30, seed=5)), loan_pullback.fitted_.encoding.mean[0]
     np.testing.assert_allclose(
         binary.values[:, j],
         binary.slopes_per_unit[:, 0] * (binary.data[:, j].astype(float) - mean),
@@ -103,7 +103,7 @@ def test_one_row_is_read_in_words(binary):
 
 
 def test_the_log_odds_of_a_class_are_against_the_mean_of_all(several, three_class_explainer):
-    clipped = three_class_explainer.shapley_.log_odds.least
+    clipped = three_class_explainer.fitted_.shapley.log_odds.least
     log_p = np.log(several.probabilities.clip(clipped, 1 - clipped))
     np.testing.assert_allclose(several.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-6)
 
@@ -211,7 +211,7 @@ def test_features_named_like_our_columns_keep_their_name():
 
 def test_the_frame_comes_back_in_the_library_of_the_rows(loan_explainer):
     rows = loans(5)
-    by_library = loan_explainer.black_box_
+    by_library = loan_explainer.fitted_.black_box
     assert isinstance(loan_explainer(rows).to_frame(), pd.DataFrame)
     polars = loan_explainer.__class__(
         lambda frame: by_library.model.predict_proba(frame.to_pandas()),

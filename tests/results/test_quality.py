@@ -58,7 +58,7 @@ def test_contributions_come_first_then_agreement_beside_majority_and_worst_class
 
 
 def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
-    decisions = loan_measured.material_.report.P.argmax(1)
+    decisions = loan_measured.fitted_.rows.report.P.argmax(1)
     assert loan_measured.quality_.majority == np.bincount(decisions).max() / len(decisions)
 
 

@@ -66,8 +66,8 @@ def case(request: pytest.FixtureRequest) -> tuple[object, pd.DataFrame, Explaine
 
 def test_known_formulas_come_out(case: tuple[object, pd.DataFrame, Explainer]) -> None:
     formula, X, explainer = case
-    background = X.iloc[explainer.split_.training]
-    rows = X.iloc[explainer.split_.report[:12]]
+    background = X.iloc[explainer.fitted_.split.training]
+    rows = X.iloc[explainer.fitted_.split.report[:12]]
     found = explainer(rows)
     wanted = np.stack([exact(formula, rows.iloc[[i]], background) for i in range(len(rows))])
     spread = np.abs(wanted).max()
@@ -114,9 +114,9 @@ def test_refining_lowers_errors_and_asks_no_more_than_it_may(
 ) -> None:
     _, X, explainer = case
     rows = X[:20]
-    before = explainer.black_box_.n_asked
+    before = explainer.fitted_.black_box.n_asked
     refined = explainer(rows, refine=12)
-    assert explainer.black_box_.n_asked - before <= 20 * 13
+    assert explainer.fitted_.black_box.n_asked - before <= 20 * 13
     assert (refined.standard_errors <= explainer(rows).standard_errors + 1e-6).all()
     np.testing.assert_allclose(refined.scores, explainer(rows).scores)
 
@@ -132,7 +132,7 @@ def test_what_matters_only_when_missing_gets_its_due_when_it_is_missing() -> Non
     explainer = Explainer(model, queries=QUERIES, effort="quick", verbose=False).fit(X)
     values = explainer(X).values[:, 1]
     missing = X["b"].isna().to_numpy()
-    share = missing[explainer.split_.training].mean()
+    share = missing[explainer.fitted_.split.training].mean()
     np.testing.assert_allclose(values[missing], 2 * (1 - share), atol=0.1)
     np.testing.assert_allclose(values[~missing], -2 * share, atol=0.1)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from illume import Attributions
-from illume.assembly.lazy import LazyAttributions
+from illume.explanations.lazy import LazyAttributions
 from tests.common import loans
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,7 +104,8 @@ def _fitted(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice:
         model_file = plan.model_out
     explainer = _explainer(model, learning, categorical, plan, voice)
     if plan.missing is not None:
-        explainer.missing_words_ = plan.missing  # so that rows to explain are read alike
+        # rows to explain are then read with the same missing words
+        explainer.fitted_ = replace(explainer.fitted_, missing_words=plan.missing)
     explainer.save(plan.out, rows=plan.held)
     if explainer.stages_ is not None:
         explainer.stages_.remove()

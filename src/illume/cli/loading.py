@@ -70,5 +70,5 @@ def reading_for(explainer: Any, missing: Iterable[str] | None = None) -> Reading
         categories[feature.name] = known
     words = words_of(missing)
     if words is None:
-        words = getattr(explainer, "missing_words_", None)
+        words = explainer.fitted_.missing_words
     return Reading(tuple(texts), tuple(plain), MISSING if words is None else words, categories)

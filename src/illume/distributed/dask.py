@@ -41,7 +41,7 @@ def explain(
         raise MissingExtraError.of("dask", "dask") from error
     packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
     settings = {"kind": kind, "keep": keep, **options}
-    wanted = [*packed.explainer().columns_, *keep]
+    wanted = [*packed.explainer().fitted_.columns, *keep]
     if set(wanted) <= set(ddf.columns):
         ddf = ddf[list(dict.fromkeys(wanted))]
     meta = explain_partition(ddf._meta, packed, **settings)

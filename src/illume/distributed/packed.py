@@ -9,7 +9,7 @@ import tempfile
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,8 @@ class Packed:
 
             _require_own(model)
             unknown, model = explainer.unknown, explainer.model
-            content = saved(_strict(explainer.fit_rules() if rules else explainer), "all")
+            strict = _strict(explainer.fit_rules() if rules else explainer)
+            content = saved(strict._fitted(), strict.get_params(deep=False), "all")
         else:
             content = Path(explainer).read_bytes()
         travelling = None if model is None else _model_bytes(model, trust_model)
@@ -106,9 +107,7 @@ def explainer_of(explainer: Any, model: Any = None, trust_model: bool = False) -
 
 def _strict(explainer: Explainer) -> Explainer:
     """Return an explainer that refuses unseen categories; the one given stays as it is."""
-    strict = copy(explainer).set_params(unknown="error")
-    strict.encoding_ = replace(explainer.encoding_, unknown="error")
-    return strict
+    return copy(explainer).set_params(unknown="error")
 
 
 def _once(key: Hashable, read: Callable[[], Explainer]) -> Explainer:

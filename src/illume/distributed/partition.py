@@ -140,7 +140,7 @@ def _for_model(rows: Any, explainer: Any, keys: Sequence[str]) -> Any:
     """Return rows in the library that the explainer was fitted with, its columns only."""
     import narwhals.stable.v2 as nw
 
-    wanted, backend = explainer.columns_, explainer.backend_
+    wanted, backend = explainer.fitted_.columns, explainer.fitted_.backend
     frame = as_frame(rows)
     if isinstance(frame, NumpyFrame):
         return rows
@@ -164,13 +164,13 @@ def _pandas() -> type:
 
 def _as_fitted(frame: Any, explainer: Any) -> Any:
     """Make texts categories where they were while fitting: some models ask for that."""
-    pool = explainer.pool_frame_
+    pool = explainer.fitted_.pool
     if pool is None:
         return frame
-    fitted = pool.native.dtypes
+    fitted = pool.frame.native.dtypes
     lost = [
         name
-        for name in explainer.columns_
+        for name in explainer.fitted_.columns
         if str(fitted.get(name)) == "category" and str(frame[name].dtype) != "category"
     ]
     return frame.assign(**{name: frame[name].astype("category") for name in lost}) if lost else frame

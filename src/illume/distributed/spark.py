@@ -44,11 +44,11 @@ def explain(
         raise MissingExtraError.of("pyspark", "spark") from error
     packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
     loaded = packed.explainer()
-    missing = [name for name in (*loaded.columns_, *keep) if name not in df.columns]
-    if missing and loaded.backend_ is not None:
+    missing = [name for name in (*loaded.fitted_.columns, *keep) if name not in df.columns]
+    if missing and loaded.fitted_.backend is not None:
         raise SchemaError(f"the data frame has no column {missing[0]!r}; it has {', '.join(df.columns[:8])}")
     if not missing:
-        df = df.select(*(f"`{name}`" for name in dict.fromkeys((*loaded.columns_, *keep))))
+        df = df.select(*(f"`{name}`" for name in dict.fromkeys((*loaded.fitted_.columns, *keep))))
     there = to_arrow_schema(df.schema)
     types = {name: there.field(name).type for name in keep}
     names = ("classes", "float32", "standard_errors")

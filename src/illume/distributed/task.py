@@ -99,8 +99,12 @@ class Explain:
 
     def _columns(self, there: list[str], explainer: Any) -> list[str]:
         """Return which columns to read: no others than needed, unless they are taken by position."""
-        wanted = {*explainer.columns_, *self.keep}
-        return [name for name in there if name in wanted] if set(explainer.columns_) <= set(there) else there
+        wanted = {*explainer.fitted_.columns, *self.keep}
+        return (
+            [name for name in there if name in wanted]
+            if set(explainer.fitted_.columns) <= set(there)
+            else there
+        )
 
     @contextmanager
     def _writer(self, part: Part, explainer: Any) -> Iterator[Any]:

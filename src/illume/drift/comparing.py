@@ -7,11 +7,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.assembly import parts
-from illume.assembly.stand_in import stands_in
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
@@ -21,6 +18,7 @@ from illume.data.schema import check_names
 from illume.drift.features import check_features
 from illume.drift.wording import warnings_of
 from illume.errors import BlackBoxError, rows_after
+from illume.explanations.fitted import Fitted
 from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, SampleAgreement
@@ -35,32 +33,31 @@ FAILED = (
 )
 
 
-def compare_source(explainer: Any, data: Any, sample: int) -> Check:
+def compare_source(fitted: Fitted, data: Any, sample: int, verbose: bool | None) -> Check:
     """Compare rows that are read piece by piece, all or so many drawn from them."""
-    check_is_fitted(explainer, "pair_")
     source = open_rows(data)
-    check_names(source.names, explainer.columns_)
-    pool = explainer.pool_frame_
-    like = pool.native if pool is not None and explainer.backend_ == "pandas" else None
-    drawing = RowLimit(MOST_ROWS, seed=0, backend=explainer.backend_ or "numpy", verbose=explainer.verbose)
-    frame, n_rows = sample_frame(source.only(explainer.columns_), drawing, like)
+    check_names(source.names, fitted.columns)
+    pool = fitted.pool
+    like = pool.frame.native if pool is not None and fitted.backend == "pandas" else None
+    drawing = RowLimit(MOST_ROWS, seed=0, backend=fitted.backend or "numpy", verbose=verbose)
+    frame, n_rows = sample_frame(source.only(fitted.columns), drawing, like)
     with rows_after(0, DRAWN if len(frame) < n_rows else ""):
-        found = compare(explainer, explainer._checked(frame), sample)
+        found = compare(fitted, fitted.as_frame(frame), sample)
     return found if found.n_rows == n_rows else replace(found, n_source=n_rows)
 
 
-def compare(explainer: Any, frame: Frame, sample: int) -> Check:
+def compare(fitted: Fitted, frame: Frame, sample: int) -> Check:
     """Compare the rows of a frame with those that an explainer was fitted on."""
     if isinstance(sample, bool) or not (isinstance(sample, Integral) and int(sample) >= 0):
         raise ValueError(f"sample must be a whole number, 0 or more, found {sample!r}")
-    encoding = replace(explainer.encoding_, unknown="ignore")
+    encoding = replace(fitted.encoding, unknown="ignore")
     features = frame.select(encoding.schema.names)
-    reference = explainer.reference_
-    distance, outside, strange = _looked_at(explainer, encoding, features)
-    n_training = min(explainer.quality_.n_training, MEASURED_ROWS)
+    reference = fitted.reference
+    distance, outside, strange = _looked_at(fitted, encoding, features)
+    n_training = min(fitted.quality.n_training, MEASURED_ROWS)
     distances = _distances(distance, reference, n_training)
-    some = _sampled(len(frame), int(sample), strange & (explainer.encoding_.unknown == "error"))
-    agreement, off = _agreement(explainer, encoding, frame, some)
+    some = _sampled(len(frame), int(sample), strange & (fitted.encoding.unknown == "error"))
+    agreement, off = _agreement(fitted, encoding, frame, some)
     found = Check(
         features=check_features(encoding, features, reference),
         distances=distances,
@@ -79,19 +76,19 @@ def compare(explainer: Any, frame: Frame, sample: int) -> Check:
             if holds
         ),
     )
-    return replace(found, warnings=tuple(warnings_of(found, explainer.encoding_.unknown, off == FAILED)))
+    return replace(found, warnings=tuple(warnings_of(found, fitted.encoding.unknown, off == FAILED)))
 
 
-def _looked_at(explainer: Any, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
+def _looked_at(fitted: Fitted, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
     """Return the rows' distances, which are outside, and which have a category that was never seen."""
-    familiar = parts.familiar(explainer)
+    familiar = fitted.familiar
     distance, outside = np.full(len(frame), np.nan), np.zeros(len(frame), dtype=bool)
     strange = np.zeros(len(frame), dtype=bool)
     category = np.array([not feature.numeric for feature in encoding.schema.features], dtype=bool)
     for rows, piece in chunks(frame, BATCH_ROWS):
         with rows_after(rows.start):
             encoded = encoding.transform(piece)
-        distance[rows] = explainer.trust_map_(encoded.X).distance
+        distance[rows] = fitted.trust_map(encoded.X).distance
         outside[rows] = familiar(encoded, distance[rows]).outside
         strange[rows] = encoded.odd[:, category].any(1)
     return distance, outside, strange
@@ -119,20 +116,20 @@ def _sampled(n: int, most: int, refused: BoolArray) -> IntArray:
 
 
 def _agreement(
-    explainer: Any, encoding: Encoding, frame: Frame, some: IntArray
+    fitted: Fitted, encoding: Encoding, frame: Frame, some: IntArray
 ) -> tuple[SampleAgreement | None, str]:
     """Return the agreement on some rows, or why it cannot be had."""
-    if stands_in(explainer.black_box_):
+    if not fitted.has_model:
         return None, NO_MODEL
     if not len(some):
         return None, "agreement with the black box, for it was asked about no row"
     rows = frame.take(some)
     try:
-        P = explainer.black_box_(rows)
+        P = fitted.black_box(rows)
     except BlackBoxError:  # its words may hold values of rows
         return None, FAILED
     X = encoding.transform(rows.select(encoding.schema.names)).X
-    agreed = float((explainer.pair_.probabilities(X).argmax(1) == P.argmax(1)).mean())
+    agreed = float((fitted.pair.probabilities(X).argmax(1) == P.argmax(1)).mean())
     low, high = wilson(agreed, len(some))
-    report = explainer.quality_.report
+    report = fitted.quality.report
     return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""

@@ -23,8 +23,8 @@ def torch_module(
 ) -> ExplainingModule:
     """Return the explainer's forward pass as a `torch.nn.Module`, to be moved to a GPU.
 
-    `module.to("cuda")(X)` takes encoded rows X (n, m) as float32 (`explainer.encoding_.transform` gives
-    them), with NaN for numbers that are missing, and returns slopes, contributions per feature and the
+    `module.to("cuda")(X)` takes encoded rows X (n, m) as float32 (`explainer.fitted_.encoding.transform`
+    gives them), with NaN for numbers that are missing, and returns slopes, contributions per feature and the
     log-odds that these add up to. Shapley values add up to the log-odds of the model's probabilities,
     `module(X, probabilities)`, or, where these are not given, of the surrogate's. Other contributions are
     those before refinement: without the black box it is not known which rows would need it.

@@ -45,7 +45,8 @@ def export_onnx(
         `raw`: the graph reads `numbers` (rows, numeric features), float64 with NaN for missing
         ones, and `categories` (rows, other features), the categories as text, `(missing)` where there is
         none; an unknown one is treated as with `unknown="ignore"`. `encoded`: the graph reads `X`
-        (rows, inputs), float32, as `explainer.encoding_.transform` gives them, NaN where a number is missing.
+        (rows, inputs), float32, as `explainer.fitted_.encoding.transform` gives them, NaN where a
+        number is missing.
     probabilities
         Let the graph read `model_probabilities` (rows, classes), too, float64: Shapley values then add up to
         the log-odds of the model itself, which are its `log_odds`.
@@ -56,7 +57,7 @@ def export_onnx(
         raise MissingExtraError.of("onnx", "onnx") from error
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
-    parts, encoding, graph = Parts.of(explainer), explainer.encoding_, Graph()
+    parts, encoding, graph = Parts.of(explainer), explainer.fitted_.encoding, Graph()
     if probabilities and parts.shapley is None:
         raise ValueError("only Shapley values can add up to the model's log-odds; leave probabilities out")
     if inputs == "raw":
@@ -213,7 +214,7 @@ def _described(explainer: Any, parts: Parts) -> dict[str, str]:
         "features": [feature.name for feature in features],
         "numbers": [feature.name for feature in features if feature.numeric],
         "categories": {feature.name: feature.labels for feature in features if not feature.numeric},
-        "inputs": explainer.encoding_.input_names,
+        "inputs": explainer.fitted_.encoding.input_names,
         "classes": [str(name) for name in explainer.class_names_],
         "base_values": parts.base_values.tolist(),
         "kind": "pullback" if parts.shapley is None else "shapley",

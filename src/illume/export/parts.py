@@ -75,7 +75,11 @@ class Parts:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(explainer, "pair_")
-        encoder, surrogate, encoding = explainer.pair_.encoder, explainer.pair_.surrogate, explainer.encoding_
+        encoder, surrogate, encoding = (
+            explainer.fitted_.pair.encoder,
+            explainer.fitted_.pair.surrogate,
+            explainer.fitted_.encoding,
+        )
         m, fixed = encoding.n_inputs, None
         layers: tuple[Layer, ...] = ()
         forward: Any = getattr(encoder, "forward_", None)
@@ -96,5 +100,5 @@ class Parts:
             owner=encoding.owner,
             n_features=len(encoding.schema),
             bins=getattr(forward, "bins", SoftBins.none()),
-            shapley=explainer.shapley_,
+            shapley=explainer.fitted_.shapley,
         )

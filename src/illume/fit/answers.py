@@ -1,6 +1,9 @@
-"""Ask the black box once, and never again about rows whose answers a checkpoint holds."""
+"""Ask the black box, once: answers that a checkpoint holds are not asked for again."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -10,62 +13,103 @@ from illume.data.checkpoints import Slot, Stage
 from illume.data.frames import Frame
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
-from illume.errors import CheckpointError, FormatError
+from illume.errors import BlackBoxError, CheckpointError, FormatError
+from illume.explanations.fitted import AnsweredFrame, compare_answers
 
 CHECKED_ROWS = 16
-TOLERANCE = 1e-6
 
 
-def asked_once(black_box: BlackBox, frame: Frame, slot: Slot | None, *, checked: bool) -> FloatArray:
-    """Return the answers to all rows, those in the slot if there are any.
+def ask_once(
+    black_box: BlackBox, frame: Frame, slot: Slot | None = None, *, check: bool = False
+) -> FloatArray:
+    """Return the answers to all rows, from the checkpoint if it has them.
 
-    `checked` asks about a few of these rows once more: another model's answers are of no use.
-    Where several processes fit together, the first one asks for all.
+    With `check`, the model is asked again about a few of these rows, and must answer the same. Where several
+    processes fit together, the first one asks for all.
     """
 
-    def asked() -> tuple[FloatArray, int]:
-        return _asked(black_box, frame, slot, checked=checked), black_box.n_asked
+    def ask() -> tuple[FloatArray, int]:
+        stage = None if slot is None else slot.load()
+        if stage is None:
+            P = black_box(frame)
+            _save(slot, black_box, [P])
+            return P, black_box.n_asked
+        P, n_asked = _load(stage, len(frame))
+        if check:
+            _require_same_model(black_box, AnsweredFrame(frame, P))
+        return P, n_asked
 
-    P, black_box.n_asked = ranks().from_first(asked)
+    P, black_box.n_asked = ranks().from_first(ask)
     return P
 
 
-def _asked(black_box: BlackBox, frame: Frame, slot: Slot | None, *, checked: bool) -> FloatArray:
-    stage = None if slot is None else slot.load()
-    if stage is None:
-        P = black_box(frame)
-        if slot is not None:
-            arrays = ArrayWriter()
-            arrays.add("answers", P)
-            slot.save({"n_asked": black_box.n_asked}, arrays)
+class QueryAsker:
+    """Asks the model about made-up rows in several batches, and keeps all answers in one checkpoint."""
+
+    def __init__(self, black_box: BlackBox, slot: Slot | None) -> None:
+        self.black_box, self.slot = black_box, slot
+        stage = None if slot is None else slot.load()
+        self.known: FloatArray | None = None
+        self.n_asked = 0
+        if stage is not None:
+            self.known, self.n_asked = _load(stage, None)
+        self.used, self.answers = 0, list[FloatArray]()
+
+    def __call__(self, frame: Frame) -> FloatArray:
+        """Return the model's answers."""
+        if self.known is not None:
+            P = self.known[self.used : self.used + len(frame)]
+            self.used += len(frame)
+            return P
+        with naming_queries():
+            P = self.black_box(frame)
+        if self.slot is not None:
+            self.answers.append(P)
         return P
-    P, n_asked = _stored(stage, len(frame))
-    if checked:
-        _require_same_model(black_box, frame, P)
-    black_box.n_asked = n_asked
-    return P
+
+    def save(self) -> None:
+        """Write the answers to the checkpoint."""
+        if self.known is not None:
+            self.black_box.n_asked = self.n_asked
+        else:
+            _save(self.slot, self.black_box, self.answers)
 
 
-def _stored(stage: Stage, n_rows: int) -> tuple[FloatArray, int]:
+@contextmanager
+def naming_queries() -> Iterator[None]:
+    """Make errors of the model say that they are about made-up rows."""
+    try:
+        yield
+    except BlackBoxError as error:
+        message = f"on made-up rows, which queries=0 does without, {error.message}"
+        raise BlackBoxError(message, error.rows, error.more) from error.__cause__
+
+
+def _save(slot: Slot | None, black_box: BlackBox, answers: list[FloatArray]) -> None:
+    if slot is not None:
+        arrays = ArrayWriter()
+        arrays.add("answers", np.concatenate(answers))
+        slot.save({"n_asked": black_box.n_asked}, arrays)
+
+
+def _load(stage: Stage, n_rows: int | None) -> tuple[FloatArray, int]:
     try:
         return stage.arrays.take("answers", np.float64, (n_rows, None)), int(stage.values["n_asked"])
     except (FormatError, KeyError, TypeError) as error:
         raise CheckpointError(
-            f"the model's answers in the checkpoint do not fit the rows: {error}"
+            f"the model's answers in the checkpoint do not match the rows: {error}"
         ) from error
 
 
-def _require_same_model(black_box: BlackBox, frame: Frame, P: FloatArray) -> None:
-    some = np.unique(np.linspace(0, len(frame) - 1, CHECKED_ROWS).astype(np.intp))
-    now = black_box(frame.take(some))
-    if now.shape[1] == P.shape[1]:
-        off = np.abs(now - P[some]).max(1)
-        if not (off > TOLERANCE).any():
-            return
-        found = f"on {int((off > TOLERANCE).sum())} of {len(some)} rows, by up to {off.max():.2g}"
-    else:
-        found = f"with {now.shape[1]} classes instead of {P.shape[1]}"
-    raise CheckpointError(
-        f"the model answers otherwise than when the checkpoint was made, {found}; use another folder, or "
-        f"remove the checkpoint to begin again"
-    )
+def _require_same_model(black_box: BlackBox, known: AnsweredFrame) -> None:
+    some = np.unique(np.linspace(0, len(known.frame) - 1, CHECKED_ROWS).astype(np.intp))
+    try:
+        change = compare_answers(black_box, known.take(some))
+    except BlackBoxError as error:
+        raise CheckpointError(f"{error.message}; use another folder, or remove the checkpoint") from error
+    if change.n_changed:
+        raise CheckpointError(
+            f"the model's answers have changed since the checkpoint was made, on {change.n_changed} of "
+            f"{change.n_rows} rows, by up to {change.largest:.2g}; use another folder, or remove the "
+            f"checkpoint to start again"
+        )

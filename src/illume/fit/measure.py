@@ -1,22 +1,24 @@
-"""Measuring a fitted explainer on its report rows."""
+"""Measure a fitted explainer on its report rows."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.assembly.rules import RuleAssembly, RuleOptions
 from illume.data.encoding import Encoded
 from illume.data.load_rows import LoadedRows
 from illume.data.sampling import rows_needed
 from illume.errors import FewRowsWarning
+from illume.explanations.fitted import Fitted
 from illume.explanations.rule_sample import spread
-from illume.fit.pairs import Answered, Material
+from illume.explanations.rules import RuleMaker, RuleRequest
+from illume.fit.prepare import Prepared
+from illume.fit.settings import Settings
+from illume.fit.shapley_values import TrainedShapley, ignored_features
 from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared
 from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
@@ -25,75 +27,75 @@ from illume.surrogates.base import TreeSurrogate
 JUDGED_RULES = 1_000
 
 
-def measure(
+def measure_quality(
+    prepared: Prepared,
     choice: Choice,
     Q: FloatArray,
-    material: Material,
-    class_names: tuple[str, ...],
+    shapley: TrainedShapley | None,
+    settings: Settings,
     *,
-    n_asked: int,
+    source: LoadedRows,
     seconds: float,
 ) -> Quality:
-    """Return the fidelity of the chosen pair, whose answers to report rows are Q, and of the global one."""
-    report = material.report
+    """Return the quality of Shapley values and of the chosen pair, whose report probabilities are Q."""
+    report, schema = prepared.rows.report, prepared.encoding.schema
     return Quality(
         report=fidelity(report.P, Q),
         baseline=fidelity(report.P, choice.baseline.probabilities(report.X)),
-        classes=tuple(_one_class(c, name, report.P, Q) for c, name in enumerate(class_names)),
+        classes=tuple(_class_quality(c, name, report.P, Q) for c, name in enumerate(prepared.class_names)),
         encoder=type(choice.pair.encoder).__name__.removesuffix("Encoder").lower(),
         n_latents=choice.pair.n_latents,
         alignment=choice.alignment,
         fell_back=choice.fell_back,
         reason=choice.reason,
-        n_training=len(material.training),
-        n_validation=len(material.validation),
-        n_queries=len(material.queries),
-        n_asked=n_asked,
+        n_training=len(prepared.rows.training),
+        n_validation=len(prepared.rows.validation),
+        n_queries=prepared.n_queries if shapley else len(prepared.rows.queries),
+        n_asked=prepared.black_box.n_asked,
         seconds=seconds,
-        majority=_majority(report.P),
+        majority=float(np.bincount(report.P.argmax(1)).max()) / len(report) if len(report) else math.nan,
+        sampling=_describe_sampling(source, settings),
+        contributions=shapley.quality if shapley else None,
+        ignored=ignored_features(schema, shapley.model) if shapley else (),
+        effort=settings.effort if shapley else None,
+        n_features=len(schema) if shapley else 0,
     )
 
 
-def _majority(P: FloatArray) -> float:
-    """Return the share of the most common decision; NaN without rows."""
-    return float(np.bincount(P.argmax(1)).max()) / len(P) if len(P) else math.nan
-
-
-def warn_of_few(quality: Quality, sizes: tuple[float, float]) -> None:
-    """Warn where trust is measured on next to nothing; `sizes` are shares of rows that choose, report."""
+def warn_few_rows(quality: Quality, settings: Settings) -> None:
+    """Warn where quality is measured on very few rows."""
     if quality.few:
-        needed = rows_needed(FEW, min(sizes))
+        needed = rows_needed(FEW, min(settings.data.validation_size, settings.data.report_size))
         warnings.warn(
             f"{quality.few}; fit with {needed} rows or more "
             f"(or, in Python, larger validation_size, report_size)",
             FewRowsWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
 
 
-def sampling_of(rows: LoadedRows, random_state: Any) -> Sampling | None:
-    """Say how rows were drawn; a seed that is no number has no name."""
-    if not rows.partial:
+def _describe_sampling(source: LoadedRows, settings: Settings) -> Sampling | None:
+    if not source.partial:
         return None
-    seed = int(random_state) if isinstance(random_state, Integral) else None
-    return Sampling(rows.n_rows, len(rows.frame), seed)
+    seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
+    return Sampling(source.n_rows, len(source.frame), seed)
 
 
-def _one_class(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:
+def _class_quality(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:
     mine = P.argmax(1) == c
     return ClassQuality(name, agreement(P[mine], Q[mine]), r_squared(P[:, [c]], Q[:, [c]]), int(mine.sum()))
 
 
-def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> RuleQuality:
-    """Return how good the rules of report rows are, each measured on the other report rows."""
-    sample = assembly.model.report
-    tree = assembly.model.rules
+def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
+    """Return the quality of the rules of report rows, each measured on the other report rows."""
+    maker = RuleMaker(fitted)
+    model, report = maker.model, fitted.rows.report
+    sample, tree = model.report, model.rules
     some = spread(sample.decisions, JUDGED_RULES)
-    X = sample.X[some]
-    encoded = Encoded.plain(X, len(assembly.encoding.schema))
-    P = np.eye(len(assembly.class_names))[sample.decisions[some]]
-    rules = assembly.of_rows(encoded, P, RuleOptions())
-    others, right = rules.n_covered, rules.n_correct  # other than the row itself, which proves nothing
+    encoded = Encoded.plain(sample.X[some], len(fitted.schema))
+    P = np.eye(len(fitted.class_names))[sample.decisions[some]]
+    rules = maker.explain(encoded, P, RuleRequest())
+    others, right = rules.n_covered, rules.n_correct  # the row itself is not counted
     known = others > 0
     agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
     leaves = tree.tree.children_left_ < 0
@@ -105,8 +107,8 @@ def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> R
         n_rows=len(sample),
         agreement=float(agreed.mean()),
         faithful=float(rules.faithful.mean()),
-        source=assembly.model.source,
-        reason=assembly.model.reason,
+        source=model.source,
+        reason=model.reason,
         n_leaves=int(leaves.sum()),
         depth=_depth(tree.tree),
         n_latents=tree.leaves.low.shape[1],
@@ -115,7 +117,7 @@ def measure_rules(assembly: RuleAssembly, report: Answered, seconds: float) -> R
 
 
 def _depth(tree: TreeSurrogate) -> int:
-    """Return how many questions the longest path asks."""
+    """Return the length of the longest path."""
     level = np.zeros(len(tree.feature_), dtype=np.intp)
     for node in np.flatnonzero(tree.children_left_ >= 0):  # parents come before their children
         level[[tree.children_left_[node], tree.children_right_[node]]] = level[node] + 1

@@ -1,10 +1,8 @@
-"""From the user's rows to all that a fit learns from: checked, answered, divided and encoded."""
+"""From the user's rows to all that training needs: rows answered by the model, divided and encoded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,106 +13,101 @@ from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
 from illume.data.sampling import Split, query_rows, split_rows
-from illume.data.schema import Schema, Unknown
+from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, RowError, SchemaError
+from illume.explanations.fitted import AnsweredRows, FitRows
 from illume.explanations.reference import Reference
-from illume.fit.answers import asked_once
-from illume.fit.pairs import Answered, Material
-from illume.results.effort import EFFORTS, Effort, resolve_queries
+from illume.fit.answers import ask_once, naming_queries
+from illume.fit.settings import Settings
+from illume.results.effort import resolve_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
 
 
-@dataclass(frozen=True)
-class DataSettings:
-    """What a user may say about the data."""
-
-    class_names: Sequence[Any] | None
-    unknown: Unknown
-    validation_size: float
-    report_size: float
-    queries: int | str
-    effort: Effort = EFFORTS["standard"]
-    encoder_learns: bool = True
-    shapley: bool = True
-
-
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Rows ready to be learned from; `missing` says of which features missing values were seen."""
+    """Rows ready for training; `missing` says in which features missing values were seen."""
 
     frame: Frame
-    schema: Schema
     black_box: BlackBox
     class_names: tuple[str, ...]
     split: Split
     encoding: Encoding
-    material: Material
-    missing: BoolArray
-    reference: Reference
     encoded: Encoded
     P: FloatArray
+    rows: FitRows
+    missing: BoolArray
+    reference: Reference
     n_queries: int
-
-    @property
-    def known(self) -> tuple[Schema, tuple[str, ...], BlackBox]:
-        """The features, the classes, and who tells them."""
-        return self.schema, self.class_names, self.black_box
 
 
 def prepare(
-    rows: LoadedRows,
-    model: Any,
-    settings: DataSettings,
-    rng: np.random.Generator,
-    stages: Stages | None = None,
+    source: LoadedRows, settings: Settings, rng: np.random.Generator, stages: Stages | None = None
 ) -> Prepared:
     """Ask the black box about the rows, divide and encode them."""
-    frame, schema = rows.frame, rows.schema
+    frame, schema = source.frame, source.schema
     features = frame.select(schema.names)
-    black_box = BlackBox(model, settings.class_names)
-    P = _answers(black_box, frame, stages)
-    class_names = black_box.names(P.shape[1])
-    split = split_rows(P.argmax(1), settings.validation_size, settings.report_size, rng)
-    encoding = _encoding(schema, features, split, settings.unknown)
+    black_box = BlackBox(settings.model, settings.data.class_names)
+    P = _ask_model(black_box, frame, stages)
+    split = split_rows(P.argmax(1), settings.data.validation_size, settings.data.report_size, rng)
+    encoding = _fit_encoding(schema, features, split, settings)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
     training = frame.take(split.training)
-    n_queries = _n_queries(training, encoding, black_box, settings, stages)
-    n_made_up = 0
-    if settings.encoder_learns:
-        n_made_up = min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries
-    made_up = _query_rows(training, encoding, n_made_up, rng)
-    queries = _ask(made_up, encoding, black_box, stages)
+    n_queries = _count_queries(training, encoding, black_box, settings, stages)
+    queries = _ask_encoder_queries(
+        training, encoding, black_box, _encoder_share(n_queries, settings), rng=rng, stages=stages
+    )
     encoded = encoding.transform(features)
-    elsewhere = np.array([name in rows.missing for name in schema.names], dtype=bool)
+    seen = np.array([name in source.missing for name in schema.names], dtype=bool)
     return Prepared(
         frame=frame,
-        schema=schema,
         black_box=black_box,
-        class_names=class_names,
+        class_names=black_box.names(P.shape[1]),
         split=split,
         encoding=encoding,
-        material=Material.of(encoded.X, P, split, queries),
-        missing=np.asarray(encoded.imputed.any(0) | elsewhere),
-        reference=Reference.fit(schema, features),
         encoded=encoded,
         P=P,
+        rows=FitRows.split(encoded.X, P, split, queries),
+        missing=np.asarray(encoded.imputed.any(0) | seen),
+        reference=Reference.fit(schema, features),
         n_queries=n_queries,
     )
 
 
-def _n_queries(
-    training: Frame, encoding: Encoding, black_box: BlackBox, settings: DataSettings, stages: Stages | None
+def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:
+    """Ask about all rows; a black box that decides one class only cannot be explained."""
+    P = ask_once(black_box, frame, checkpoint_slot(stages, "answers"), check=True)
+    black_box.n_classes = P.shape[1]
+    decisions = np.unique(P.argmax(1))
+    if len(decisions) < 2:
+        name = black_box.names(P.shape[1])[decisions[0]]
+        raise BlackBoxError(
+            f"the model decides {name!r} for all {len(frame)} rows, so there is nothing to tell apart; "
+            f"fit with rows of at least two decisions"
+        )
+    return P
+
+
+def _fit_encoding(schema: Schema, features: Frame, split: Split, settings: Settings) -> Encoding:
+    """Fit the encoding on training rows; errors name a row by its position among all rows."""
+    try:
+        return Encoding.fit(schema, features.take(split.training), settings.unknown)
+    except RowError as error:
+        raise error.moved(int(split.training[error.row]) - error.row) from error.__cause__
+
+
+def _count_queries(
+    training: Frame, encoding: Encoding, black_box: BlackBox, settings: Settings, stages: Stages | None
 ) -> int:
-    """Return how many made-up rows the model is asked about, by its speed where that is to decide."""
+    """Return how many made-up rows the model is asked about; for `auto`, by its measured speed."""
     if settings.queries != "auto":
         return int(settings.queries)
     if not settings.shapley:
-        return ENCODER_QUERIES if settings.encoder_learns else 0
+        return ENCODER_QUERIES if settings.surrogate.encoder != "identity" else 0
     slot = checkpoint_slot(stages, "speed")
     stage = None if slot is None else slot.load()
     if stage is not None:
@@ -123,58 +116,36 @@ def _n_queries(
 
     def ask(n: int) -> None:
         rows = query_rows(training, encoding, n, rng)
-        _naming_made_up(lambda: black_box(rows))
+        with naming_queries():
+            black_box(rows)
 
     n_features = len(np.unique(encoding.owner))
-    found = ranks().from_first(lambda: resolve_queries(settings.effort, n_features, ask))
+    n_queries = ranks().from_first(lambda: resolve_queries(settings.budget, n_features, ask))
     if slot is not None:
-        slot.save({"n_queries": found}, ArrayWriter())
-    return found
+        slot.save({"n_queries": n_queries}, ArrayWriter())
+    return n_queries
 
 
-def _encoding(schema: Schema, features: Frame, split: Split, unknown: Unknown) -> Encoding:
-    """Learn from the training rows how to encode; what is wrong is named by its place among all rows."""
-    try:
-        return Encoding.fit(schema, features.take(split.training), unknown)
-    except RowError as error:
-        raise error.moved(int(split.training[error.row]) - error.row) from error.__cause__
+def _encoder_share(n_queries: int, settings: Settings) -> int:
+    """Return how many of the queries the encoder learns from."""
+    if settings.surrogate.encoder == "identity":
+        return 0
+    return min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries
 
 
-def _answers(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:
-    """Ask about all rows; a black box that decides one class only cannot be explained."""
-    P = asked_once(black_box, frame, checkpoint_slot(stages, "answers"), checked=True)
-    black_box.n_classes = P.shape[1]
-    decided = np.unique(P.argmax(1))
-    if len(decided) < 2:
-        name = black_box.names(P.shape[1])[decided[0]]
-        raise BlackBoxError(
-            f"the model decides {name!r} for all {len(frame)} rows, so there is nothing to tell apart; "
-            f"fit with rows of at least two decisions"
-        )
-    return P
-
-
-def _query_rows(frame: Frame, encoding: Encoding, queries: int, rng: np.random.Generator) -> Frame | None:
-    """Make possible rows from the training rows, or none."""
-    n = min(queries, QUERIES_PER_ROW * len(frame))
-    return query_rows(frame, encoding, n, rng) if n else None
-
-
-def _ask(rows: Frame | None, encoding: Encoding, black_box: BlackBox, stages: Stages | None) -> Answered:
-    """Put made-up rows to the black box."""
-    if rows is None:
-        return Answered.none()
+def _ask_encoder_queries(
+    training: Frame,
+    encoding: Encoding,
+    black_box: BlackBox,
+    n_queries: int,
+    *,
+    rng: np.random.Generator,
+    stages: Stages | None,
+) -> AnsweredRows:
+    n = min(n_queries, QUERIES_PER_ROW * len(training))
+    if not n:
+        return AnsweredRows.empty()
+    rows = query_rows(training, encoding, n, rng)
     X = encoding.transform(rows.select(encoding.schema.names)).X
-    P = _naming_made_up(
-        lambda: asked_once(black_box, rows, checkpoint_slot(stages, "queries"), checked=False)
-    )
-    return Answered(X, P)
-
-
-def _naming_made_up(ask: Callable[[], FloatArray]) -> FloatArray:
-    """Ask about made-up rows; an error says that they are."""
-    try:
-        return ask()
-    except BlackBoxError as error:
-        message = f"on made-up rows, which queries=0 does without, {error.message}"
-        raise BlackBoxError(message, error.rows, error.more) from error.__cause__
+    with naming_queries():
+        return AnsweredRows(X, ask_once(black_box, rows, checkpoint_slot(stages, "queries")))

@@ -1,14 +1,13 @@
-"""Which fit a checkpoint belongs to, and when it has served."""
+"""Match checkpoints to a fit; delete them when it is done."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,37 +17,32 @@ from illume.data.checkpoints import Checkpoints, Slot, Stages, checkpoint_slot
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, as_frame
 from illume.data.load_rows import LoadedRows
-from illume.encoders.ranks import ranks
 from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.io.settings import dump_setting
 
-OF_NO_CONSEQUENCE = {"model", "verbose", "checkpoint_dir"}
+NO_EFFECT = {
+    "model",
+    "verbose",
+    "checkpoint_dir",
+}  # on the result of a fit; the model is compared by its answers
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
 @contextmanager
-def opened(explainer: Any, rows: LoadedRows) -> Iterator[Stages | None]:
-    """Yield the stages of a fit, ready to be read and written by it alone, if checkpoints are wanted."""
-    if explainer.checkpoint_dir is None:
+def open_checkpoint(parameters: Mapping[str, Any], source: LoadedRows) -> Iterator[Stages | None]:
+    """Yield the stages of a fit, locked against other fits; None without a checkpoint folder."""
+    if parameters["checkpoint_dir"] is None:
         yield None
         return
-    mark = mark_of(explainer, rows.frame)
-    if rows.partial:  # what was not drawn counts by its number, ranges and categories
-        rest = hashlib.sha256(repr((rows.n_rows, rows.schema.features, sorted(rows.missing))).encode())
-        mark["the data"] += rest.hexdigest()
-    stages = Stages(Checkpoints.of(explainer.checkpoint_dir), mark)
+    stages = Stages(Checkpoints.of(parameters["checkpoint_dir"]), fingerprint(parameters, source))
     with stages.lock():
         stages.begin()
         yield stages
 
 
 @contextmanager
-def going_on(explainer: Any, trains: bool) -> Iterator[Slot | None]:
-    """Yield the place of the rules' training among the stages of a fit, for it alone, if it has one.
-
-    Where the folder is in use, or is another fit's by now, there is a warning, and no place.
-    """
-    stages = getattr(explainer, "stages_", None) if trains else None
+def reopen_for_rules(stages: Stages | None) -> Iterator[Slot | None]:
+    """Yield the checkpoint of the rules' training; where the folder is in use by now, warn and yield None."""
     with ExitStack() as stack:
         try:
             if stages is not None:
@@ -61,50 +55,32 @@ def going_on(explainer: Any, trains: bool) -> Iterator[Slot | None]:
         yield checkpoint_slot(stages, "rules")
 
 
-def finish(explainer: Any, *, interrupted: bool) -> None:
-    """Remove the checkpoints of a fit, unless it was interrupted or rules have an encoder of their own.
-
-    To be called while the folder is held, else they may be another fit's.
-    """
-    stages = explainer.stages_
-    if interrupted:
-        explainer.stages_ = None
-    elif stages is not None and (explainer.rule_objective == "shared" or explainer.encoder == "identity"):
-        stages.finish()
-
-
-def finish_rules(explainer: Any, slot: Slot | None, *, interrupted: bool) -> None:
-    """Remove the checkpoints of a fit whose rules had a place among them, unless they were interrupted.
-
-    To be called while the folder is held, too.
-    """
-    if interrupted:
-        explainer.stages_ = None
-    elif slot is not None:
-        slot.stages.finish()
-
-
-def mark_of(explainer: Any, frame: Frame) -> dict[str, Any]:
-    """Return what a fit's result depends on, beside the model: settings, data and libraries."""
-    settings = explainer.get_params(deep=False)
+def fingerprint(parameters: Mapping[str, Any], source: LoadedRows) -> dict[str, Any]:
+    """Return what the result of a fit depends on, except the model: parameters, data and versions."""
+    settings = dict(parameters)
     if settings["background"] is not None:
-        settings["background"] = digest(as_frame(settings["background"]))
-    kept = settings.keys() - OF_NO_CONSEQUENCE
-    mark = {name: _plain(dump_setting(settings[name])) for name in sorted(kept)}
+        settings["background"] = hash_frame(as_frame(settings["background"]))
+    mark = {
+        name: _drop_addresses(dump_setting(settings[name])) for name in sorted(settings.keys() - NO_EFFECT)
+    }
     mark |= {f"the version of {name}": found for name, found in library_versions(LIBRARIES).items()}
     mark["the version of illume"] = import_module("illume").__version__
-    return mark | {"the data": digest(frame)}
+    mark["the data"] = hash_frame(source.frame)
+    if source.partial:  # rows that were not drawn count by their number, ranges and categories
+        rest = repr((source.n_rows, source.schema.features, sorted(source.missing)))
+        mark["the data"] += hashlib.sha256(rest.encode()).hexdigest()
+    return mark
 
 
-def digest(frame: Frame) -> str:
+def hash_frame(frame: Frame) -> str:
     """Return a hash of a frame's columns: names, kinds and values."""
     found = hashlib.sha256(repr((frame.origin.backend, len(frame), frame.names)).encode())
     for name in frame.names:
-        found.update(_column(frame, name))
+        found.update(_column_bytes(frame, name))
     return found.hexdigest()
 
 
-def _column(frame: Frame, name: str) -> bytes:
+def _column_bytes(frame: Frame, name: str) -> bytes:
     try:
         if frame.storage(name) in (Storage.NUMBER, Storage.BOOLEAN):
             return np.ascontiguousarray(frame.numbers(name)).tobytes()
@@ -113,27 +89,10 @@ def _column(frame: Frame, name: str) -> bytes:
     return repr(frame.labels(name)).encode("utf-8", "surrogatepass")
 
 
-def _plain(value: Any) -> Any:
-    """Leave out where objects lie in memory, which is elsewhere in every process."""
+def _drop_addresses(value: Any) -> Any:
+    """Remove the memory addresses in an object's repr, which differ between processes."""
     if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
+        return {name: _drop_addresses(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
+        return [_drop_addresses(each) for each in value]
     return re.sub(r" at 0x[0-9a-fA-F]+", "", value) if isinstance(value, str) else value
-
-
-def require_seed(explainer: Any) -> None:
-    """Refuse checkpoints of a fit that draws otherwise when it is started again, or of many processes."""
-    if explainer.checkpoint_dir is None:
-        return
-    if not ranks().alone:
-        raise ValueError(
-            "checkpoint_dir cannot be used by several processes that train together; leave it out"
-        )
-    for what in (explainer, explainer.encoder):
-        seed = getattr(what, "random_state", 0)
-        if not isinstance(seed, Integral):
-            raise ValueError(
-                f"with checkpoint_dir, random_state must be a number, found {seed!r}: a fit that is started "
-                f"again must draw what it drew before"
-            )

@@ -1,181 +1,244 @@
-"""From the words a user chose by to the parts they stand for."""
+"""The parameters of an explainer, checked before any long work starts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib.util import find_spec
 from numbers import Integral
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from illume.data.checkpoints import Checkpoints
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
-from illume.data.schema import require_unknown
+from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder
 from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.low_rank import resolved_rank
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import PAPER, QUICK, Objective, Training
+from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder, require_torch
 from illume.errors import MissingExtraError
+from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
-from illume.fit.trials import Choices, Setting
-from illume.results.effort import require_effort
+from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
+from illume.results.effort import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
-SHORT_SHARE = 0.1  # of the epochs or steps of a whole training
-
 BACKENDS = ("pandas", "polars", "pyarrow")
 CONTRIBUTIONS = ("shapley", "pullback")
-
 LATENTS = (4, 8, 16)
 ALIGNMENTS = (1.0, 0.3, 0.0)
+SHORT_SHARE = 0.1  # of the epochs or steps of a whole training
 
 EncoderMaker = Callable[[Setting, bool], Encoder]
 
 
-def resolved_choices(n_latents: Any, objective: Any) -> Choices:
-    """Return what is left to choose: a number, or an objective of one's own, is not chosen over."""
-    if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
-        raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
-    latents = LATENTS if n_latents == "auto" else (int(n_latents),)
-    aligned = isinstance(objective, str) and Objective.preset(objective).aligns
-    return Choices(latents, ALIGNMENTS if aligned else (1.0,))
+@dataclass(frozen=True)
+class Choices:
+    """What trials choose from; alignments from strong to weak."""
+
+    n_latents: tuple[int, ...]
+    alignments: tuple[float, ...]
 
 
-def rule_encoder_maker(
-    encoder: Any, rule_objective: Any, training: Training | None, **options: Any
-) -> Callable[[Encoding], EncoderMaker] | None:
-    """Return what makes the encoder that rules have of their own; None where they share the attributions'."""
-    if rule_objective == "shared" or encoder == "identity":
-        return None
-    if not isinstance(encoder, str):
-        raise ValueError("an encoder object brings its own objective; use rule_objective='shared'")
-    objective = resolved_objective(rule_objective)
-    return encoder_maker(encoder, objective, resolved_training(training, objective), **options)
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """The parameters of an `Explainer`, see there."""
 
+    model: Any
+    contributions: str
+    background: Any
+    effort: str
+    queries: int | str
+    surrogate: SurrogateOptions
+    rules: RuleOptions
+    data: DataOptions
+    categorical: Sequence[str]
+    unknown: Unknown
+    device: str
+    random_state: Any
+    verbose: bool | None
+    checkpoint_dir: str | PathLike[str] | Checkpoints | None
 
-def require_search(search: Any) -> None:
-    """Refuse a search that is not known, or whose library is not there."""
-    if search not in SEARCHES:
-        raise ValueError(f"search must be one of {SEARCHES}, found {search!r}")
-    if search == "index" and find_spec("faiss") is None:
-        raise MissingExtraError.of("faiss-cpu", "index")
+    @property
+    def shapley(self) -> bool:
+        """Whether contributions are Shapley values."""
+        return self.contributions == "shapley" and self.queries != 0
 
+    @property
+    def budget(self) -> Effort:
+        """How much the fit may spend on Shapley values."""
+        return EFFORTS[self.effort]
 
-def require_tree(tree: Any) -> None:
-    """Refuse what gives no rules."""
-    for choice in candidates(tree):
-        if not hasattr(choice, "apply"):
-            raise ValueError(f"tree {tree!r} gives no rules; use 'tree' or a tree classifier of scikit-learn")
+    @property
+    def named_encoder(self) -> bool:
+        """Whether the encoder is one of illume's, given by name, that is trained."""
+        return isinstance(self.surrogate.encoder, str) and self.surrogate.encoder != "identity"
 
+    @property
+    def trains_rule_encoder(self) -> bool:
+        """Whether rules have an encoder of their own."""
+        return self.rules.objective != "shared" and self.surrogate.encoder != "identity"
 
-def resolved_objective(objective: str | Objective) -> Objective:
-    """Return the objective behind a preset's name, or the objective itself."""
-    return objective if isinstance(objective, Objective) else Objective.preset(objective)
+    @cached_property
+    def choices(self) -> Choices:
+        """What is left to choose; a given number of latents or objective is not chosen over."""
+        n_latents, objective = self.surrogate.n_latents, self.surrogate.objective
+        if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
+            raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
+        if not self.named_encoder:
+            return Choices((1,), (1.0,))
+        aligned = isinstance(objective, str) and Objective.preset(objective).aligns
+        latents = LATENTS if n_latents == "auto" else (int(n_latents),)
+        return Choices(latents, ALIGNMENTS if aligned else (1.0,))
 
+    def encoder_maker(self, encoding: Encoding) -> EncoderMaker:
+        """Return a function that makes unfitted encoders."""
+        return self._maker(self.surrogate.objective, encoding)
 
-def resolved_training(training: Training | None, objective: Objective) -> Training:
-    """Return how to train: quick where a head is trained along, else as the paper does."""
-    return training or (QUICK if objective.joint else PAPER)
+    def rule_encoder(self, encoding: Encoding, n_latents: int) -> Encoder | None:
+        """Return the unfitted encoder that rules have of their own, if they do."""
+        if not self.trains_rule_encoder:
+            return None
+        return self._maker(self.rules.objective, encoding)(Setting(n_latents), False)
 
-
-def _copy(encoder: Any, encoding: Encoding) -> Encoder:
-    """Clone an encoder of the user's and tell it which inputs are categories, if it asks."""
-    copy = clone(encoder)
-    if "onehot" in copy.get_params():
-        copy.set_params(onehot=np.flatnonzero(encoding.onehot).tolist())
-    return copy
-
-
-def encoder_maker(
-    encoder: Any, objective: Objective, training: Training, **options: Any
-) -> Callable[[Encoding], EncoderMaker]:
-    """Return what makes unfitted encoders, once the encoding is known."""
-    if encoder == "identity":
-        return lambda encoding: lambda setting, trial: IdentityEncoder()
-    if not isinstance(encoder, str):
-        return lambda encoding: lambda setting, trial: _copy(encoder, encoding)
-    if encoder not in ENCODERS:
-        names = sorted([*ENCODERS, "identity"])
-        raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
-    if encoder != "meta":
-        options.pop("rank", None)
-    short = replace(
-        training,
-        max_epochs=max(1, round(SHORT_SHARE * training.max_epochs)),
-        max_steps=max(1, round(SHORT_SHARE * training.max_steps)),
-        sparsity_epochs=max(1, round(SHORT_SHARE * training.sparsity_epochs)),
-    )
-
-    def for_encoding(encoding: Encoding) -> EncoderMaker:
-        onehot = np.flatnonzero(encoding.onehot).tolist()
+    def _maker(self, objective: str | Objective, encoding: Encoding) -> EncoderMaker:
+        encoder, onehot = self.surrogate.encoder, np.flatnonzero(encoding.onehot).tolist()
+        if encoder == "identity":
+            return lambda setting, trial: IdentityEncoder()
+        if not isinstance(encoder, str):
+            return lambda setting, trial: _copy_encoder(encoder, onehot)
+        resolved = resolve_objective(objective)
+        training = self.surrogate.training or (QUICK if resolved.joint else PAPER)
+        short = _shorten(training)
+        options = {"rank": self.surrogate.rank} if encoder == "meta" else {}
 
         def make(setting: Setting, trial: bool) -> Encoder:
             return ENCODERS[encoder](
                 setting.n_latents,
-                objective=objective.softened(setting.alignment),
+                objective=resolved.softened(setting.alignment),
                 training=short if trial else training,
                 onehot=onehot,
+                device=self.device,
+                random_state=self.random_state,
+                verbose=self.verbose,
                 **options,
             )
 
         return make
 
-    return for_encoding
+    def validate(self) -> None:
+        """Raise for parameters that cannot work."""
+        self._validate_values()
+        self._validate_parts()
+        self._validate_checkpoints()
+        if self.named_encoder or self.shapley or isinstance(self.surrogate.encoder, TrainedEncoder):
+            require_torch()
+
+    def _validate_values(self) -> None:
+        queries, data = self.queries, self.data
+        if queries != "auto" and not (isinstance(queries, Integral) and int(queries) >= 0):
+            raise ValueError(f"queries must be 'auto' or an integer, 0 or more, found {queries!r}")
+        require_effort(self.effort)
+        _require_choice("contributions", self.contributions, CONTRIBUTIONS)
+        if self.background is not None and self.contributions != "shapley":
+            raise ValueError(
+                "only Shapley values have a background; leave it out, or use contributions='shapley'"
+            )
+        if data.row_budget is not None and not (
+            isinstance(data.row_budget, Integral) and int(data.row_budget) >= MIN_ROWS
+        ):
+            raise ValueError(
+                f"row_budget must be None or an integer from {MIN_ROWS}, found {data.row_budget!r}"
+            )
+        if data.backend is not None:
+            _require_choice("backend", data.backend, BACKENDS)
+        require_unknown(self.unknown)
+        sizes = (data.validation_size, data.report_size)
+        if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
+            raise ValueError(
+                f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
+            )
+        if data.schema is not None and len(self.categorical):
+            raise ValueError("give either a schema or categorical, not both")
+
+    def _validate_parts(self) -> None:
+        encoder, search = self.surrogate.encoder, self.surrogate.search
+        if isinstance(encoder, str) and encoder not in (*ENCODERS, "identity"):
+            names = sorted([*ENCODERS, "identity"])
+            raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
+        if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate.model)):
+            raise ValueError(
+                "a tree gives no attributions, and `rules` grows its own: pass it as the tree of the rules, "
+                "and 'logistic' or a linear classifier as the surrogate's model"
+            )
+        for choice in candidates(self.rules.tree):
+            if not hasattr(choice, "apply"):
+                raise ValueError(
+                    f"tree {self.rules.tree!r} gives no rules; use 'tree' or a tree classifier of "
+                    f"scikit-learn"
+                )
+        _require_choice("search", search, SEARCHES)
+        if search == "index" and find_spec("faiss") is None:
+            raise MissingExtraError.of("faiss-cpu", "index")
+        if self.trains_rule_encoder:
+            if not isinstance(encoder, str):
+                raise ValueError(
+                    "an encoder object brings its own objective; use the objective 'shared' for rules"
+                )
+            resolve_objective(self.rules.objective)
+        resolve_objective(self.surrogate.objective)
+        resolved_rank(self.surrogate.rank, 1)
+        _ = self.choices
+
+    def _validate_checkpoints(self) -> None:
+        """Raise where a fit could not be resumed: it would draw other numbers, or has many processes."""
+        if self.checkpoint_dir is None:
+            return
+        if not ranks().alone:
+            raise ValueError(
+                "checkpoint_dir cannot be used by several processes that train together; leave it out"
+            )
+        for seed in (self.random_state, getattr(self.surrogate.encoder, "random_state", 0)):
+            if not isinstance(seed, Integral):
+                raise ValueError(
+                    f"with checkpoint_dir, random_state must be a number, found {seed!r}: a fit that is "
+                    f"resumed must draw the same numbers again"
+                )
 
 
-def checked(explainer: Any, options: Mapping[str, Any]) -> tuple[Callable[[Encoding], EncoderMaker], Choices]:
-    """Refuse settings that cannot work; return what makes encoders, and what is chosen over."""
-    _check_numbers(explainer)
-    if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(explainer.surrogate)):
-        raise ValueError(
-            "a tree gives no attributions, and `rules` grows its own: pass it as tree=…, and 'logistic' "
-            "or a linear classifier as the surrogate"
-        )
-    require_tree(explainer.tree)
-    require_search(explainer.search)
-    rule_encoder_maker(explainer.encoder, explainer.rule_objective, explainer.training, **options)
-    objective = resolved_objective(explainer.objective)
-    training = resolved_training(explainer.training, objective)
-    make = encoder_maker(explainer.encoder, objective, training, **options)
-    choices = resolved_choices(explainer.n_latents, explainer.objective)
-    named = isinstance(explainer.encoder, str) and explainer.encoder != "identity"
-    shapley = explainer.contributions == "shapley" and explainer.queries != 0
-    if named or shapley or isinstance(explainer.encoder, TrainedEncoder):
-        require_torch()
-    return make, choices if named else Choices((1,), (1.0,))
+def resolve_objective(objective: str | Objective) -> Objective:
+    """Return the objective behind a preset's name, or the objective itself."""
+    return objective if isinstance(objective, Objective) else Objective.preset(objective)
 
 
-def _check_numbers(explainer: Any) -> None:
-    if explainer.queries != "auto" and not (
-        isinstance(explainer.queries, Integral) and int(explainer.queries) >= 0
-    ):
-        raise ValueError(f"queries must be 'auto' or an integer, 0 or more, found {explainer.queries!r}")
-    require_effort(explainer.effort)
-    if explainer.contributions not in CONTRIBUTIONS:
-        raise ValueError(f"contributions must be one of {CONTRIBUTIONS}, found {explainer.contributions!r}")
-    if explainer.background is not None and explainer.contributions != "shapley":
-        raise ValueError(
-            "only Shapley values have a background; leave it out, or use contributions='shapley'"
-        )
-    budget = explainer.row_budget
-    if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
-        raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
-    if explainer.backend not in (None, *BACKENDS):
-        raise ValueError(f"backend must be None or one of {BACKENDS}, found {explainer.backend!r}")
-    resolved_rank(explainer.rank, 1)
-    require_unknown(explainer.unknown)
-    sizes = (explainer.validation_size, explainer.report_size)
-    if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
-        raise ValueError(
-            f"validation_size and report_size must be positive and at most 0.5 together, found {sizes}"
-        )
-    if explainer.schema is not None and len(explainer.categorical):
-        raise ValueError("give either a schema or categorical, not both")
+def _require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {tuple(choices)}, found {value!r}")
+
+
+def _copy_encoder(encoder: Any, onehot: list[int]) -> Encoder:
+    """Clone a user's encoder and tell it which inputs are categories, if it has that parameter."""
+    copy = clone(encoder)
+    if "onehot" in copy.get_params():
+        copy.set_params(onehot=onehot)
+    return copy
+
+
+def _shorten(training: Training) -> Training:
+    return replace(
+        training,
+        max_epochs=max(1, round(SHORT_SHARE * training.max_epochs)),
+        max_steps=max(1, round(SHORT_SHARE * training.max_steps)),
+        sparsity_epochs=max(1, round(SHORT_SHARE * training.sparsity_epochs)),
+    )

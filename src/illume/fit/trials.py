@@ -19,8 +19,15 @@ from illume.encoders.identity import IdentityEncoder
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.errors import CheckpointError, FormatError, OutOfMemoryError
-from illume.fit.pairs import Material, Pair, choosing_rows, ending_of, fit_pair, on_validation, paired
-from illume.metrics.fidelity import Fidelity
+from illume.explanations.fitted import FitRows, Pair, Setting, Trial
+from illume.fit.pairs import (
+    describe_early_end,
+    fit_pair,
+    pair_encoder,
+    validation_fidelity,
+    validation_sample,
+)
+from illume.fit.settings import Choices
 from illume.surrogates.selection import require_linear
 
 # What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
@@ -30,30 +37,6 @@ CLEARLY = 1.645  # standard errors that a mean difference must exceed, one-sided
 TRIAL_ROWS = 10_000  # validation rows that judge a trial
 TRIAL_SHARE = 0.03  # of the steps of a whole training
 FEWEST_STEPS, MOST_SHARE = 32, 0.1  # a trial has no fewer steps, unless that is too large a share
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What is chosen by trials: how many latents, and how much the alignment of explanations counts."""
-
-    n_latents: int
-    alignment: float = 1.0
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How well a short training with some setting did on validation rows."""
-
-    setting: Setting
-    fidelity: Fidelity
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What to choose from; alignments from strong to weak."""
-
-    n_latents: tuple[int, ...]
-    alignments: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +58,7 @@ def choose_pair(
     make: Callable[[Setting, bool], Encoder],
     choices: Choices,
     surrogate: Any,
-    material: Material,
+    rows: FitRows,
     stages: Stages | None = None,
 ) -> Choice:
     """Choose a setting by short trials, train, and fall back to a global surrogate that is clearly better.
@@ -83,20 +66,20 @@ def choose_pair(
     `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows. Trainings are
     stages of their own.
     """
-    baseline = fit_pair(IdentityEncoder(), surrogate, material)
-    require_linear(baseline.surrogate, material.training.P.shape[1])
-    search = Search(make, surrogate, material, stages)
+    baseline = fit_pair(IdentityEncoder(), surrogate, rows)
+    require_linear(baseline.surrogate, rows.training.P.shape[1])
+    search = Search(make, surrogate, rows, stages)
     setting = search.best_setting(choices)
     pair = search.interrupted or search.trained(setting)
     if search.interrupted is not None and search.best is not None:
         setting = search.best[2]
-    ending = ending_of(pair.history, search.interrupted is not None)
+    ending = describe_early_end(pair.history, search.interrupted is not None)
     if ending:
         warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
-    mine, other = (on_validation(p, material) for p in (pair, baseline))
+    mine, other = (validation_fidelity(p, rows) for p in (pair, baseline))
     learned = getattr(pair.history, "learned", True) and not math.isnan(mine.score)
     fell_back = not isinstance(pair.encoder, IdentityEncoder) and (
-        not learned or (other.score > mine.score and clearly_better(baseline, pair, material))
+        not learned or (other.score > mine.score and clearly_better(baseline, pair, rows))
     )
     reason = (
         f"on {mine.n_rows} validation rows the local surrogate agrees on {mine.agreement:.3f} "
@@ -116,16 +99,16 @@ def choose_pair(
     )
 
 
-def clearly_better(one: Pair, other: Pair, material: Material) -> bool:
+def clearly_better(one: Pair, other: Pair, rows: FitRows) -> bool:
     """Whether one pair's probabilities are closer to the black box's than another's, by more than chance.
 
     Squared errors are compared row by row on validation rows, by a one-sided test at the 5 % level, so that
     a few rows that happen to favour one of them decide nothing.
     """
-    rows = material.validation
-    some = choosing_rows(len(rows))
-    P = rows.P[some]
-    errors = [np.square(pair.probabilities(rows.X[some]) - P).sum(1) for pair in (one, other)]
+    validation = rows.validation
+    some = validation_sample(len(validation))
+    P = validation.P[some]
+    errors = [np.square(pair.probabilities(validation.X[some]) - P).sum(1) for pair in (one, other)]
     gain = errors[1] - errors[0]
     if len(gain) < 2 or not np.isfinite(gain).all():
         return bool(np.isfinite(errors[0]).all() and not np.isfinite(errors[1]).all())
@@ -153,10 +136,10 @@ class Search:
         self,
         make: Callable[[Setting, bool], Encoder],
         surrogate: Any,
-        material: Material,
+        rows: FitRows,
         stages: Stages | None,
     ) -> None:
-        self.make, self.surrogate, self.material, self.stages = make, surrogate, material, stages
+        self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
         self.trials: list[Trial] = self._stored()
         self.begun: dict[Setting, Callable[[], Encoder]] = {}
         self.best: tuple[float, Pair, Setting] | None = None
@@ -201,8 +184,8 @@ class Search:
         go_on = self.begun.pop(setting, None)
         self.begun.clear()
         if go_on is None:
-            return fit_pair(self.make(setting, False), self.surrogate, self.material, slot)
-        return paired(go_on(), self.surrogate, self.material)
+            return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
+        return pair_encoder(go_on(), self.surrogate, self.rows)
 
     def _side_by_side_or_not(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
         """Try all at once; where memory does not hold all of them, one by one."""
@@ -216,22 +199,22 @@ class Search:
     def _side_by_side(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
         from illume.encoders.together import Together
 
-        learned, validation = self.material.learned, self.material.validation
+        learned, validation = self.rows.learned, self.rows.validation
         together = Together(encoders, learned.X, learned.P, (validation.X, validation.P))
         interrupted = together.go(trial_steps(together.n_steps))
         for i, (setting, encoder) in enumerate(zip(settings, encoders, strict=True)):
             encoder.take(together.learned(i, interrupted=interrupted))
-            self._judge(setting, paired(encoder, self.surrogate, self.material))
+            self._judge(setting, pair_encoder(encoder, self.surrogate, self.rows))
             self.begun[setting] = partial(together.finish, i, checkpoint_slot(self.stages, "training"))
 
     def _one_by_one(self, settings: Sequence[Setting]) -> None:
         for setting in settings:
             if self.interrupted is None:
                 slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
-                self._judge(setting, fit_pair(self.make(setting, True), self.surrogate, self.material, slot))
+                self._judge(setting, fit_pair(self.make(setting, True), self.surrogate, self.rows, slot))
 
     def _judge(self, setting: Setting, pair: Pair) -> None:
-        found = on_validation(pair, self.material, TRIAL_ROWS)
+        found = validation_fidelity(pair, self.rows, TRIAL_ROWS)
         self.trials.append(Trial(setting, found))
         if self.best is None or _known(found.score) > self.best[0]:
             self.best = (_known(found.score), pair, setting)

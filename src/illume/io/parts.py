@@ -14,13 +14,13 @@ from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.typed_json import expect, expect_fields
 from illume.errors import FormatError
 from illume.explanations.boxes import LeafBoxes
+from illume.explanations.fitted import AnsweredRows
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
+from illume.explanations.rule_model import PrecisionCurve
 from illume.explanations.rule_sample import Bins, Sample
 from illume.explanations.tree_rules import TreeRules
 from illume.explanations.trust_map import TrustMap
-from illume.fit.pairs import Answered
-from illume.fit.rule_trees import Curve
 from illume.io.rows import dump_rows, read_rows
 
 
@@ -28,7 +28,7 @@ from illume.io.rows import dump_rows, read_rows
 class Training:
     """Training rows with answers, and where they stood among the rows given to `fit`."""
 
-    rows: Answered
+    rows: AnsweredRows
     position: IntArray
 
 
@@ -44,7 +44,7 @@ def read_training(arrays: ArrayReader, encoding: Encoding, n_classes: int) -> Tr
     X = read_rows(arrays, "training", encoding)
     P = probabilities(arrays, "training.probabilities", (len(X), n_classes))
     position = arrays.positions("training.position", (len(X),), 0, 2**62)
-    return Training(Answered(X, P), position)
+    return Training(AnsweredRows(X, P), position)
 
 
 def probabilities(arrays: ArrayReader, name: str, shape: tuple[int | None, ...]) -> FloatArray:
@@ -55,7 +55,7 @@ def probabilities(arrays: ArrayReader, name: str, shape: tuple[int | None, ...])
     return P
 
 
-def read_neighbours(training: Answered, Z: FloatArray, valid: FloatArray, search: str) -> Neighbours:
+def read_neighbours(training: AnsweredRows, Z: FloatArray, valid: FloatArray, search: str) -> Neighbours:
     """Return the neighbours, ready to be searched."""
     mine = np.where(valid, training.P.argmax(1), -1)
     return Neighbours.of(training.X, Z, training.P, mine, search)
@@ -89,14 +89,14 @@ def read_bins(sample: Sample) -> Bins:
     return Bins.of(sample)
 
 
-def dump_curve(arrays: ArrayWriter, curve: Curve) -> None:
+def dump_curve(arrays: ArrayWriter, curve: PrecisionCurve) -> None:
     """Store what precision a goal leads to."""
-    arrays.add("curve.points", np.stack([curve.goals, curve.precision, curve.coverage]))
+    arrays.add("curve.points", np.stack([curve.targets, curve.precision, curve.coverage]))
 
 
-def read_curve(arrays: ArrayReader) -> Curve:
+def read_curve(arrays: ArrayReader) -> PrecisionCurve:
     """Return what precision a goal leads to."""
-    return Curve(*np.array(arrays.take("curve.points", np.float64, (3, None), finite=False)))
+    return PrecisionCurve(*np.array(arrays.take("curve.points", np.float64, (3, None), finite=False)))
 
 
 def read_tree_rules(

@@ -20,13 +20,11 @@ from illume.data.stored_frames import read_frame
 from illume.data.typed_json import expect, expect_fields, read
 from illume.encoders.identity import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Pair, Trial
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.reference import Reference
+from illume.explanations.rule_model import RuleModel
 from illume.explanations.trust_map import TrustMap
-from illume.fit.pairs import Answered, Pair
-from illume.fit.rule_trees import RuleModel
-from illume.fit.shapley_values import Background
-from illume.fit.trials import Trial
 from illume.io import parts
 from illume.io.encoders import read_encoder
 from illume.io.reference import read_reference
@@ -61,7 +59,7 @@ class Stored:
     quality: Quality
     history: History | None
     trials: tuple[Trial, ...]
-    training: Answered
+    training: AnsweredRows
     position: IntArray
     neighbours: Neighbours
     trust_map: TrustMap
@@ -72,7 +70,7 @@ class Stored:
     rule_quality: RuleQuality | None
     missing_words: tuple[str, ...] | None
     shapley: ShapleyModel | None
-    background: Background | None
+    background: AnsweredFrame | None
 
 
 def load(path: str | os.PathLike[str], known: Mapping[str, Any]) -> Stored:
@@ -194,7 +192,7 @@ class _Reading:
             expect(int, each, "rows") for each in expect_fields(self.head["rows"], ("held", "of"), "rows")
         )
         if not self.has_rows:
-            nothing = Answered(np.empty((0, self.encoding.n_inputs)), np.empty((0, len(self.classes))))
+            nothing = AnsweredRows(np.empty((0, self.encoding.n_inputs)), np.empty((0, len(self.classes))))
             training = parts.Training(nothing, np.empty(0, dtype=np.int64))
         else:
             training = parts.read_training(self.rows, self.encoding, len(self.classes))
@@ -210,13 +208,13 @@ class _Reading:
         self.encoding.transform(frame.select(self.schema.names))  # what cannot be encoded is refused here
         return frame, answers
 
-    def _background(self) -> Background | None:
+    def _background(self) -> AnsweredFrame | None:
         if self.background is None:
             return None
         c = len(self.classes)
         return read_background(self.background, self.rows, self.columns, self.encoding, c)
 
-    def _neighbours(self, name: str, encoder: Any, training: Answered, search: str) -> Neighbours:
+    def _neighbours(self, name: str, encoder: Any, training: AnsweredRows, search: str) -> Neighbours:
         k = self._n_latents(encoder)
         if not self.has_rows:
             return parts.no_neighbours(self.encoding.n_inputs, k, len(self.classes))
@@ -225,7 +223,7 @@ class _Reading:
         Z = training.X if identity else self.rows.take(f"{name}.latents", np.float64, (len(training), k))
         return parts.read_neighbours(training, Z, valid, search)
 
-    def _rules(self, training: Answered, search: str) -> tuple[RuleModel | None, RuleQuality | None]:
+    def _rules(self, training: AnsweredRows, search: str) -> tuple[RuleModel | None, RuleQuality | None]:
         if self.head["rules"] is None:
             return None, None
         names = ("encoder", "source", "reason", "quality")

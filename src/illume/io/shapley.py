@@ -13,7 +13,7 @@ from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.stored_frames import dump_frame, read_frame
 from illume.data.typed_json import expect_fields, read
 from illume.errors import FormatError
-from illume.fit.shapley_values import Background
+from illume.explanations.fitted import AnsweredFrame
 from illume.io.parts import probabilities
 from illume.shapley.codes import Coding
 from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays, arrays_of
@@ -58,7 +58,7 @@ def read_shapley(values: Any, arrays: ArrayReader, encoding: Encoding, n_classes
     )
 
 
-def dump_background(background: Background, arrays: ArrayWriter) -> dict[str, Any]:
+def dump_background(background: AnsweredFrame, arrays: ArrayWriter) -> dict[str, Any]:
     """Store background rows as they came, and the model's answers."""
     arrays.add(f"{PREFIX}.answers", background.P)
     return dump_frame(background.frame, arrays, PREFIX)
@@ -66,12 +66,12 @@ def dump_background(background: Background, arrays: ArrayWriter) -> dict[str, An
 
 def read_background(
     values: Any, arrays: ArrayReader, columns: Sequence[str], encoding: Encoding, n_classes: int
-) -> Background:
+) -> AnsweredFrame:
     """Return background rows; what cannot be encoded is refused here."""
     frame = read_frame(values, arrays, columns, PREFIX)
     arrays.require(len(frame) > 0, "there are no background rows")
     encoding.transform(frame.select(encoding.schema.names))
-    return Background(frame, probabilities(arrays, f"{PREFIX}.answers", (len(frame), n_classes)))
+    return AnsweredFrame(frame, probabilities(arrays, f"{PREFIX}.answers", (len(frame), n_classes)))
 
 
 def _coding(arrays: ArrayReader, encoding: Encoding) -> Coding:

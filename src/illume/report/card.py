@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from illume.data.schema import Feature, Schema
+from illume.explanations.fitted import Fitted
 from illume.report.explained import Explained
 from illume.report.words import count, figure
 from illume.results.quality import UNKNOWN, Quality
@@ -65,11 +67,16 @@ class Card:
     limits: tuple[str, ...]
 
 
-def card(explainer: Any, explained: Explained, date: str) -> Card:
+def card(fitted: Fitted, parameters: Mapping[str, Any], explained: Explained, date: str) -> Card:
     """Collect the facts behind a report."""
-    groups = (_data(explainer, explained), _quality(explainer), _settings(explainer), _versions(date))
+    groups = (
+        _data(fitted, parameters["model"], explained),
+        _quality(fitted),
+        _settings(parameters),
+        _versions(date),
+    )
     limits = OF_SHAPLEY if explained.attributions.kind == "shapley" else OF_PULLBACK
-    return Card(groups, tuple(map(_feature, explainer.schema_.features)), limits + LIMITS)
+    return Card(groups, tuple(map(_feature, fitted.schema.features)), limits + LIMITS)
 
 
 def model_name(model: Any) -> str:
@@ -95,19 +102,19 @@ def _article(name: str) -> str:
     return "an" if name[:1].upper() in "AEIOU" or name.startswith(("XGB", "LGBM")) else "a"
 
 
-def _data(explainer: Any, explained: Explained) -> Group:
-    quality, schema = explainer.quality_, explainer.schema_
+def _data(fitted: Fitted, model: Any, explained: Explained) -> Group:
+    quality, schema = fitted.quality, fitted.schema
     rows = count(explained.n_shown, "row")
     if explained.n_shown < explained.n_given:
         rows += f", evenly spaced, of {explained.n_given:,} given"
     return Group(
         "Data",
         (
-            ("Model", model_name(explainer.model)),
+            ("Model", model_name(model)),
             ("Rows in this report", rows),
             ("Rows with counterfactuals searched", f"{len(explained.searched):,}"),
             ("Features", f"{len(schema)} ({_kinds(schema)})"),
-            ("Classes", ", ".join(explainer.class_names_)),
+            ("Classes", ", ".join(fitted.class_names)),
             ("Rows the explainer learned from", f"{quality.n_training:,}"),
             *([] if quality.sampling is None else [("Rows drawn", str(quality.sampling))]),
             ("Rows that made choices", f"{quality.n_validation:,}"),
@@ -123,8 +130,8 @@ def _kinds(schema: Schema) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
 
 
-def _quality(explainer: Any) -> Group:
-    quality, rules = explainer.quality_, getattr(explainer, "rule_quality_", None)
+def _quality(fitted: Fitted) -> Group:
+    quality, rules = fitted.quality, fitted.rule_quality
     low, high = quality.report.interval
     worst = quality.worst
     facts = [
@@ -185,8 +192,7 @@ def _contributions(quality: Quality) -> list[tuple[str, str]]:
     return facts + [("Ignored by the model", ", ".join(quality.ignored))] * bool(quality.ignored)
 
 
-def _settings(explainer: Any) -> Group:
-    settings = explainer.get_params(deep=False)
+def _settings(settings: Mapping[str, Any]) -> Group:
     facts = [(name, setting_text(value)) for name, value in sorted(settings.items()) if name not in LEFT_OUT]
     return Group("Settings", tuple(facts))
 

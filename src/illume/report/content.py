@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from illume.explanations.fitted import Fitted
 from illume.report.card import Card, card, model_name
 from illume.report.explained import Explained
 from illume.report.notices import Notice, notices
@@ -65,11 +67,13 @@ class Content:
     counterfactuals: CounterfactualData | None
 
 
-def content(explainer: Any, explained: Explained, title: str | None, date: Any) -> Content:
+def content(
+    fitted: Fitted, parameters: Mapping[str, Any], explained: Explained, title: str | None, date: Any
+) -> Content:
     """Say everything that is to be said about the rows explained."""
-    attributions, quality = explained.attributions, explainer.quality_
-    model = model_name(explainer.model)
-    rules = None if explained.rules is None else explainer.rule_quality_
+    attributions, quality = explained.attributions, fitted.quality
+    model = model_name(parameters["model"])
+    rules = None if explained.rules is None else fitted.rule_quality
     day = date_text(date)
     return Content(
         title=f"How {model.split(' (')[0]} decides" if title is None else str(title),
@@ -89,8 +93,8 @@ def content(explainer: Any, explained: Explained, title: str | None, date: Any) 
         quality=_quality_lines(quality),
         output=f"{owner(attributions)} {_output(attributions.class_names)}",
         map_share=_map_share(explained),
-        card=card(explainer, explained, day),
-        rows=row_data(explained, explainer.schema_),
+        card=card(fitted, parameters, explained, day),
+        rows=row_data(explained, fitted.schema),
         rules=rule_data(explained.rules),
         counterfactuals=counterfactual_data(explained),
     )

@@ -13,6 +13,12 @@ from tqdm.auto import tqdm
 from illume._typing import IntArray
 from illume.data.frames import Frame
 from illume.errors import rows_at
+from illume.explanations.attributions import attribute
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.counterfactuals import find_counterfactuals
+from illume.explanations.fitted import Fitted
+from illume.explanations.latents import explain_latents
+from illume.explanations.rules import RuleRequest, explain_rules
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
@@ -71,22 +77,30 @@ def spread_out(n: int, most: int) -> IntArray:
     return np.round(np.linspace(0, n - 1, most)).astype(np.intp)
 
 
-def explain(explainer: Any, frame: Frame, options: Options) -> Explained:
+def explain(fitted: Fitted, frame: Frame, options: Options, verbose: bool | None) -> Explained:
     """Explain the rows of a frame, evenly spaced ones where there are too many."""
     positions = spread_out(len(frame), options.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)
     searched = spread_out(len(rows), options.max_counterfactual_rows if options.counterfactuals else 0)
-    disable = None if explainer.verbose is None else not explainer.verbose
+    disable = None if verbose is None else not verbose
     parts = [searched[i : i + CF_PIECE] for i in range(0, len(searched), CF_PIECE)]
-    search = partial(explainer.counterfactuals, n=options.n_counterfactuals)
+    request = CounterfactualRequest(options.n_counterfactuals)
     with tqdm(desc="report", total=3 + len(parts), unit="step", disable=disable) as bar:
-        attributions = _step(bar, "attributions", positions, lambda: explainer(rows.native))
-        latents = _step(bar, "latents", positions, lambda: explainer.latents(rows.native))
+        attributions = _step(bar, "attributions", positions, lambda: attribute(fitted, rows))
+        latents = _step(bar, "latents", positions, lambda: explain_latents(fitted, rows))
         rules = _step(
-            bar, "rules", positions, lambda: explainer.rules(rows.native) if options.rules else None
+            bar,
+            "rules",
+            positions,
+            lambda: explain_rules(fitted, rows, RuleRequest()) if options.rules else None,
         )
         found = tuple(
-            _step(bar, "counterfactuals", positions[part], partial(search, rows.take(part).native))
+            _step(
+                bar,
+                "counterfactuals",
+                positions[part],
+                partial(find_counterfactuals, fitted, rows.take(part), request),
+            )
             for part in parts
         )
     return Explained(len(frame), positions, attributions, latents, rules, searched, found)

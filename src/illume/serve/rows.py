@@ -42,15 +42,16 @@ class Rows:
         schema, strict = explainer.schema_, explainer.unknown == "error"  # which may be set after the fit
         by_name = {feature.name: feature for feature in schema.features}
         fields = {
-            name: _field(by_name[name], strict) if name in by_name else Scalar for name in explainer.columns_
+            name: _field(by_name[name], strict) if name in by_name else Scalar
+            for name in explainer.fitted_.columns
         }
         make: Any = TypedDict  # its fields are known only now
         kind = make("Row", fields)
         kind.__pydantic_config__ = ConfigDict(extra="ignore")  # other columns do not matter
         return cls(
             kind=kind,
-            example={name: typical(by_name.get(name)) for name in explainer.columns_},
-            like=FrameBuilder(explainer.columns_, explainer.backend_, explainer.pool_frame_),
+            example={name: typical(by_name.get(name)) for name in explainer.fitted_.columns},
+            like=explainer.fitted_.dtypes,
         )
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:

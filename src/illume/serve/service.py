@@ -10,10 +10,9 @@ from typing import Any
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 
-from illume.assembly.constraints import Wanted
-from illume.assembly.stand_in import stands_in
 from illume.data.frames import Frame, as_frame, chunks
 from illume.errors import LeftOutError
+from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.serve.answers import STAND_IN
 from illume.serve.rows import Rows
 from illume.serve.work import Deadline
@@ -43,7 +42,7 @@ class Service:
     @property
     def stand_in(self) -> bool:
         """Whether there is no model."""
-        return stands_in(self.explainer.black_box_)
+        return not self.explainer.fitted_.has_model
 
     def explain(self, request: Any, deadline: Deadline) -> dict[str, Any]:
         """Return attributions."""
@@ -77,7 +76,7 @@ class Service:
         if self.stand_in:
             raise HTTPException(409, NO_MODEL)
         try:
-            Wanted(desired_class=request.desired_class).desired(self.explainer.class_names_)
+            CounterfactualRequest(desired_class=request.desired_class).desired(self.explainer.class_names_)
         except ValueError as error:
             wrong = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([wrong]) from None

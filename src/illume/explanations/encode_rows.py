@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from illume.data.blocks import number_columns
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame
 from illume.data.threads import RowChunks
+from illume.explanations.fitted import Fitted
 from illume.results.predictions import Labels
 
-BlackBoxCall = Callable[[Frame], FloatArray]
 
-
-def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple[Encoded, FloatArray]:
+def encode_and_ask(fitted: Fitted, frame: Frame) -> tuple[Encoded, FloatArray]:
     """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
+    encoding, black_box = fitted.encoding, fitted.black_box
     X = np.empty((len(frame), encoding.n_inputs))
     imputed = np.empty((len(frame), len(encoding.schema)), dtype=bool)
     odd = np.empty_like(imputed)
@@ -34,18 +33,19 @@ def answered(encoding: Encoding, frame: Frame, black_box: BlackBoxCall) -> tuple
     return Encoded(X, imputed, odd), np.concatenate(answers) if answers else black_box(frame)
 
 
-def labels_of(encoding: Encoding, class_names: tuple[str, ...]) -> Labels:
+def fitted_labels(fitted: Fitted) -> Labels:
     """Return what features, inputs and classes are called."""
+    encoding = fitted.encoding
     return Labels(
         features=encoding.schema.names,
         inputs=encoding.input_names,
-        classes=class_names,
+        classes=fitted.class_names,
         owner=encoding.owner,
         unit=encoding.scale,
     )
 
 
-def values_of(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
+def row_values(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
     names, numeric, numbers = encoding.schema.names, encoding.all_numeric, encoding.number_block
     if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:

@@ -13,15 +13,16 @@ import numpy as np
 from illume._typing import BoolArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Schema, describe_unknown
-from illume.errors import SchemaError
+from illume.errors import BlackBoxError, LeftOutError, SchemaError
+from illume.explanations.fitted import Fitted
 from illume.results.text import format_value
 
 OPPOSITE = "opposite"
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Which counterfactuals are wanted, in the words that DiCE's users know."""
+class CounterfactualRequest:
+    """What counterfactuals the user asks for: see `Explainer.counterfactuals`."""
 
     n: int = 3
     desired_class: Any = OPPOSITE
@@ -31,7 +32,7 @@ class Wanted:
     min_probability: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that mean nothing."""
+        """Raise for numbers that make no sense."""
         if not (isinstance(self.n, Integral) and int(self.n) >= 1):
             raise ValueError(f"n must be a positive integer, found {self.n!r}")
         if self.max_changes is not None and not (
@@ -51,6 +52,21 @@ class Wanted:
         raise ValueError(
             f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
         )
+
+    def validate(self, fitted: Fitted) -> None:
+        """Raise unless counterfactuals can be found: the model and rows are there, and names are known."""
+        if fitted.pool is None:
+            raise LeftOutError(
+                "counterfactuals take values from training rows, and the explainer was saved with "
+                "rows='none'; save it with rows to have them"
+            )
+        if not fitted.has_model:
+            raise BlackBoxError(
+                "counterfactuals are checked on the model, and the explainer was loaded without it; "
+                "use illume.load(path, model=…)"
+            )
+        self.desired(fitted.class_names)
+        self.permitted(fitted.schema, fitted.pool.frame)
 
     def varied(self, schema: Schema) -> BoolArray:
         """Return which features may change, (n_features,)."""

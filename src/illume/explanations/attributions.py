@@ -2,49 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
-from illume.assembly.answers import labels_of, values_of
-from illume.assembly.lazy import LazyAttributions, LocalSource
-from illume.assembly.refining import Refining, ToRefine
-from illume.assembly.stand_in import stands_in
+from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.data.threads import RowChunks, in_chunks, single_blas_thread
 from illume.encoders.trained import pieces_of
-from illume.errors import LeftOutError
-from illume.explanations.neighbours import Neighbours
+from illume.errors import BlackBoxError, LeftOutError
+from illume.explanations.encode_rows import fitted_labels, row_values
+from illume.explanations.fitted import Fitted, Pair
+from illume.explanations.lazy import LazyAttributions, LocalSource
 from illume.explanations.pullback import contributions
-from illume.explanations.trust_map import DeferredNovelty, DeferredTrust, Familiar, TrustMap
-from illume.fit.pairs import Pair
+from illume.explanations.refine_attributions import Refining, ToRefine
+from illume.explanations.trust_map import DeferredNovelty, DeferredTrust
 from illume.results.attributions import Attributions
 from illume.results.predictions import decisions_of
 from illume.results.trust import Novelty, Refinement, Trust, typical_errors
 from illume.shapley.refiner import Refiner
-from illume.shapley.shapley_model import ShapleyModel
 from illume.surrogates.base import probabilities_of
 from illume.surrogates.logistic import Weighted
 
 VALUES_AT_ONCE = 1_024  # rows whose numbers stay in the cache of a core
 REFINED_AT_ONCE = 512
-REFINES_NOT = (
-    "refining mixes rows with background rows, and the explainer was saved with rows='none'; save it with "
-    "rows to refine"
-)
 AT_ONCE = 4_096  # rows that a thread takes: with many more, one waits long for the other's last
 
 
-class Asking(NamedTuple):
-    """Whom to ask, and how often for each row beyond the first time."""
+def attribute(fitted: Fitted, X: Any, refine: int = 0) -> Attributions:
+    """Explain the user's rows; with `refine`, the model is asked this often more for each row."""
+    frame = fitted.as_frame(X)
+    _require_refinable(fitted, refine)
+    with fitted.naming_rows(frame):
+        refiner = _make_refiner(fitted) if refine else None
+        return AttributionMaker(fitted, int(refine), refiner).attributions(frame)
 
-    black_box: Callable[[Frame], FloatArray]
-    refine: int
+
+def _require_refinable(fitted: Fitted, refine: Any) -> None:
+    if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
+        raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
+    if not refine:
+        return
+    if fitted.shapley is None:
+        raise ValueError("only Shapley values can be refined; fit with contributions='shapley' and queries")
+    if not fitted.has_model:
+        raise BlackBoxError(
+            "refining asks the model, and the explainer was loaded without it; use illume.load(path, model=…)"
+        )
+    if fitted.background is None:
+        raise LeftOutError(
+            "refining mixes rows with background rows, and the explainer was saved with rows='none'; save it "
+            "with rows to refine"
+        )
+
+
+def _make_refiner(fitted: Fitted) -> Refiner | None:
+    model, background = fitted.shapley, fitted.background
+    if model is None or background is None:
+        return None
+    encoded = fitted.encoding.transform(background.frame.select(fitted.schema.names))
+    codes = model.coding.codes(encoded.X, encoded.imputed)
+    return Refiner(model, background.frame, codes, model.log_odds(background.P), fitted.schema.names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,51 +82,49 @@ class Room:
 
 
 @dataclass(frozen=True, eq=False)
-class AttributionAssembly:
-    """All that is needed to attribute decisions on rows which the black box has answered.
+class AttributionMaker:
+    """Attributes decisions on rows to features."""
 
-    `training` says where the training rows stand among the rows given to `fit`.
-    """
-
-    encoding: Encoding
-    pair: Pair
-    neighbours: Neighbours
-    training: IntArray
-    trust_map: TrustMap
-    familiar: Familiar
-    class_names: tuple[str, ...]
-    shapley: ShapleyModel | None = None
+    fitted: Fitted
+    refine: int = 0
     refiner: Refiner | None = None
-    fell_back: bool = False
 
-    def attributions(
-        self, frame: Frame, black_box: Callable[[Frame], FloatArray], refine: int = 0
-    ) -> Attributions:
-        """Explain the rows of a frame; `refine` lets the model be asked so often for each row.
+    @property
+    def encoding(self) -> Encoding:
+        """How rows become numbers."""
+        return self.fitted.encoding
+
+    @property
+    def pair(self) -> Pair:
+        """The encoder and the surrogate."""
+        return self.fitted.pair
+
+    def attributions(self, frame: Frame) -> Attributions:
+        """Explain the rows of a frame.
 
         Every piece is checked before the black box is asked about it, in the thread that calls. Beside the
         result itself, memory is needed for one piece only.
         """
-        stand_in = stands_in(black_box)
-        later = self.shapley is not None and not stand_in  # slopes, when they are asked for
+        stand_in = not self.fitted.has_model
+        later = self.fitted.shapley is not None and not stand_in  # slopes, when they are asked for
         result, room = self._result(len(frame), frame.origin, stand_in), self._room(len(frame))
         pieces = RowChunks(len(frame), BATCH_ROWS)
         for rows in pieces:
             with pieces:
                 piece = frame.slice(rows.start, rows.stop)
-                self._read(result, room, rows, piece, black_box)
+                self._read(result, room, rows, piece)
                 if not later:
                     self._pull_back(result, room, rows)
-                if self.shapley is not None:
-                    self._value(result, room, rows, piece, Asking(black_box, refine))
-        result = replace(result, data=values_of(self.encoding, frame), **self._deferred(result, room))
+                if self.fitted.shapley is not None:
+                    self._value(result, room, rows, piece)
+        result = replace(result, data=row_values(self.encoding, frame), **self._deferred(result, room))
         if not later:
             return result
         return LazyAttributions.of(result, LocalSource(room.small, result.probabilities, self._local))
 
     def _local(self, X: FloatArray, P: FloatArray) -> Attributions:
         """Return pulled-back attributions of encoded rows that the black box answers with P."""
-        plain = replace(self, shapley=None, refiner=None)
+        plain = replace(self, fitted=replace(self.fitted, shapley=None), refine=0, refiner=None)
         result, room = plain._result(len(X), Origin(), False), plain._room(len(X))
         result.probabilities[:] = P
         pieces = RowChunks(len(X), BATCH_ROWS)
@@ -116,7 +136,7 @@ class AttributionAssembly:
 
     def _result(self, n: int, origin: Origin, stand_in: bool) -> Attributions:
         """Return room for the attributions of n rows."""
-        labels = labels_of(self.encoding, self.class_names)
+        labels = fitted_labels(self.fitted)
         outputs = () if len(labels.outputs) == 1 else (len(labels.outputs),)
         return Attributions(
             values=np.empty((n, len(labels.features), *outputs)),
@@ -130,32 +150,25 @@ class AttributionAssembly:
             imputed=np.zeros((n, len(labels.features)), dtype=bool),
             trust=Trust.unknown(0),  # when they are asked for
             novelty=Novelty.empty(n, labels.features),
-            refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
+            refinement=Refinement.empty(n, off=not len(self.fitted.neighbours.X)),
             labels=labels,
             origin=origin,
             stand_in=stand_in,
             standard_errors=self._errors(n, len(labels.features), outputs),
-            kind="pullback" if self.shapley is None else "shapley",
-            fell_back=self.fell_back,
+            kind="pullback" if self.fitted.shapley is None else "shapley",
+            fell_back=self.fitted.quality.fell_back,
         )
 
     def _errors(self, n: int, f: int, outputs: tuple[int, ...]) -> FloatArray:
         """Return room for standard errors; those of pulled-back contributions are not known."""
         shape = (n, f, *outputs)
-        if self.shapley is None:
+        if self.fitted.shapley is None:
             return np.broadcast_to(np.float32(np.nan), shape)
         return np.empty(shape, dtype=np.float32)
 
-    def _value(
-        self,
-        result: Attributions,
-        room: Room,
-        rows: slice,
-        piece: Frame,
-        ask: Asking,
-    ) -> None:
+    def _value(self, result: Attributions, room: Room, rows: slice, piece: Frame) -> None:
         """Fill in Shapley values, refined by asking the model where that is wanted, and their errors."""
-        n, flat, shapley = rows.stop - rows.start, result.values.ndim == 2, self.shapley
+        n, flat, shapley = rows.stop - rows.start, result.values.ndim == 2, self.fitted.shapley
         if shapley is None:
             return
         result.offset[rows] = 0.0
@@ -167,27 +180,25 @@ class AttributionAssembly:
             result.values[here] = found.values[..., 0] if flat else found.values
             result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
 
-        if not ask.refine:
+        if self.refiner is None:
             with single_blas_thread(n):
                 in_chunks(value, n, VALUES_AT_ONCE)
             return
-        if self.refiner is None:
-            raise LeftOutError(REFINES_NOT)
         for start in range(0, n, REFINED_AT_ONCE):
             part = slice(start, min(start + REFINED_AT_ONCE, n))
             here = slice(rows.start + part.start, rows.start + part.stop)
             codes = shapley.coding.codes(room.X[part], result.imputed[here])
             log_odds = shapley.log_odds(result.probabilities[here])
             found = self.refiner(
-                codes, piece.slice(part.start, part.stop), log_odds, ask.black_box, ask.refine
+                codes, piece.slice(part.start, part.stop), log_odds, self.fitted.black_box, self.refine
             )
             result.values[here] = found.values[..., 0] if flat else found.values
             result.standard_errors[here] = found.errors[..., 0] if flat else found.errors
 
     def _base(self) -> Any:
-        if self.shapley is None:
+        if self.fitted.shapley is None:
             return self._intercept()
-        base = self.shapley.base
+        base = self.fitted.shapley.base
         return base[0] if len(base) == 1 else base
 
     def _room(self, n: int) -> Room:
@@ -197,29 +208,25 @@ class AttributionAssembly:
 
     def _deferred(self, result: Attributions, room: Room) -> dict[str, Any]:
         """Return what is looked up when it is asked for."""
-        if not self.trust_map.n_rows:
+        if not self.fitted.trust_map.n_rows:
             errors = typical_errors(result.standard_errors)
-            return {"trust": replace(self.trust_map(room.small), contribution_error=errors)}
-        trust = DeferredTrust(self.trust_map, room.small, result.standard_errors)
-        features, names = result.novelty.features, self.familiar.names
-        return {"trust": trust, "novelty": DeferredNovelty(features, trust, self.familiar.limit, names)}
+            return {"trust": replace(self.fitted.trust_map(room.small), contribution_error=errors)}
+        trust = DeferredTrust(self.fitted.trust_map, room.small, result.standard_errors)
+        features, names = result.novelty.features, self.fitted.familiar.names
+        return {
+            "trust": trust,
+            "novelty": DeferredNovelty(features, trust, self.fitted.familiar.limit, names),
+        }
 
-    def _read(
-        self,
-        result: Attributions,
-        room: Room,
-        rows: slice,
-        piece: Frame,
-        black_box: Callable[[Frame], FloatArray],
-    ) -> None:
+    def _read(self, result: Attributions, room: Room, rows: slice, piece: Frame) -> None:
         """Encode a piece and ask about it."""
         X, odd = room.X[: rows.stop - rows.start], result.novelty.features[rows]
         imputed = result.imputed[rows]
         self.encoding.fill(piece.select(self.encoding.schema.names), Encoded(X, imputed, odd))
         if imputed.any():
-            odd |= imputed & ~self.familiar.missing
+            odd |= imputed & ~self.fitted.familiar.missing
         if not result.stand_in:
-            result.probabilities[rows] = predict_piece(black_box, piece, rows.start)
+            result.probabilities[rows] = predict_piece(self.fitted.black_box, piece, rows.start)
         room.small[rows] = X
 
     def _pull_back(self, result: Attributions, room: Room, rows: slice) -> None:
@@ -237,7 +244,13 @@ class AttributionAssembly:
             if len(others) and not result.refinement.off:
                 wanted = decisions_of(result.probabilities[rows][others])
                 to_refine = ToRefine(rows.start + others, X[others], Z[others], wanted)
-                refine = Refining(self.encoding, self.pair, self.neighbours, self.training, self._parallel)
+                refine = Refining(
+                    self.encoding,
+                    self.pair,
+                    self.fitted.neighbours,
+                    self.fitted.split.training,
+                    self._parallel,
+                )
                 refine(result, to_refine)
 
     def _attribute(self, result: Attributions, room: Room, at: slice, part: slice) -> None:

@@ -11,10 +11,10 @@ from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.threads import CHUNK_ROWS, in_chunks, row_chunks
 from illume.explanations.decision_regions import LinearRegions
+from illume.explanations.fitted import Pair
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.pullback import contributions
 from illume.explanations.step_search import Refined, Refiner, carrier, refined_scores
-from illume.fit.pairs import Pair
 from illume.results.attributions import Attributions
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement

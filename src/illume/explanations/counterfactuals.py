@@ -11,83 +11,120 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.assembly.answers import BlackBoxCall, answered, values_of
-from illume.assembly.constraints import Wanted
-from illume.assembly.counterfactual_rules import counterfactual_rules
-from illume.assembly.rules import RuleAssembly
 from illume.data.frames import Frame, Mixer
 from illume.data.threads import RowChunks
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.counterfactual_pool import Pool, by_feature, diverse
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.counterfactual_rules import counterfactual_rules
 from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
+from illume.explanations.encode_rows import encode_and_ask, row_values
+from illume.explanations.fitted import AnsweredRows, Fitted
+from illume.explanations.layout import Layout
 from illume.explanations.neighbours import unit
-from illume.fit.pairs import Pair
+from illume.explanations.rule_sample import spread
+from illume.explanations.rules import RuleMaker
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.predictions import decisions_of
 
+POOL_ROWS = 2_048  # training rows that counterfactuals take values from
+REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
 AT_ONCE = 4096
 EXAMPLES_AT_ONCE = 1024
 SPARE = 2  # so many more are brought close, for some may then be the same
 FAR = 1e9
 
 
+def pool_rows(training: AnsweredRows) -> IntArray:
+    """Return which training rows counterfactuals take values from; rare decisions have some, too."""
+    decisions = training.P.argmax(1)
+    return spread(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
+
+
+def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
+    """Return counterfactuals of a frame's rows."""
+    request.validate(fitted)
+    with fitted.naming_rows(frame):
+        return CounterfactualFinder.prepare(fitted)(frame, request)
+
+
 @dataclass(frozen=True, eq=False)
-class CounterfactualAssembly:
-    """All that is needed to find counterfactuals.
+class CounterfactualFinder:
+    """Finds counterfactuals.
 
     Parameters
     ----------
-    rules
+    maker
         The maker of rules.
-    pair
-        The encoder and linear surrogate, which say which changes should lead where.
     pool, pool_frame
         Training rows that values are taken from, encoded and as they came.
     reference
         Training rows, encoded, that tell how plausible an example is.
     """
 
-    rules: RuleAssembly
-    pair: Pair
+    maker: RuleMaker
     pool: Pool
     pool_frame: Frame
     reference: FloatArray
 
-    def counterfactuals(self, frame: Frame, black_box: BlackBoxCall, wanted: Wanted) -> Counterfactuals:
+    @classmethod
+    def prepare(cls, fitted: Fitted) -> CounterfactualFinder:
+        """Encode the pool; missing values are not offered as changes."""
+        known, schema, training = fitted.pool, fitted.schema, fitted.rows.training
+        if known is None:
+            raise LeftOutError("there are no rows to take values from")
+        encoded = fitted.encoding.transform(known.frame.select(schema.names))
+        present = ~encoded.imputed
+        for j, feature in enumerate(schema.features):
+            if None in feature.categories:
+                values = known.frame.labels(feature.name)
+                present[:, j] &= np.array([value is not None for value in values], dtype=bool)
+        pool = Pool.of(Layout.of(fitted.encoding), encoded.X, known.P.argmax(1), present)
+        reference = training.X[spread(training.P.argmax(1), REFERENCE_ROWS)]
+        return cls(RuleMaker(fitted), pool, known.frame, reference)
+
+    @property
+    def fitted(self) -> Fitted:
+        """What the explainer learned."""
+        return self.maker.fitted
+
+    def __call__(self, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
         """Return counterfactuals of a frame's rows."""
-        encoding, class_names = self.rules.encoding, self.rules.class_names
-        desired = wanted.desired(class_names)
-        permitted = wanted.permitted(encoding.schema, self.pool_frame) & self.pool.present
-        encoded, P = answered(encoding, frame, black_box)
+        fitted, encoding, class_names = self.fitted, self.fitted.encoding, self.fitted.class_names
+        desired = request.desired(class_names)
+        permitted = request.permitted(encoding.schema, self.pool_frame) & self.pool.present
+        encoded, P = encode_and_ask(fitted, frame)
         X, decisions = encoded.X, decisions_of(P)
         features = by_feature(self.pool.layout, X, len(encoding.schema))
-        most = wanted.max_changes or len(encoding.schema)
+        most = request.max_changes or len(encoding.schema)
         desires = np.full(len(X), desired)
-        task = Task(X, features, decisions, P, desires, permitted, most, wanted.min_probability)
-        found, n_asked, fewest = self._search(task, frame, black_box, wanted.n)
-        found, made, answers = self._checked(task, found, frame, black_box)
+        task = Task(X, features, decisions, P, desires, permitted, most, request.min_probability)
+        found, n_asked, fewest = self._search(task, frame, request.n)
+        found, made, answers = self._verify(task, found, frame)
         changed = found.source >= 0
         composed = self.pool.compose(X[found.row], found.source)
         missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
         nearest = np.full(len(X), -1, dtype=np.intp)
         nearest[missing] = self._examples(task, missing)[:, 0]
-        free = isinstance(wanted.features_to_vary, str) and not (wanted.permitted_range or wanted.max_changes)
+        free = isinstance(request.features_to_vary, str) and not (
+            request.permitted_range or request.max_changes
+        )
         anchors = self._anchors(found, composed, decisions_of(answers), nearest if free else nearest[:0])
-        rules, has_rule, new, refinement = counterfactual_rules(self.rules, task, *anchors)
+        rules, has_rule, new, refinement = counterfactual_rules(self.maker, task, *anchors)
         rows, first = np.unique(found.row, return_index=True)
         rules.probabilities[rows] = answers[first]  # the rule is about the first example
         return Counterfactuals(
             row=found.row,
             changed=changed,
-            before=values_of(encoding, frame),
-            after=values_of(encoding, made),
+            before=row_values(encoding, frame),
+            after=row_values(encoding, made),
             example_probabilities=answers,
             distance=self.pool.distance(X[found.row], found.source),
             plausibility=self._nearest(composed, X[found.row]),
             typical_distance=self._typical(),
             decisions=decisions,
             probabilities=P,
-            reasons=self._reasons(task, found, fewest, nearest, wanted),
+            reasons=self._reasons(task, found, fewest, nearest, request),
             rules=rules,
             has_rule=has_rule,
             new=new,
@@ -97,15 +134,27 @@ class CounterfactualAssembly:
             feature_names=encoding.schema.names,
             class_names=class_names,
             origin=frame.origin,
-            novelty=self.rules.familiar(encoded),
+            novelty=fitted.familiar(encoded),
         )
+
+    def _ask(self, make: Mixer, places: IntArray, row: IntArray, source: IntArray) -> FloatArray:
+        return self._answers(make(row, source), places[row])
+
+    def _answers(self, made: Frame, row: IntArray) -> FloatArray:
+        """Ask about changed rows; an error names them by the rows that they were made of."""
+        try:
+            return self.fitted.black_box(made)
+        except BlackBoxError as error:
+            named = ", named by the rows they were made of" if error.rows else ""
+            said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
+            raise said.placed(row.tolist()) from error.__cause__
 
     def _examples(self, task: Task, rows: IntArray) -> IntArray:
         """Return pool rows of the desired decision, first those whose path needs the fewest changes.
 
         (n, EXAMPLES) for some rows of a task; -1 for none.
         """
-        tree = self.rules.model.rules
+        tree = self.maker.model.rules
         Z_pool = tree.encoder.transform(self.pool.X)
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(self.pool))
@@ -130,9 +179,7 @@ class CounterfactualAssembly:
         wanted = np.where(desired >= 0, self.pool.decisions == desired, self.pool.decisions != own)
         return wanted & (desired != own)
 
-    def _search(
-        self, task: Task, frame: Frame, black_box: BlackBoxCall, n: int
-    ) -> tuple[Found, int, IntArray]:
+    def _search(self, task: Task, frame: Frame, n: int) -> tuple[Found, int, IntArray]:
         """Return the chosen counterfactuals, how many rows were asked about, and the fewest changes found."""
         parts, n_asked = [Found.none(task.features.shape[1])], 0
         fewest = np.full(len(task.X), np.iinfo(np.intp).max)
@@ -144,19 +191,19 @@ class CounterfactualAssembly:
                 some = task.take(rows)
                 make = self._maker(frame.take(rows))
                 examples = partial(self._examples, some)
-                ask = partial(_ask, make, black_box, rows)
+                ask = partial(self._ask, make, rows)
                 search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
                 found = search.run(n)
                 np.minimum.at(fewest, rows[found.row], found.n_changes)
                 found = found.take(found.n_changes <= task.max_changes)
-                found = self._picked(search.closest(self._picked(found, some.X, n + SPARE)), some.X, n)
+                found = self._pick(search.closest(self._pick(found, some.X, n + SPARE)), some.X, n)
                 parts.append(Found(rows[found.row], found.source))
                 n_asked += search.n_asked
         return Found.joined(parts), n_asked, fewest
 
     def _maker(self, frame: Frame) -> Mixer:
         """Return what makes rows of a frame with features from the pool."""
-        mixer, names = frame.mixer(self.pool_frame), self.rules.encoding.schema.names
+        mixer, names = frame.mixer(self.pool_frame), self.fitted.encoding.schema.names
         if names == frame.names:
             return mixer
         columns = [frame.names.index(name) for name in names]
@@ -173,28 +220,26 @@ class CounterfactualAssembly:
 
         def effects(row: IntArray, example: IntArray) -> FloatArray:
             rows, at = np.unique(row, return_inverse=True)
-            slopes = self.pair.encoder.pull_back(task.X[rows], self.pair.surrogate.coef_).slopes
+            slopes = self.fitted.pair.encoder.pull_back(task.X[rows], self.fitted.pair.surrogate.coef_).slopes
             if slopes.shape[1] == 1:
                 slopes = np.concatenate([-slopes, slopes], axis=1)
             each = np.arange(len(rows))
             away, to = slopes[each, task.decisions[rows]], slopes[each, task.desired[rows]]
             direction = np.where(task.desired[rows, None] >= 0, to - away, -away)
-            return self.rules.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
+            return self.fitted.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
 
         return effects
 
-    def _checked(
-        self, task: Task, found: Found, frame: Frame, black_box: BlackBoxCall
-    ) -> tuple[Found, Frame, FloatArray]:
+    def _verify(self, task: Task, found: Found, frame: Frame) -> tuple[Found, Frame, FloatArray]:
         """Put all examples to the black box once more, as they will be returned; keep those that hold."""
         made = self._maker(frame)(found.row, found.source)
-        answers = _answers(black_box, made, found.row)
+        answers = self._answers(made, found.row)
         holds = np.flatnonzero(task.reached(answers, found.row))
         if len(holds) < len(found):  # a black box that does not always answer alike
             return found.take(holds), made.take(holds), answers[holds]
         return found, made, answers
 
-    def _picked(self, found: Found, X: FloatArray, n: int) -> Found:
+    def _pick(self, found: Found, X: FloatArray, n: int) -> Found:
         """Return n of the counterfactuals of each row, no two the same."""
         values = np.where(
             found.source >= 0, self.pool.features[found.source, np.arange(found.source.shape[1])], np.inf
@@ -242,16 +287,18 @@ class CounterfactualAssembly:
         return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
 
     def _reasons(
-        self, task: Task, found: Found, fewest: IntArray, nearest: IntArray, wanted: Wanted
+        self, task: Task, found: Found, fewest: IntArray, nearest: IntArray, request: CounterfactualRequest
     ) -> np.ndarray[Any, Any]:
         """Say of every row without an example why it has none."""
-        names = self.rules.class_names
+        names = self.fitted.class_names
         reasons = np.full(len(task.X), "", dtype=object)
         missing = np.ones(len(task.X), dtype=bool)
         missing[found.row] = False
-        goal = "otherwise" if wanted.desired(names) < 0 else repr(names[wanted.desired(names)])
+        goal = "otherwise" if request.desired(names) < 0 else repr(names[request.desired(names)])
         none = missing & (nearest < 0)
-        reasons[missing] = f"none of the changes tried, to {_named(wanted)}, makes the model decide {goal}"
+        reasons[missing] = (
+            f"none of the changes tried, to {_describe_scope(request)}, makes the model decide {goal}"
+        )
         reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
         long = missing & (fewest > task.max_changes) & (fewest < np.iinfo(np.intp).max)
         reasons[long] = [
@@ -262,23 +309,7 @@ class CounterfactualAssembly:
         return reasons
 
 
-def _ask(
-    make: Mixer, black_box: BlackBoxCall, places: IntArray, row: IntArray, source: IntArray
-) -> FloatArray:
-    return _answers(black_box, make(row, source), places[row])
-
-
-def _answers(black_box: BlackBoxCall, made: Frame, row: IntArray) -> FloatArray:
-    """Ask about changed rows; those that fail are named by the rows that they were made of."""
-    try:
-        return black_box(made)
-    except BlackBoxError as error:
-        named = ", named by the rows they were made of" if error.rows else ""
-        said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
-        raise said.placed(row.tolist()) from error.__cause__
-
-
-def _named(wanted: Wanted) -> str:
-    if isinstance(wanted.features_to_vary, str):
-        return "all features" + (" within permitted_range" if wanted.permitted_range else "")
-    return ", ".join(map(str, wanted.features_to_vary))
+def _describe_scope(request: CounterfactualRequest) -> str:
+    if isinstance(request.features_to_vary, str):
+        return "all features" + (" within permitted_range" if request.permitted_range else "")
+    return ", ".join(map(str, request.features_to_vary))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import NamedTuple
@@ -10,37 +9,52 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.assembly.answers import answered, values_of
-from illume.assembly.bounds import in_own_units
-from illume.assembly.stand_in import stands_in
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.data.threads import RowChunks
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
+from illume.explanations.encode_rows import encode_and_ask, row_values
+from illume.explanations.fitted import Fitted
+from illume.explanations.rule_bounds import in_own_units
+from illume.explanations.rule_model import RuleModel
 from illume.explanations.rule_search import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
-from illume.explanations.trust_map import Familiar
-from illume.fit.rule_trees import RuleModel
 from illume.results.conditions import Bounds, ObliqueRules
+from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 from illume.results.trust import Refinement
 
 
 @dataclass(frozen=True)
-class RuleOptions:
-    """How rules are wanted: polished to some precision, with some number of conditions at most."""
+class RuleRequest:
+    """What rules the user asks for: see `Explainer.rules`."""
 
     polish: bool = True
     precision: float = 0.95
     max_conditions: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be had."""
+        """Raise for values that make no sense."""
         if not 0.5 <= self.precision < 1:
             raise ValueError(f"precision must be at least 0.5 and below 1, found {self.precision!r}")
         limit = self.max_conditions
         if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
             raise ValueError(f"max_conditions must be a positive integer, found {limit!r}")
+
+
+def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
+    """Return the rules of a frame's rows."""
+    with fitted.naming_rows(frame):
+        encoded, P = encode_and_ask(fitted, frame)
+        rules = RuleMaker(fitted).explain(
+            encoded, P, request, numbers=_numbers(fitted.encoding, frame), origin=frame.origin
+        )
+        return replace(
+            rules,
+            data=row_values(fitted.encoding, frame),
+            stand_in=not fitted.has_model,
+            novelty=fitted.familiar(encoded),
+        )
 
 
 class RawParts(NamedTuple):
@@ -53,38 +67,23 @@ class RawParts(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RuleAssembly:
-    """All that is needed to make rules of rows which the black box has answered.
+class RuleMaker:
+    """Makes rules of encoded rows that the black box has answered."""
 
-    `missing` says of which features missing values were seen while fitting, `training` where the training
-    rows stand among the rows given to `fit`.
-    """
+    fitted: Fitted
 
-    encoding: Encoding
-    model: RuleModel
-    class_names: tuple[str, ...]
-    columns: tuple[str, ...]
-    missing: BoolArray
-    training: IntArray
-    familiar: Familiar
+    @property
+    def model(self) -> RuleModel:
+        """The tree and the rows that rules are searched and measured on."""
+        if self.fitted.rule_model is None:
+            raise LeftOutError("rules have not been fitted; call fit_rules() first")
+        return self.fitted.rule_model
 
-    def rules(self, frame: Frame, black_box: Callable[[Frame], FloatArray], options: RuleOptions) -> Rules:
-        """Return the rules of a frame's rows, every piece checked before the black box is asked."""
-        encoded, P = answered(self.encoding, frame, black_box)
-        numbers = self.numbers(frame)
-        rules = self.of_rows(encoded, P, options, numbers=numbers, origin=frame.origin)
-        return replace(
-            rules,
-            data=values_of(self.encoding, frame),
-            stand_in=stands_in(black_box),
-            novelty=self.familiar(encoded),
-        )
-
-    def of_rows(
+    def explain(
         self,
         encoded: Encoded,
         P: FloatArray,
-        options: RuleOptions,
+        request: RuleRequest,
         *,
         numbers: FloatArray | None = None,
         origin: Origin | None = None,
@@ -92,12 +91,12 @@ class RuleAssembly:
         """Return the rules of encoded rows; `numbers` (n, n_features) are their own, before scaling."""
         X, wanted = encoded.X, P.argmax(1)
         raw = self.raw(X, wanted)
-        boxes, polished = self.finished(raw.boxes, X, wanted, options)
-        rules = self.of_boxes(boxes, raw, encoded, wanted=wanted, P=P, numbers=numbers)
-        wanted = options.precision if options.polish else 0.0
+        boxes, polished = self.choose(raw.boxes, X, wanted, request)
+        rules = self.measure(boxes, raw, encoded, wanted=wanted, P=P, numbers=numbers)
+        wanted = request.precision if request.polish else 0.0
         return replace(rules, polished=polished, wanted=wanted, origin=origin or Origin())
 
-    def of_boxes(
+    def measure(
         self,
         boxes: Boxes,
         raw: RawParts,
@@ -118,33 +117,33 @@ class RuleAssembly:
             n_covered=covered.astype(np.intp),
             n_correct=correct.astype(np.intp),
             n_rows=len(self.model.report),
-            wanted=RuleOptions.precision,
+            wanted=RuleRequest.precision,
             polished=np.ones(len(boxes), dtype=bool),
             refinement=raw.refinement,
             source=self.model.source,
-            class_names=self.class_names,
-            columns=self.columns,
+            class_names=self.fitted.class_names,
+            columns=self.fitted.columns,
             origin=Origin(),
         )
 
-    def finished(
-        self, raw: Boxes, X: FloatArray, wanted: IntArray, options: RuleOptions
+    def choose(
+        self, raw: Boxes, X: FloatArray, wanted: IntArray, request: RuleRequest
     ) -> tuple[Boxes, BoolArray]:
         """Return boxes as the options want them, and which of them were polished."""
         bins = self.model.bins
-        if not len(bins.sample) and (options.polish or options.max_conditions is not None):
+        if not len(bins.sample) and (request.polish or request.max_conditions is not None):
             raise LeftOutError(
                 "rules are polished on rows, and the explainer was saved with rows='none'; ask for the "
                 "tree's own rules with polish=False"
             )
-        limit = None if options.max_conditions is None else min(options.max_conditions, LIMIT)
-        if not options.polish:
+        limit = None if request.max_conditions is None else min(request.max_conditions, LIMIT)
+        if not request.polish:
             if limit is None:
                 return raw, np.zeros(len(raw), dtype=bool)
             wish = Wish(max_conditions=limit, only_own=True)
             chosen, _ = polish(bins, raw, X, wanted, wish)
             return keep_selected(raw, chosen, bins.sample.layout), np.zeros(len(raw), dtype=bool)
-        wish = Wish(self.model.curve.goal(options.precision), limit or MAX_CONDITIONS)
+        wish = Wish(self.model.curve.target(request.precision), limit or MAX_CONDITIONS)
         boxes, reached = polish(bins, raw, X, wanted, wish)
         polished = np.ones(len(raw), dtype=bool)
         short = np.flatnonzero(reached < wish.precision) if limit is None else np.empty(0, dtype=np.intp)
@@ -165,9 +164,9 @@ class RuleAssembly:
             weights=np.zeros((n, depth, m), dtype=np.float32),
             low=np.full((n, depth), -np.inf),
             high=np.full((n, depth), np.inf),
-            mean=self.encoding.mean,
-            scale=self.encoding.scale,
-            inputs=self.encoding.input_names,
+            mean=self.fitted.encoding.mean,
+            scale=self.fitted.encoding.scale,
+            inputs=self.fitted.encoding.input_names,
         )
         chunks = RowChunks(n, rules.at_once)
         for rows in chunks:
@@ -179,30 +178,69 @@ class RuleAssembly:
                 offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
                 oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
                 oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
-        return RawParts(boxes, sound, oblique, refinement.among(self.training))
+        return RawParts(boxes, sound, oblique, refinement.among(self.fitted.split.training))
 
     def bounds(
         self, boxes: Boxes, encoded: Encoded, numbers: FloatArray | None, exact: bool = False
     ) -> Bounds:
         """Return boxes of inputs as conditions on features."""
         own = self._own_numbers(encoded.X) if numbers is None else numbers
-        missing = self.missing | encoded.imputed
-        return in_own_units(boxes, self.encoding, own, missing, exact=exact)
+        missing = self.fitted.missing | encoded.imputed
+        return in_own_units(boxes, self.fitted.encoding, own, missing, exact=exact)
 
     def _own_numbers(self, X: FloatArray) -> FloatArray:
-        own = np.full((len(X), len(self.encoding.schema)), np.nan)
-        number = ~self.encoding.onehot
+        own = np.full((len(X), len(self.fitted.encoding.schema)), np.nan)
+        number = ~self.fitted.encoding.onehot
         with np.errstate(over="ignore"):  # in between, for the number itself is none too large
-            numbers = (self.encoding.mean + self.encoding.scale * X)[:, number]
+            numbers = (self.fitted.encoding.mean + self.fitted.encoding.scale * X)[:, number]
         most = np.finfo(np.float64).max
-        own[:, self.encoding.owner[number]] = np.clip(numbers, -most, most)
+        own[:, self.fitted.encoding.owner[number]] = np.clip(numbers, -most, most)
         return own
 
-    def numbers(self, frame: Frame) -> FloatArray:
-        """Return the rows' numbers as they came, NaN for categories."""
-        features = self.encoding.schema.features
-        own = np.full((len(frame), len(features)), np.nan, order="F")
-        for j, feature in enumerate(features):
-            if feature.numeric and not feature.constant:
-                own[:, j] = frame.numbers(feature.name)
-        return own
+
+def _numbers(encoding: Encoding, frame: Frame) -> FloatArray:
+    """Return the rows' numbers (n, n_features) as they came, NaN for categories."""
+    features = encoding.schema.features
+    own = np.full((len(frame), len(features)), np.nan, order="F")
+    for j, feature in enumerate(features):
+        if feature.numeric and not feature.constant:
+            own[:, j] = frame.numbers(feature.name)
+    return own
+
+
+def summarize_rules(fitted: Fitted) -> RuleSet:
+    """Return the leaves that hold training rows, largest first, each with the rule of a typical row."""
+    maker, training = RuleMaker(fitted), fitted.rows.training
+    if not len(training):
+        raise LeftOutError(
+            "the leaves are shown by training rows in them, and the explainer was saved with rows='none'"
+        )
+    model = maker.model
+    rules, report = model.rules, model.report
+    Z = rules.encoder.transform(training.X)
+    leaf = rules.tree.apply(Z)
+    agreed = rules.decisions[leaf] == training.P.argmax(1)
+    leaves, number, size = np.unique(leaf, return_inverse=True, return_counts=True)
+    centre = np.stack([np.bincount(number, weights=z) for z in Z.T], axis=1) / size[:, None]
+    distance = np.square(Z - centre[number]).sum(1)
+    # The first row of each leaf when sorted by leaf, agreeing rows first, then by distance.
+    order = np.lexsort((distance, ~agreed, number))
+    typical = order[np.searchsorted(number[order], np.arange(len(leaves)))]
+    largest = np.argsort(-size, kind="stable")
+    X = training.X[typical[largest]]
+    encoded = Encoded.plain(X, len(fitted.schema))
+    held_out = rules.tree.apply(rules.encoder.transform(report.X))
+    right = report.decisions == rules.decisions[held_out]
+    n_rows = np.bincount(held_out, minlength=len(rules.decisions))[leaves]
+    n_correct = np.bincount(held_out[right], minlength=len(rules.decisions))[leaves]
+    return RuleSet(
+        rules=maker.explain(
+            encoded, training.P[typical[largest]], RuleRequest(), origin=Origin(fitted.backend)
+        ),
+        support=size[largest] / len(leaf),
+        n_rows=n_rows[largest],
+        n_correct=n_correct[largest],
+        decisions=rules.decisions[leaves[largest]],
+        source=model.source,
+        class_names=fitted.class_names,
+    )

@@ -1,1 +1,0 @@
-"""From a frame of rows to results, a piece at a time."""

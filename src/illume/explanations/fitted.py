@@ -1,0 +1,264 @@
+"""All that `fit` learned, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.black_box import BlackBox
+from illume.data.encoding import Encoding
+from illume.data.frames import Frame, NumpyFrame, as_frame
+from illume.data.match_dtypes import FrameBuilder
+from illume.data.sampling import Split
+from illume.data.schema import Schema, require_columns
+from illume.errors import BlackBoxError, RowError
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.reference import Reference
+from illume.explanations.rule_model import RuleModel
+from illume.explanations.trust_map import Familiar, TrustMap
+from illume.metrics.fidelity import Fidelity
+from illume.results.history import History
+from illume.results.quality import Quality, RuleQuality
+from illume.shapley.shapley_model import ShapleyModel
+
+TOLERANCE = 1e-6  # up to which a model's answers count as unchanged
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredRows:
+    """Encoded rows X (n, m) with the black box's probabilities P (n, c)."""
+
+    X: FloatArray
+    P: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @classmethod
+    def empty(cls) -> AnsweredRows:
+        """Return zero rows."""
+        return cls(np.empty((0, 0)), np.empty((0, 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredFrame:
+    """A frame with the black box's probabilities P (n, c)."""
+
+    frame: Frame
+    P: FloatArray
+
+    def take(self, rows: IntArray) -> AnsweredFrame:
+        """Return some rows."""
+        return AnsweredFrame(self.frame.take(rows), self.P[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class FitRows:
+    """The rows of a fit: training learns, validation chooses, report is reported on, queries are made up."""
+
+    training: AnsweredRows
+    validation: AnsweredRows
+    report: AnsweredRows
+    queries: AnsweredRows
+
+    @classmethod
+    def split(cls, X: FloatArray, P: FloatArray, split: Split, queries: AnsweredRows) -> FitRows:
+        """Divide answered rows."""
+        training, validation, report = (AnsweredRows(X[rows], P[rows]) for rows in split)
+        return cls(training, validation, report, queries)
+
+    @classmethod
+    def only_training(cls, training: AnsweredRows) -> FitRows:
+        """Return training rows alone, as a file holds them."""
+        return cls(training, *(AnsweredRows.empty() for _ in range(3)))
+
+    @property
+    def learned(self) -> AnsweredRows:
+        """Training rows and queries together."""
+        if not len(self.queries):
+            return self.training
+        X = np.concatenate([self.training.X, self.queries.X])
+        return AnsweredRows(X, np.concatenate([self.training.P, self.queries.P]))
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An encoder and the surrogate on its latents."""
+
+    encoder: Any
+    surrogate: Any
+
+    def probabilities(self, X: FloatArray) -> FloatArray:
+        """Return the surrogate's class probabilities (n, c)."""
+        return self.surrogate.probabilities(self.encoder.transform(X))
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents that the surrogate reads."""
+        return int(self.surrogate.coef_.shape[1])
+
+    def neighbours(self, training: AnsweredRows, search: str) -> Neighbours:
+        """Index the training rows for the search for valid neighbours."""
+        Z = self.encoder.transform(training.X)
+        decisions = self.surrogate.probabilities(Z).argmax(1)
+        return Neighbours.of(training.X, Z, training.P, decisions, search)
+
+    @property
+    def history(self) -> History | None:
+        """The encoder's training history, if it has one."""
+        return getattr(self.encoder, "history_", None)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What trials choose: the number of latents, and how much the alignment of explanations counts."""
+
+    n_latents: int
+    alignment: float = 1.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The fidelity of a short training on validation rows."""
+
+    setting: Setting
+    fidelity: Fidelity
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogateBlackBox:
+    """The surrogate in the place of a model that is not there."""
+
+    encoding: Encoding
+    pair: Pair
+
+    def __call__(self, frame: Frame) -> FloatArray:
+        """Return the surrogate's probabilities (n, c) of a frame's rows."""
+        return self.pair.probabilities(self.encoding.transform(frame.select(self.encoding.schema.names)).X)
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """On how many rows a model's answers changed, by how much at most, and how many decisions differ."""
+
+    n_rows: int
+    n_changed: int
+    largest: float
+    n_decisions: int
+
+
+def compare_answers(black_box: BlackBox, known: AnsweredFrame) -> AnswerChange:
+    """Ask a model about rows that were answered before; a change is a difference above 1e-6."""
+    now = black_box(known.frame)
+    if now.shape != known.P.shape:
+        raise BlackBoxError(
+            f"the model answers {now.shape[1]} classes, {known.P.shape[1]} when it was fitted"
+        )
+    off = np.abs(now - known.P).max(1)
+    decisions = int((now.argmax(1) != known.P.argmax(1)).sum())
+    return AnswerChange(len(off), int((off > TOLERANCE).sum()), float(off.max(initial=0.0)), decisions)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """All that `fit` learned, or that a file holds of it.
+
+    Parameters
+    ----------
+    black_box
+        The model; or the surrogate in its place, in an explainer that was loaded without its model.
+    columns, backend
+        The columns of the fitted frame and its library, None for NumPy.
+    encoding, class_names
+        How rows become numbers, and the names of the classes.
+    missing
+        Of which features missing values were seen, (n_features,).
+    split, rows
+        Which rows were used for what, and the rows themselves; a file holds training rows at most.
+    pair, local
+        The encoder and surrogate that explain; the local ones, even where the global ones are used instead.
+    neighbours
+        Training rows that explanations are refined towards.
+    trust_map, reference
+        How well the surrogate does where, and the distributions of the fitted rows.
+    pool
+        Training rows that counterfactuals take values from.
+    shapley, background
+        Shapley values and the background rows that refining mixes with; None without them.
+    missing_words
+        Words that the command line read as missing, where it was told other ones than usual.
+    """
+
+    black_box: BlackBox | SurrogateBlackBox
+    columns: tuple[str, ...]
+    backend: str | None
+    encoding: Encoding
+    class_names: tuple[str, ...]
+    missing: BoolArray
+    split: Split
+    rows: FitRows
+    pair: Pair
+    local: Pair
+    neighbours: Neighbours
+    trust_map: TrustMap
+    reference: Reference
+    pool: AnsweredFrame | None
+    shapley: ShapleyModel | None
+    background: AnsweredFrame | None
+    quality: Quality
+    history: History | None
+    trials: tuple[Trial, ...]
+    rule_model: RuleModel | None = None
+    rule_quality: RuleQuality | None = None
+    missing_words: tuple[str, ...] | None = None
+
+    @property
+    def schema(self) -> Schema:
+        """The features."""
+        return self.encoding.schema
+
+    @property
+    def has_model(self) -> bool:
+        """Whether the model itself can be asked."""
+        return not isinstance(self.black_box, SurrogateBlackBox)
+
+    @property
+    def familiar(self) -> Familiar:
+        """What tells rows that are unlike the fitted ones."""
+        return Familiar(self.schema.names, self.missing, self.trust_map, self.reference.limit)
+
+    @property
+    def dtypes(self) -> FrameBuilder:
+        """What makes frames with the columns and types of the fitted one."""
+        return FrameBuilder(self.columns, self.backend, None if self.pool is None else self.pool.frame)
+
+    def with_unknown(self, unknown: Any) -> Fitted:
+        """Return the same, with another treatment of unknown categories."""
+        if unknown == self.encoding.unknown:
+            return self
+        encoding = replace(self.encoding, unknown=unknown)
+        black_box = self.black_box
+        if isinstance(black_box, SurrogateBlackBox):
+            black_box = replace(black_box, encoding=encoding)
+        return replace(self, encoding=encoding, black_box=black_box)
+
+    def as_frame(self, X: Any) -> Frame:
+        """Return the user's rows as a frame with the fitted columns, in their order."""
+        frame = require_columns(as_frame(X), self.columns)
+        if self.backend is not None and isinstance(frame, NumpyFrame):
+            return self.dtypes.of_array(frame)  # the model was fitted on frames and knows columns by name
+        return frame
+
+    @contextmanager
+    def naming_rows(self, frame: Frame) -> Iterator[None]:
+        """Make errors about a row name it by its position in the whole frame, not in the current batch."""
+        try:
+            yield
+        except RowError:
+            self.encoding.require_usable(frame.select(self.schema.names))
+            raise

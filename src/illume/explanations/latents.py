@@ -1,0 +1,69 @@
+"""From a frame's rows to their latents and maps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.frames import Frame
+from illume.data.threads import RowChunks
+from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import LinearEncoder
+from illume.explanations.encode_rows import encode_and_ask, fitted_labels, row_values
+from illume.explanations.fitted import Fitted, Pair
+from illume.results.latents import Latents, Plane
+
+PLANE_ROWS = 20_000  # training rows that the plane is laid through
+
+
+def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
+    """Return the latents of the user's rows; maps only where asked for."""
+    frame = fitted.as_frame(X)
+    with fitted.naming_rows(frame):
+        return _latents(fitted, frame, maps)
+
+
+def _latents(fitted: Fitted, frame: Frame, maps: bool) -> Latents:
+    encoded, P = encode_and_ask(fitted, frame)
+    X, pair = encoded.X, fitted.pair
+    Z = np.empty((len(X), pair.n_latents))
+    chunks = RowChunks(len(X))
+    for rows in chunks:
+        with chunks:
+            Z[rows] = pair.encoder.pull_back(X[rows], pair.surrogate.coef_).Z
+    labels = fitted_labels(fitted)
+    same = isinstance(pair.encoder, IdentityEncoder)
+    return Latents(
+        Z=Z,
+        X=X,
+        maps=_maps(pair, X) if maps else None,
+        coefficients=pair.surrogate.coef_,
+        intercept=pair.surrogate.intercept_,
+        data=row_values(fitted.encoding, frame),
+        probabilities=P,
+        surrogate_probabilities=pair.surrogate.probabilities(Z),
+        names=labels.inputs if same else tuple(f"z{r + 1}" for r in range(Z.shape[1])),
+        view=Plane.of(_plane_rows(fitted.neighbours.Z, Z)),
+        labels=labels,
+        origin=frame.origin,
+        stand_in=not fitted.has_model,
+    )
+
+
+def _maps(pair: Pair, X: FloatArray) -> FloatArray:
+    """Return the maps of rows (n, k, m): a broadcast view of one matrix where all rows share it."""
+    shape = (len(X), pair.n_latents, X.shape[1])
+    if isinstance(pair.encoder, (IdentityEncoder, LinearEncoder)):
+        return np.broadcast_to(pair.encoder.encode(np.zeros((1, X.shape[1]))).W, shape)
+    W = np.empty(shape)
+    chunks = RowChunks(len(X))
+    for rows in chunks:
+        with chunks:
+            W[rows] = pair.encoder.encode(X[rows]).W
+    return W
+
+
+def _plane_rows(training: FloatArray, Z: FloatArray) -> FloatArray:
+    return training[:: 1 + len(training) // PLANE_ROWS] if len(training) else Z

@@ -1,0 +1,94 @@
+"""Options of an explainer, grouped by what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from illume.data.schema import Schema
+from illume.encoders.options import Objective, Training
+
+
+@dataclass(frozen=True, eq=False)
+class SurrogateOptions:
+    """How the local surrogate is built: the encoder, the linear model on its latents, and their training.
+
+    Parameters
+    ----------
+    encoder
+        `meta` gives every row its own linear map (the default), `linear` one map for all, `identity`
+        none (a global surrogate); or an encoder object, which has its own objective, training and latents.
+    model
+        `logistic`, a linear classifier of scikit-learn, or an object with `fit(Z, P)`, `probabilities(Z)`,
+        `coef_` and `intercept_`. With `logistic`, the linear head that a joint objective trains with the
+        encoder is used.
+    objective
+        `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
+        is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
+    n_latents
+        Number of latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
+        fidelity on validation rows is within .015 of the best.
+    rank
+        For wide data: with `auto`, the maps of 500 inputs or more are a constant plus a part of rank 32
+        that differs from row to row, so that weights and time grow linearly with the number of inputs. A
+        number is another rank, None never does this. Only for `encoder="meta"`.
+    training
+        How to train; by default quick for joint objectives, as in the paper for the others.
+    search
+        How neighbours are found among the training rows: `exact`, among at most 16,384 per decision, or
+        among all of them by an `index` (faiss).
+    """
+
+    encoder: Any = "meta"
+    model: Any = "logistic"
+    objective: str | Objective = "aligned"
+    n_latents: int | str = "auto"
+    rank: int | str | None = "auto"
+    training: Training | None = None
+    search: str = "exact"
+
+
+@dataclass(frozen=True, eq=False)
+class RuleOptions:
+    """Where rules come from.
+
+    Parameters
+    ----------
+    objective
+        `shared` (the default) grows the tree on the latents of the attributions; the paper's `so`, another
+        name or an `Objective` trains an encoder for rules alone.
+    tree
+        `tree`, or a tree classifier of scikit-learn, which is then used as it is.
+    """
+
+    objective: str | Objective = "shared"
+    tree: Any = "tree"
+
+
+@dataclass(frozen=True, eq=False)
+class DataOptions:
+    """How rows are read, described and divided.
+
+    Parameters
+    ----------
+    schema
+        A `Schema` made by hand; by default it is inferred.
+    class_names
+        Names of the classes; by default the model's own `classes_`.
+    row_budget
+        Maximum number of rows to learn from, drawn uniformly; ranges and categories are those of all rows.
+        None takes all rows of a frame, and 200,000 of a folder, a dataset or a lazy frame.
+    backend
+        Library of the frames that the model is called with where `fit` reads the rows itself: `pandas`
+        (the default where it is installed), `polars` or `pyarrow`.
+    validation_size, report_size
+        Shares of the rows that settings are chosen on, and that quality is reported on.
+    """
+
+    schema: Schema | None = None
+    class_names: Sequence[Any] | None = None
+    row_budget: int | None = None
+    backend: str | None = None
+    validation_size: float = 0.15
+    report_size: float = 0.15

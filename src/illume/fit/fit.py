@@ -1,0 +1,131 @@
+"""The whole fit, from rows to the fitted value."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from illume.data.checkpoints import Stages
+from illume.data.load_rows import LoadedRows, RowLimit, load_rows
+from illume.encoders.ranks import ranks
+from illume.errors import LeftOutError
+from illume.explanations.counterfactuals import pool_rows
+from illume.explanations.fitted import AnsweredFrame, Fitted
+from illume.explanations.layout import Layout
+from illume.explanations.trust_map import TrustMap
+from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
+from illume.fit.prepare import Prepared, prepare
+from illume.fit.resume import open_checkpoint, reopen_for_rules
+from illume.fit.rule_trees import fit_rule_model, rule_pairs
+from illume.fit.settings import Settings
+from illume.fit.shapley_values import TrainedShapley, ask_for_shapley, train_shapley
+from illume.fit.trials import Choice, choose_pair
+from illume.shapley.training_run import training_threads
+
+
+@dataclass(frozen=True, eq=False)
+class FitResult:
+    """The fitted value, the checkpoints that rules may still need, and whether training was interrupted."""
+
+    fitted: Fitted
+    stages: Stages | None
+    interrupted: bool
+
+
+def fit_explainer(parameters: Mapping[str, Any], settings: Settings, X: Any) -> FitResult:
+    """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
+    start = time.perf_counter()
+    settings.validate()
+    seed = ranks().agreed(check_random_state(settings.random_state).randint(2**31 - 1))
+    drawing = RowLimit(settings.data.row_budget, seed, settings.data.backend, settings.verbose)
+    source = load_rows(X, settings.model, settings.data.schema, settings.categorical, drawing)
+    with open_checkpoint(parameters, source) as stages:
+        prepared = prepare(source, settings, np.random.default_rng(seed), stages)
+        data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
+        with training_threads(settings.device) as device:
+            shapley = train_shapley(data, settings, seed, device) if data else None
+            choice = choose_pair(
+                settings.encoder_maker(prepared.encoding),
+                settings.choices,
+                settings.surrogate.model,
+                prepared.rows,
+                stages,
+            )
+        background = data.background if data else None
+        fitted = _assemble(
+            settings, source, prepared, choice, shapley=shapley, background=background, start=start
+        )
+        interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
+        if interrupted:
+            stages = None
+        elif stages is not None and not settings.trains_rule_encoder:
+            stages.finish()
+    warn_few_rows(fitted.quality, settings)
+    return FitResult(fitted, stages, interrupted)
+
+
+def _assemble(
+    settings: Settings,
+    source: LoadedRows,
+    prepared: Prepared,
+    choice: Choice,
+    *,
+    shapley: TrainedShapley | None,
+    background: AnsweredFrame | None,
+    start: float,
+) -> Fitted:
+    """Put all that was learned into one value."""
+    rows, pair = prepared.rows, choice.pair
+    Q = pair.probabilities(rows.report.X)
+    trust_map = TrustMap.fit(rows.report.X, rows.report.P, Q)
+    training = AnsweredFrame(prepared.frame, prepared.P).take(prepared.split.training)
+    neighbours = pair.neighbours(rows.training, settings.surrogate.search)
+    reference = prepared.reference.with_distances(trust_map, rows.training.X)
+    seconds = time.perf_counter() - start
+    return Fitted(
+        black_box=prepared.black_box,
+        columns=prepared.frame.names,
+        backend=prepared.frame.origin.backend,
+        encoding=prepared.encoding,
+        class_names=prepared.class_names,
+        missing=prepared.missing,
+        split=prepared.split,
+        rows=rows,
+        pair=pair,
+        local=choice.local,
+        neighbours=neighbours,
+        trust_map=trust_map,
+        reference=reference,
+        pool=training.take(pool_rows(rows.training)),
+        shapley=shapley.model if shapley else None,
+        background=background,
+        quality=measure_quality(prepared, choice, Q, shapley, settings, source=source, seconds=seconds),
+        history=choice.history,
+        trials=choice.trials,
+    )
+
+
+def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitResult:
+    """Grow the tree that rules come from, and measure its rules."""
+    if not len(fitted.rows.validation):
+        raise LeftOutError(
+            "the explainer was saved with rules=False, and growing their tree takes all rows of the fit; "
+            "save it with rules=True to have rules and counterfactuals"
+        )
+    start = time.perf_counter()
+    encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents)
+    with reopen_for_rules(stages if encoder is not None else None) as slot:
+        pairs = rule_pairs(fitted.local, encoder, settings.rules.tree, fitted.rows, slot)
+        layout = Layout.of(fitted.encoding)
+        model = fit_rule_model(pairs, fitted.rows, layout, settings.surrogate.search)
+        fitted = replace(fitted, rule_model=model)
+        quality = measure_rules(fitted, time.perf_counter() - start)
+        interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
+        if slot is not None and not interrupted:
+            slot.stages.finish()
+    return FitResult(replace(fitted, rule_quality=quality), None if interrupted else stages, interrupted)
