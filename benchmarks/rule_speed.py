@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from illume.assembly.parts import attribution_assembly, rule_assembly
 
 from benchmarks.records import record
 from illume import Explainer, Training
-from illume.assembly.parts import attribution_assembly, rule_assembly
 from illume.explanations.decision_regions import LinearRegions, TreeRegions
 from illume.explanations.step_search import Refiner, carrier
 
