@@ -145,19 +145,19 @@ def test_latents_can_be_streamed(loan_explainer):
 
 def test_the_plane_of_two_latents_is_the_latents_and_of_one_a_line():
     Z = np.array([[1.0, 2.0], [3.0, 5.0]])
-    np.testing.assert_array_equal(Plane.of(Z)(Z), Z)
-    np.testing.assert_array_equal(Plane.of(Z[:, :1])(Z[:, :1]), [[1.0, 0.0], [3.0, 0.0]])
+    np.testing.assert_array_equal(Plane.fit(Z)(Z), Z)
+    np.testing.assert_array_equal(Plane.fit(Z[:, :1])(Z[:, :1]), [[1.0, 0.0], [3.0, 0.0]])
 
 
 def test_the_plane_of_many_latents_shows_the_two_widest_directions_by_the_same_sign():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(300, 4)) * [0.1, 3.0, 0.1, 2.0] + 7.0
-    plane = Plane.of(Z)
+    plane = Plane.fit(Z)
     np.testing.assert_allclose(np.abs(plane.directions).argmax(1), [1, 3])
     assert (plane.directions[[0, 1], [1, 3]] > 0).all()
     assert plane.share.sum() > 0.99
     np.testing.assert_allclose(plane(Z).mean(0), 0.0, atol=1e-9)
-    np.testing.assert_allclose(Plane.of(Z[::-1])(Z), plane(Z), atol=1e-9)
+    np.testing.assert_allclose(Plane.fit(Z[::-1])(Z), plane(Z), atol=1e-9)
 
 
 def test_an_output_that_does_not_exist_is_named_with_those_that_do(

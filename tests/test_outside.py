@@ -1,7 +1,5 @@
 """Every explained row says whether it is outside of what the explainer was fitted on, and why."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -99,33 +97,3 @@ def test_a_file_without_rows_still_knows_ranges(explainer, rows, tmp_path):
     assert bare.novelty.features.tolist() == full.novelty.features.tolist()
     assert not bare.novelty.far.any()
     same(full.novelty, explainer(some).novelty)
-
-
-def of_version_1(result, path):
-    """Return a result as if it had been saved in format version 1."""
-    result.save(path)
-    head = json.loads(path.read_text()) | {"version": 1}
-    for place in ("rows", "plain"):
-        head[place] = {name: part for name, part in head[place].items() if not _new(name)}
-    path.write_text(json.dumps(head))
-    return illume.load_result(path)
-
-
-def test_results_of_version_1_are_read_and_know_nothing_of_it(explainer, rows, tmp_path):
-    for result in (explainer(rows[:5]), explainer.rules(rows[:5]), explainer.counterfactuals(rows[:5])):
-        found = of_version_1(result, tmp_path / "old.json")
-        assert not found.outside.any()
-        assert found.novelty is None or not found.novelty.known
-        np.testing.assert_array_equal(found.probabilities, result.probabilities)
-
-
-def test_the_rest_of_top_features_is_in_frames_of_version_1_too(explainer, rows, tmp_path):
-    result = explainer(rows[:5])
-    assert "rest" not in of_version_1(result, tmp_path / "old.json").to_frame()
-    found = of_version_1(result.top(1), tmp_path / "old.json").to_frame()
-    assert result.top(1).rest.any()
-    np.testing.assert_array_equal(found["rest"], result.top(1).to_frame()["rest"])
-
-
-def _new(name):
-    return "novelty" in name or name == "trust.distance"

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from illume.results.check import Check
     from illume.results.counterfactuals import Counterfactual, Counterfactuals
     from illume.results.latents import Latents
+    from illume.results.result_files import load_result
     from illume.results.rule_set import RuleSet
     from illume.results.rules import Rule, Rules
-    from illume.results.serialization import load_result
 
 __version__ = "0.1.0"
 
@@ -88,7 +88,7 @@ _HOMES = {
     "displays": "illume.plots",
     "export_onnx": "illume.export.onnx_file",
     "load": "illume.loading",
-    "load_result": "illume.results.serialization",
+    "load_result": "illume.results.result_files",
     "torch_module": "illume.export.devices",
 }
 

@@ -12,7 +12,6 @@ from pyarrow import parquet as pq
 
 import illume
 from illume import FormatError
-from tests.common import loans
 from tests.io.common import same
 
 SUFFIXES = ("json", "parquet")
@@ -81,7 +80,7 @@ def loan_settings(explainer):
 def test_json_is_read_by_anybody(results, tmp_path):
     results["attributions"].save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert (found["format"], found["version"], found["kind"]) == ("illume result", 3, "Attributions")
+    assert (found["format"], found["version"], found["kind"]) == ("illume result", 4, "Attributions")
     values = found["rows"]["values"]
     assert np.array_equal(np.reshape(values["values"], values["shape"]), results["attributions"].values)
     assert found["plain"]["labels.features"] == list(results["attributions"].feature_names)
@@ -93,25 +92,7 @@ def test_parquet_is_read_by_anybody(results, tmp_path):
     assert len(found) == len(results["counterfactuals"])
     assert np.array_equal(found["n_examples"], results["counterfactuals"].n_found)
     assert np.array_equal(np.stack(found["probabilities"]), results["counterfactuals"].probabilities)
-    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 3
-
-
-def test_an_older_result_has_no_errors_and_its_contributions_are_the_surrogates(loan_pullback, tmp_path):
-    path = tmp_path / "a.json"
-    result = loan_pullback(loans(5))
-    result.save(path)
-    old = json.loads(path.read_text(encoding="utf-8"))
-    old["version"] = 2
-    for name in ("standard_errors", "trust.contribution_error"):
-        del old["rows"][name]
-    for name in ("kind", "fell_back"):
-        del old["plain"][name]
-    path.write_text(json.dumps(old), encoding="utf-8")
-    found = illume.load_result(path)
-    assert found.kind == "pullback"
-    assert np.isnan(found.standard_errors).all()
-    assert np.isnan(found.trust.contribution_error).all()
-    assert np.array_equal(found.values, result.values)
+    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 4
 
 
 def test_other_names_are_refused(results, tmp_path):
@@ -125,8 +106,9 @@ def test_files_that_are_no_results_are_refused(tmp_path):
     for name, content, said in (
         ("a.json", b"{", "not valid JSON"),
         ("a.json", b'{"format": "other"}', "no result of illume"),
-        ("a.json", b'{"format": "illume result", "version": 4}', "version 4, and this illume reads up to 3"),
-        ("a.json", b'{"format": "illume result", "version": 1}', "head holds"),
+        ("a.json", b'{"format": "illume result", "version": 5}', "version 5, this illume reads 4; update"),
+        ("a.json", b'{"format": "illume result", "version": 3}', "version 3, .*; save the result again"),
+        ("a.json", b'{"format": "illume result", "version": 4}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no Parquet file, or a damaged one"),
     ):
         (tmp_path / name).write_bytes(content)
@@ -147,7 +129,7 @@ def test_files_that_are_no_results_are_refused(tmp_path):
         (["rows", "values", "shape"], [1, 1], "does not hold float64 of shape"),
         (["rows", "values", "shape"], [2**40, 2**40], "of type 'float64' and shape"),
         (["rows", "values", "values"], ["x"], "does not hold float64"),
-        (["rows", "more"], {"type": "bool", "shape": [0], "values": []}, "of no use"),
+        (["rows", "more"], {"type": "bool", "shape": [0], "values": []}, "unknown parts"),
         (["plain", "labels.features"], "abc", "expected list"),
         (["plain", "labels.features"], ["a"], "do not fit together"),
         (["plain", "origin.backend"], "spark", "backend is 'spark'"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from illume.results.frames import UNKNOWN, column
+from illume.results.frames import UNKNOWN, feature_column
 from illume.results.predictions import Labels
 from illume.results.quality import calibration, class_agreement
 from tests.common import loans
@@ -24,21 +24,21 @@ def rows(*lines):
 
 
 def test_a_number_is_read_as_a_number_and_nan_where_it_is_missing():
-    found = column(rows((1.5, "a", "z"), (None, "b", "z")), LABELS, 0)
+    found = feature_column(rows((1.5, "a", "z"), (None, "b", "z")), LABELS, 0)
     assert found.numeric
     np.testing.assert_array_equal(found.values, [1.5, np.nan])
 
 
 def test_categories_are_read_as_positions_and_a_missing_one_has_its_own():
-    found = column(rows((1, "b", 0), (1, None, 0), (1, "a", 0)), LABELS, 1)
+    found = feature_column(rows((1, "b", 0), (1, None, 0), (1, "a", 0)), LABELS, 1)
     assert found.categories == ("a", "b", "(missing)")
     np.testing.assert_array_equal(found.values, [1, 2, 0])
 
 
 def test_a_category_that_was_never_seen_is_unknown_and_a_constant_column_keeps_its_text():
     data = rows((1, "new", "z"), (1, "a", "z"))
-    assert column(data, LABELS, 1).categories == ("a", "b", "(missing)", UNKNOWN)
-    assert column(data, LABELS, 2).categories == ("z",)
+    assert feature_column(data, LABELS, 1).categories == ("a", "b", "(missing)", UNKNOWN)
+    assert feature_column(data, LABELS, 2).categories == ("z",)
 
 
 def test_the_column_of_a_batch_is_found_by_name_or_position(loan_explainer):

@@ -45,7 +45,7 @@ def _latents(fitted: Fitted, frame: Frame, maps: bool) -> Latents:
         probabilities=P,
         surrogate_probabilities=pair.surrogate.probabilities(Z),
         names=labels.inputs if same else tuple(f"z{r + 1}" for r in range(Z.shape[1])),
-        view=Plane.of(_plane_rows(fitted.neighbours.Z, Z)),
+        view=Plane.fit(_plane_rows(fitted.neighbours.Z, Z)),
         labels=labels,
         origin=frame.origin,
         stand_in=not fitted.has_model,

@@ -183,7 +183,7 @@ class DeferredNovelty(Novelty):
     _limit: float
 
     def __init__(self, features: BoolArray, trust: Trust, limit: float, names: tuple[str, ...]) -> None:
-        values = {"features": features, "names": names, "known": True}
+        values = {"features": features, "names": names}
         self.__dict__.update(values, _trust=trust, _limit=limit)
 
     @property

@@ -13,7 +13,6 @@ from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.history import History
 from illume.results.quality import UNKNOWN, Calibration, ClassAgreement, Quality
-from illume.results.text import typical_error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +47,7 @@ def quality(
 
 
 def _contributions_caption(attributions: Attributions, measured: Quality | None) -> str:
-    found, error = None if measured is None else measured.contributions, typical_error(attributions)
+    found, error = None if measured is None else measured.contributions, attributions.typical_error
     if found is not None and found.word != UNKNOWN:
         return (
             f"contributions: R² {found.r2:.3f} ({found.low:.3f} to {found.high:.3f}),\n"

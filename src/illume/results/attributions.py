@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import frames, html, text
-from illume.results.frames import Column, column
-from illume.results.predictions import Decided, DecidedRow, Labels, SavesResult, positions
+from illume.results.predictions import LabelledBatch, LabelledRow, Labels
 from illume.results.quality import Calibration, ClassAgreement, calibration, class_agreement
-from illume.results.text import format_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 if TYPE_CHECKING:
-    from illume.results.dashboard_bridge import DashboardValues
-
+    from illume.results.interop import DashboardValues
 
 SURE = 1.96  # standard errors
+OFFSET, LEFT_OUT = "offset of the refinement", "left out"
 
 
 class Line(NamedTuple):
@@ -35,8 +33,8 @@ class Line(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attribution(DecidedRow):
-    """How much each feature moved one decision: a view of one row of a batch."""
+class Attribution(LabelledRow):
+    """How much each feature moved one decision: one row of a batch."""
 
     batch: Attributions
 
@@ -62,18 +60,13 @@ class Attribution(DecidedRow):
 
     @property
     def slopes(self) -> FloatArray:
-        """What one scaled unit more of an input would add."""
+        """Change of the log-odds per scaled unit of an input."""
         return self.batch.slopes[0]
 
     @property
     def slopes_per_unit(self) -> FloatArray:
-        """What one original unit more of an input would add."""
+        """Change of the log-odds per original unit of an input."""
         return self.batch.slopes_per_unit[0]
-
-    @property
-    def data(self) -> np.ndarray[Any, Any]:
-        """The row itself."""
-        return self.batch.data[0]
 
     @property
     def feature_names(self) -> tuple[str, ...]:
@@ -81,17 +74,11 @@ class Attribution(DecidedRow):
         return self.batch.feature_names
 
     @property
-    def status(self) -> str:
-        """`agreed`, `refined` or `not faithful`."""
-        return str(self.batch.refinement.status[0])
-
-    @property
     def verdict(self) -> str:
-        """How the surrogate stands to the black box, in a word or two."""
-        if self.batch.kind == "shapley":  # whatever the surrogate decides, contributions are the model's
+        """Whether the surrogate agrees with the black box, in a word or two."""
+        if self.batch.kind == "shapley":  # contributions are the model's, whether or not the surrogate agrees
             return "agrees" if self.agreed else "decides otherwise"
-        words = {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}
-        return words[self.status]
+        return {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}[self.status]
 
     @property
     def imputed(self) -> tuple[str, ...]:
@@ -100,7 +87,7 @@ class Attribution(DecidedRow):
 
     @property
     def trust(self) -> Trust:
-        """How the surrogate did on the held-out rows around this one, and how far off contributions are."""
+        """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
         return self.batch.trust[0]
 
     @property
@@ -109,23 +96,9 @@ class Attribution(DecidedRow):
         return bool(self.batch.outside[0])
 
     @property
-    def outside_reasons(self) -> tuple[str, ...]:
-        """Why it is: features with values not seen while fitting, or far from all fitted rows."""
-        return self.batch.novelty.reasons()
-
-    @property
-    def output(self) -> int:
-        """Which output to read first: the only one, or that of the decided class."""
-        return 0 if self.batch.values.ndim == 2 else int(self.batch.decisions[0])
-
-    @property
     def output_name(self) -> str:
-        """The name of that output."""
+        """The name of the output to read first."""
         return self.batch.output_names[self.output]
-
-    def position(self, output: int | str | None = None) -> int:
-        """Return the position of an output, given by its name or position; by default `output`."""
-        return self.output if output is None else self.batch.output(output)
 
     def contributions(self, output: int | str | None = None) -> FloatArray:
         """Contributions to an output, by default to `output_name`, (n_features,)."""
@@ -137,7 +110,7 @@ class Attribution(DecidedRow):
         return errors if errors.ndim == 1 else errors[:, self.position(output)]
 
     def sure(self, output: int | str | None = None) -> BoolArray:
-        """Return of which contributions the sign is sure, beyond 1.96 standard errors, (n_features,)."""
+        """Return which contributions have a sure sign, beyond 1.96 standard errors, (n_features,)."""
         return np.abs(self.contributions(output)) > SURE * self.errors(output)
 
     def lines(self, n_features: int, output: int | str | None = None) -> list[Line]:
@@ -147,88 +120,85 @@ class Attribution(DecidedRow):
         """
         i = self.position(output)
         top = self.top(n_features, i)
-        errors = top.errors(i)
-        shown = zip(top.feature_names, map(format_value, top.data), top.contributions(i), errors, strict=True)
+        values = map(text.format_value, top.data)
+        shown = zip(top.feature_names, values, top.contributions(i), top.errors(i), strict=True)
         lines = [Line(*line) for line in shown]
         offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:
-            lines.append(Line("offset of the refinement", "", offset))
+            lines.append(Line(OFFSET, "", offset))
         others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[i])
         if others or rest:
-            lines.append(Line(f"{others} other features" if others else "left out", "", rest))
+            lines.append(Line(f"{others} other features" if others else LEFT_OUT, "", rest))
         return lines
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
-        """Keep the features that moved the decision most, or another output, strongest first."""
+        """Keep the features that moved the decision, or another output, most, strongest first."""
         order = np.argsort(-np.abs(self.contributions(output)), kind="stable")[:n_features]
-        return Attribution(self.batch._features(order))
+        return Attribution(self.batch.select_features(order))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        return frames.row_dict(self)
+        return frames.attribution_dict(self)
 
     def style(self, n: int = 10) -> Any:
         """Return a styled pandas table: a line per feature, the n strongest, with coloured bars."""
-        return html.attribution(self, n)
+        return html.style_attribution(self, n)
 
     def to_shap(self, offset: str = "base") -> Any:
-        """Return a one-row `shap.Explanation` of the decided class, as `shap.plots.waterfall` wants it."""
+        """Return a one-row `shap.Explanation` of the decided class, for `shap.plots.waterfall`."""
         return self.batch.to_shap(self.output, offset)[0]
 
     def __repr__(self) -> str:
-        return text.row(self)
+        return text.attribution_text(self)
 
     def _repr_html_(self) -> str:
-        return html.row(self)
-
-
-SCALE = "log-odds"
+        return html.attribution_html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attributions(Decided, SavesResult):
+class Attributions(LabelledBatch[Attribution]):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
 
     By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of
     kind `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
-    For two classes the explained output is the log-odds of the second, and there is no class axis;
-    for more, every class has log-odds of its own against the mean of all classes (the logarithm of its
-    probability less the mean of all logarithms), and classes stand on the last axis.
+    For two classes the explained output is the log-odds of the second, and there is no class axis; for more,
+    every class has log-odds of its own against the mean of all classes (the logarithm of its probability less
+    the mean of all logarithms), and classes are on the last axis.
 
     Parameters
     ----------
     values
         Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
     base_values
-        The mean log-odds of the background rows, (n,) or (n, n_classes); the same for all rows. Of kind
+        The mean log-odds of the background rows, (n,) or (n, n_classes); the same for all rows. For kind
         `pullback`, the surrogate's log-odds of the average row.
     offset
-        What refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that agreed, and
-        for Shapley values.
+        The part that refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that
+        agreed, and for Shapley values.
     rest
         Contributions of features that `top` left out; 0 otherwise.
     slopes
-        What one scaled unit (a standard deviation, or having a category) more of an input would add,
+        Change of the log-odds per scaled unit of an input (a standard deviation, or having a category),
         (n, n_inputs) or (n, n_inputs, n_classes), in single precision.
     data
         The rows themselves, (n, n_features); an array of floats is not copied.
     probabilities, surrogate_probabilities
-        What the black box and the surrogate, before any refinement, answer, (n, n_classes).
+        Probabilities of the black box, and of the surrogate before any refinement, (n, n_classes).
     imputed
-        Where a missing number was filled with the mean for the surrogate, (n, n_features). Of kind `pullback`
-        it contributes 0; a Shapley value is that of its being missing.
+        Where a missing number was filled with the mean for the surrogate, (n, n_features). For kind
+        `pullback` it contributes 0; a Shapley value is that of its being missing.
     trust
-        How the surrogate did on the held-out rows around each row, and how far off its contributions are.
+        The surrogate's fidelity on the held-out rows around each row, and the error of its contributions.
     refinement
         Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
     novelty
-        What of each row is outside of what the explainer was fitted on.
+        Which rows and values are outside of what the explainer was fitted on.
     stand_in
         Whether there was no black box: its decisions and probabilities are then the surrogate's own.
     standard_errors
-        Of Shapley values, shaped like `values`: their error on held-out rows like these or, where values were
-        refined, what is left of it. NaN where it was not measured.
+        Of Shapley values, shaped like `values`: their error on similar held-out rows or, where values were
+        refined, the remaining error. NaN where it was not measured.
     kind
         `shapley` or `pullback`.
     fell_back
@@ -254,7 +224,8 @@ class Attributions(Decided, SavesResult):
     kind: str
     fell_back: bool = False
 
-    scale = SCALE
+    scale = "log-odds"
+    ROW: ClassVar[type[Any]] = Attribution
     PER_ROW: ClassVar[tuple[str, ...]] = (
         *("values", "base_values", "offset", "rest", "slopes", "data", "probabilities"),
         *("surrogate_probabilities", "imputed", "trust", "refinement", "novelty", "standard_errors"),
@@ -262,7 +233,7 @@ class Attributions(Decided, SavesResult):
 
     @property
     def scores(self) -> FloatArray:
-        """The explained log-odds, (n,) or (n, n_classes): the model's; of kind `pullback` the surrogate's."""
+        """The explained log-odds, (n,) or (n, n_classes): the model's; for `pullback` the surrogate's."""
         return self.base_values + self.values.sum(1) + self.offset + self.rest
 
     @property
@@ -279,9 +250,7 @@ class Attributions(Decided, SavesResult):
     @property
     def faithful(self) -> BoolArray:
         """Whether the explained log-odds decide like the black box; Shapley values always do."""
-        if self.kind == "shapley":
-            return np.ones(len(self), dtype=bool)
-        return self.refinement.faithful
+        return np.ones(len(self), dtype=bool) if self.kind == "shapley" else self.refinement.faithful
 
     @property
     def outside(self) -> BoolArray:
@@ -291,44 +260,36 @@ class Attributions(Decided, SavesResult):
     @property
     def importance(self) -> FloatArray:
         """Global importance: mean absolute contribution, (n_features,) or (n_features, n_classes)."""
-        if not len(self):
-            return np.zeros(self.values.shape[1:])
-        return np.abs(self.values).mean(0)
+        return np.abs(self.values).mean(0) if len(self) else np.zeros(self.values.shape[1:])
 
     @property
     def strength(self) -> FloatArray:
         """Global importance as one number per feature, summed over outputs, (n_features,)."""
         return self.importance if self.values.ndim == 2 else self.importance.sum(1)
 
-    def __len__(self) -> int:
-        return len(self.values)
+    @property
+    def typical_error(self) -> float:
+        """Root mean square of all standard errors; NaN where they are not known."""
+        errors = self.trust.contribution_error
+        return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else math.nan
+
+    @property
+    def class_agreement(self) -> ClassAgreement:
+        """Share of the rows of each decision on which the surrogate agrees, before any refinement."""
+        return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
 
     def __iter__(self) -> Iterator[Attribution]:
-        _ = self.trust.distance  # if it is still to be looked up, then of all rows at once
-        return (self[i] for i in range(len(self)))
-
-    @overload
-    def __getitem__(self, rows: int) -> Attribution: ...
-    @overload
-    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Attributions: ...
-    def __getitem__(self, rows: Any) -> Attribution | Attributions:
-        """Take one row by its position, or several by a slice, positions or a mask."""
-        taken, single = positions(rows, len(self))
-        batch = self._take(taken)
-        return Attribution(batch) if single else batch
-
-    def _take(self, rows: Any) -> Attributions:
-        taken = {name: getattr(self, name)[rows] for name in self.PER_ROW}
-        return replace(self, **taken, origin=self.origin.take(rows))
+        _ = self.trust.distance  # if trust is computed lazily, then for all rows at once
+        return super().__iter__()
 
     def contributions(self, output: int | str = 0) -> FloatArray:
         """Contributions to one output, by name or position, (n, n_features)."""
         i = self.output(output)
         return self.values if self.values.ndim == 2 else self.values[:, :, i]
 
-    def column(self, feature: int | str) -> Column:
+    def column(self, feature: int | str) -> frames.Column:
         """Return one feature's values, by name or position: numbers, or positions among its categories."""
-        return column(self.data, self.labels, self.labels.feature(feature))
+        return frames.feature_column(self.data, self.labels, self.labels.feature(feature))
 
     def calibration(self, output: int | str = 0, n_bins: int = 10) -> Calibration:
         """Compare the surrogate's probabilities of a class with the black box's, in groups of rows."""
@@ -336,98 +297,87 @@ class Attributions(Decided, SavesResult):
         c = self.class_names.index(name)
         return calibration(self.probabilities[:, c], self.surrogate_probabilities[:, c], name, n_bins)
 
-    @property
-    def class_agreement(self) -> ClassAgreement:
-        """On what share of the rows of each decision the surrogate decides alike, before any refinement."""
-        return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
-
     def top(self, n_features: int, output: int | str | None = None) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`.
 
         Importance is summed over outputs, unless one is chosen.
         """
         strength = self.strength if output is None else np.abs(self.contributions(output)).sum(0)
-        order = np.argsort(-strength, kind="stable")[:n_features]
-        return self._features(order)
+        return self.select_features(np.argsort(-strength, kind="stable")[:n_features])
 
-    def _features(self, order: IntArray) -> Attributions:
-        of_each = [np.flatnonzero(self.labels.owner == j) for j in order]
-        inputs = np.concatenate([*of_each, np.empty(0, dtype=np.intp)])
-        new_position = {int(j): i for i, j in enumerate(order)}
+    def select_features(self, order: IntArray) -> Attributions:
+        """Keep features by position, in this order; the others go into `rest`."""
+        owned = [np.flatnonzero(self.labels.owner == j) for j in order]
+        inputs = np.concatenate([*owned, np.empty(0, dtype=np.intp)])
         labels = replace(
             self.labels,
             features=tuple(self.feature_names[j] for j in order),
             inputs=tuple(self.input_names[j] for j in inputs),
-            owner=np.array([new_position[int(j)] for j in self.labels.owner[inputs]], dtype=np.intp),
+            owner=np.repeat(np.arange(len(order)), [len(each) for each in owned]),
             unit=self.labels.unit[inputs],
         )
         left_out = np.setdiff1d(np.arange(len(self.feature_names)), order)
+        by_feature = ("values", "standard_errors", "data", "imputed")
         return replace(
             self,
             rest=self.rest + self.values[:, left_out].sum(1),
-            values=self.values[:, order],
-            standard_errors=self.standard_errors[:, order],
             slopes=self.slopes[:, inputs],
-            data=self.data[:, order],
-            imputed=self.imputed[:, order],
             labels=labels,
+            **{name: getattr(self, name)[:, order] for name in by_feature},
         )
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
-        `wide` has a line per row and a column per feature: contributions to the explained output, or
-        with more than two classes to the class that the black box decided. `base_value`, `offset` (0 for
-        rows that were not refined) and contributions add up to the log-odds; after `top` so they do with
-        `rest`, a column that frames of all features do not have. Which columns there are never depends
-        on the rows. `long` has a line per row, feature and output, with the feature's value.
+        `wide` has a line per row and a column per feature: contributions to the explained output, or with
+        more than two classes to the class that the black box decided. `base_value`, `offset` (0 for rows that
+        were not refined) and contributions add up to the log-odds; after `top`, there is also a column
+        `rest`. The columns never depend on the rows. `long` has a line per row, feature and output, with the
+        feature's value.
         """
-        return frames.frame(self, layout)
+        return frames.attributions_frame(self, layout)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        return frames.batch_dict(self)
+        return frames.attributions_dict(self)
 
     def style(self, n: int = 10) -> Any:
         """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
-        return html.attributions(self, n)
+        return html.style_attributions(self, n)
 
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
-        """Return a `shap.Explanation`, for all that is in `shap.plots`.
+        """Return a `shap.Explanation`, for everything in `shap.plots`.
 
         Most of these plots take one output: with more than two classes, name the class. The offset of
-        refined rows goes into their base values; plots that know one base value for all rows (`decision`,
-        and `force` of many) want `offset="feature"`, which makes it a column of its own.
+        refined rows goes into their base values; plots that have one base value for all rows (`decision`,
+        and `force` of many) need `offset="feature"`, which makes it a column of its own.
         """
-        from illume.results.shap_bridge import explanation
+        from illume.results.interop import shap_explanation
 
-        return explanation(self, None if output is None else self.output(output), offset)
+        return shap_explanation(self, None if output is None else self.output(output), offset)
 
     def to_shapash(self) -> dict[str, Any]:
-        """Return what shapash wants: `SmartExplainer(model).compile(x=rows, contributions=…)`.
+        """Return arguments for shapash: `SmartExplainer(model).compile(x=rows, **arguments)`.
 
-        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows
-        goes into their base values.
+        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows goes
+        into their base values.
         """
-        from illume.results.shapash_bridge import contributions
+        from illume.results.interop import shapash_contributions
 
-        return contributions(self)
+        return shapash_contributions(self)
 
     def to_explainerdashboard(self, explainer: Any = None) -> DashboardValues:
-        """Return what explainerdashboard's `set_shap_values` takes; set it, where its explainer is passed.
+        """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
-        That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Leave out what
+        That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what
         shap would compute anew: `ExplainerDashboard(explainer, whatif=False, shap_interaction=False)`.
         """
-        from illume.results import dashboard_bridge
+        from illume.results.interop import dashboard_values
 
-        given = dashboard_bridge.values(self)
-        if explainer is not None:
-            dashboard_bridge.hand_over(self, given, explainer)
-        return given
+        return dashboard_values(self, explainer)
 
     def __repr__(self) -> str:
-        return text.batch(self)
+        return text.attributions_text(self)
 
     def _repr_html_(self) -> str:
-        return html.batch(self)
+        return html.attributions_html(self)

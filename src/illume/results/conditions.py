@@ -1,36 +1,21 @@
-"""Conditions of rules: intervals, categories and weighted sums, in the user's units."""
+"""Conditions of rules, in the user's own columns, units and categories."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.schema import MISSING, Feature, Other
+from illume.results.predictions import take_rows
 from illume.results.text import format_bound, format_value, plain_value
 
-
-class Condition(Protocol):
-    """Something that a row satisfies or not."""
-
-    name: str
-
-    def covers(self, frame: Frame) -> BoolArray:
-        """Return which rows of a frame satisfy it."""
-        ...
-
-    def to_sql(self) -> str:
-        """Return it as an SQL expression."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, ready for JSON."""
-        ...
+TERMS_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -51,7 +36,7 @@ class Interval:
     missing: bool = False
 
     def __and__(self, other: Interval) -> Interval:
-        """Return where both hold."""
+        """Return the intersection of both."""
         low, high = max(self.low, other.low), min(self.high, other.high)
         return Interval(self.name, low, high, self.missing and other.missing)
 
@@ -59,42 +44,38 @@ class Interval:
         return self.low <= value <= self.high or (self.missing and math.isnan(value))
 
     def __str__(self) -> str:
+        low, high = format_bound(self.low), format_bound(self.high)
         if self.low == self.high:
-            text = f"{self.name} = {format_bound(self.low)}"
+            text = f"{self.name} = {low}"
         elif math.isinf(self.low):
-            text = f"{self.name} ≤ {format_bound(self.high)}"
+            text = f"{self.name} ≤ {high}"
         elif math.isinf(self.high):
-            text = f"{self.name} ≥ {format_bound(self.low)}"
+            text = f"{self.name} ≥ {low}"
         else:
-            text = f"{format_bound(self.low)} ≤ {self.name} ≤ {format_bound(self.high)}"
+            text = f"{low} ≤ {self.name} ≤ {high}"
         return f"{text} (or missing)" if self.missing else text
 
     def covers(self, frame: Frame) -> BoolArray:
-        """Return which rows lie in the interval."""
+        """Return which rows of a frame lie in the interval."""
         numbers = frame.numbers(self.name)
         return ((numbers >= self.low) & (numbers <= self.high)) | (self.missing & np.isnan(numbers))
 
     def to_sql(self) -> str:
         """Return the interval as an SQL expression."""
-        name = quoted(self.name)
-        sides = [f"{name} >= {_number(self.low)}"] if math.isfinite(self.low) else []
-        sides += [f"{name} <= {_number(self.high)}"] if math.isfinite(self.high) else []
+        name = _sql_name(self.name)
+        sides = [f"{name} >= {_sql_number(self.low)}"] if math.isfinite(self.low) else []
+        sides += [f"{name} <= {_sql_number(self.high)}"] if math.isfinite(self.high) else []
         inside = " AND ".join(sides)
         return f"({inside} OR {name} IS NULL)" if self.missing else f"({inside})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and bounds; an open side is None."""
-        return {
-            "feature": self.name,
-            "low": self.low if math.isfinite(self.low) else None,
-            "high": self.high if math.isfinite(self.high) else None,
-            "missing": self.missing,
-        }
+        return {"feature": self.name, **_sides(self.low, self.high), "missing": self.missing}
 
 
 @dataclass(frozen=True)
 class Membership:
-    r"""The value is one of some categories; None among them stands for a missing one.
+    r"""The value is one of several categories; None among them stands for a missing one.
 
     >>> print(Membership("education", allowed=("low", "middle"), excluded=("high",)))
     education ≠ high
@@ -111,28 +92,23 @@ class Membership:
         return value in self.allowed if known else Other.OTHER in self.allowed
 
     def __str__(self) -> str:
-        shown, sign, many = (
-            (self.excluded, "≠", "not in")
-            if len(self.excluded) < len(self.allowed)
-            else (self.allowed, "=", "in")
-        )
+        negated = len(self.excluded) < len(self.allowed)
+        shown, one, several = (self.excluded, "≠", "not in") if negated else (self.allowed, "=", "in")
         labels = [MISSING if value is None else str(value) for value in shown]
-        return (
-            f"{self.name} {sign} {labels[0]}"
-            if len(labels) == 1
-            else f"{self.name} {many} {{{', '.join(labels)}}}"
-        )
+        if len(labels) == 1:
+            return f"{self.name} {one} {labels[0]}"
+        return f"{self.name} {several} {{{', '.join(labels)}}}"
 
     def covers(self, frame: Frame) -> BoolArray:
-        """Return which rows have an allowed category."""
+        """Return which rows of a frame have an allowed category."""
         return np.array([value in self for value in frame.labels(self.name)], dtype=bool)
 
     def to_sql(self) -> str:
-        """Return the set as an SQL expression; values never seen are in it only where "(other)" is."""
-        name = quoted(self.name)
-        listed = self.excluded if Other.OTHER in self.allowed else self.allowed
-        values = ", ".join(_literal(v) for v in listed if v is not None and v is not Other.OTHER)
-        if Other.OTHER in self.allowed:
+        """Return the set as an SQL expression; unseen values are in it only where "(other)" is."""
+        name, other = _sql_name(self.name), Other.OTHER in self.allowed
+        listed = self.excluded if other else self.allowed
+        values = ", ".join(_sql_literal(v) for v in listed if v is not None and v is not Other.OTHER)
+        if other:
             inside = f"{name} NOT IN ({values})" if values else f"{name} IS NOT NULL"
         else:
             inside = f"{name} IN ({values})" if values else ""
@@ -141,45 +117,46 @@ class Membership:
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and categories; a missing value is None."""
-        return {
-            "feature": self.name,
-            "allowed": [_plain_category(value) for value in self.allowed],
-            "excluded": [_plain_category(value) for value in self.excluded],
-        }
+        values = {"allowed": self.allowed, "excluded": self.excluded}
+        plain = {side: [_plain_category(value) for value in each] for side, each in values.items()}
+        return {"feature": self.name, **plain}
 
 
-def quoted(name: str) -> str:
-    """Return a column's name as SQL wants it."""
+def _sides(low: float, high: float) -> dict[str, float | None]:
+    return {"low": low if math.isfinite(low) else None, "high": high if math.isfinite(high) else None}
+
+
+def _sql_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _sql_number(value: float) -> str:
+    """Return a number that reads back as exactly the same."""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+
+
+def _sql_literal(value: Hashable) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float, np.number)):
+        return _sql_number(float(value))
+    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _plain_category(value: Hashable | None) -> Any:
     return str(value) if value is Other.OTHER else plain_value(value)
 
 
-def _number(value: float) -> str:
-    """Return a number that reads back as the very same."""
-    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
-
-
-def _literal(value: Hashable) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, (int, float, np.number)):
-        return _number(float(value))
-    return "'" + str(value).replace("'", "''") + "'"
-
-
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What each rule demands of each feature.
+    """Conditions on features of many rules, as arrays.
 
     Parameters
     ----------
     features
         The features, in order.
     low, high
-        Numbers lie between these, both ends included, (n, n_features); infinite where a side is open.
+        Bounds of numbers, both included, (n, n_features); infinite where a side is open.
     missing
         Where a missing number counts as inside, (n, n_features).
     allowed
@@ -195,42 +172,38 @@ class Bounds:
     allowed: BoolArray
     first: IntArray
 
+    PER_ROW: ClassVar[tuple[str, ...]] = ("low", "high", "missing", "allowed")
+
     def __len__(self) -> int:
         return len(self.low)
 
     def __getitem__(self, rows: Any) -> Bounds:
-        taken = {name: getattr(self, name)[rows] for name in ("low", "high", "missing", "allowed")}
-        return replace(self, **taken)
+        return take_rows(self, rows)
 
     @property
     def conditioned(self) -> BoolArray:
-        """Which features each rule says something about, (n, n_features)."""
-        said = np.isfinite(self.low) | np.isfinite(self.high)
+        """Which features each rule has a condition on, (n, n_features)."""
+        found = np.isfinite(self.low) | np.isfinite(self.high)
         for j in np.flatnonzero(np.diff(self.first)):
-            said[:, j] = ~self.allowed[:, self.first[j] : self.first[j + 1]].all(1)
-        return said
+            found[:, j] = ~self.allowed[:, self.first[j] : self.first[j + 1]].all(1)
+        return found
 
     def conditions(self, row: int) -> tuple[Interval | Membership, ...]:
         """Return one rule's conditions, by feature."""
-        said = self[row : row + 1].conditioned[0]
-        return tuple(self.condition(row, int(j)) for j in np.flatnonzero(said))
+        found = self[row : row + 1].conditioned[0]
+        return tuple(self.condition(row, int(j)) for j in np.flatnonzero(found))
 
     def condition(self, row: int, j: int) -> Interval | Membership:
-        """Return what one rule demands of one feature."""
+        """Return one rule's condition on one feature."""
         feature = self.features[j]
         if feature.numeric:
             low, high = float(self.low[row, j]), float(self.high[row, j])
             return Interval(feature.name, low, high, bool(self.missing[row, j]))
-        allowed = self.allowed[row, self.first[j] : self.first[j + 1]]
-        pairs = list(zip(feature.categories, allowed, strict=True))
-        return Membership(
-            feature.name,
-            tuple(value for value, inside in pairs if inside),
-            tuple(value for value, inside in pairs if not inside),
+        pairs = list(
+            zip(feature.categories, self.allowed[row, self.first[j] : self.first[j + 1]], strict=True)
         )
-
-
-SHOWN = 6
+        allowed = tuple(value for value, inside in pairs if inside)
+        return Membership(feature.name, allowed, tuple(value for value, inside in pairs if not inside))
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,9 +221,8 @@ class ObliqueCondition:
     def __str__(self) -> str:
         order = np.argsort(-np.abs(self.weights), kind="stable")
         order = order[self.weights[order] != 0]
-        terms = [f"{self.weights[j]:+.3g}·[{self.inputs[j]}]" for j in order[:SHOWN]]
-        more = f" … ({len(order) - SHOWN} more)" if len(order) > SHOWN else ""
-        total = " ".join(terms) + more
+        total = " ".join(f"{self.weights[j]:+.3g}·[{self.inputs[j]}]" for j in order[:TERMS_SHOWN])
+        total += f" … ({len(order) - TERMS_SHOWN} more)" if len(order) > TERMS_SHOWN else ""
         if math.isinf(self.low):
             return f"{total} ≤ {format_value(self.high)}"
         if math.isinf(self.high):
@@ -259,12 +231,8 @@ class ObliqueCondition:
 
     def to_dict(self) -> dict[str, Any]:
         """Return weights by input, and bounds; an open side is None."""
-        some = np.flatnonzero(self.weights)
-        return {
-            "weights": {self.inputs[j]: float(self.weights[j]) for j in some},
-            "low": self.low if math.isfinite(self.low) else None,
-            "high": self.high if math.isfinite(self.high) else None,
-        }
+        weights = {self.inputs[j]: float(self.weights[j]) for j in np.flatnonzero(self.weights)}
+        return {"weights": weights, **_sides(self.low, self.high)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,13 +242,13 @@ class ObliqueRules:
     Parameters
     ----------
     latent
-        Which latent each condition is about, (n, d); -1 for none.
+        The latent of each condition, (n, d); -1 where there is no condition.
     weights
         The rows' own directions, (n, d, n_inputs).
     low, high
         Bounds, (n, d).
     mean, scale
-        What was subtracted from the inputs, and what they were then divided by, (n_inputs,).
+        Mean and scale of the inputs, (n_inputs,).
     """
 
     latent: IntArray
@@ -291,32 +259,22 @@ class ObliqueRules:
     scale: FloatArray
     inputs: tuple[str, ...]
 
+    PER_ROW: ClassVar[tuple[str, ...]] = ("latent", "weights", "low", "high")
+
     def __getitem__(self, rows: Any) -> ObliqueRules:
-        return ObliqueRules(
-            self.latent[rows],
-            self.weights[rows],
-            self.low[rows],
-            self.high[rows],
-            self.mean,
-            self.scale,
-            self.inputs,
-        )
+        return take_rows(self, rows)
 
     def conditions(self, row: int) -> tuple[ObliqueCondition, ...]:
         """Return one rule's conditions in the features' own units."""
         found = []
         for d in np.flatnonzero(self.latent[row] >= 0):
             weights = self.weights[row, d] / self.scale
-            shift = float(weights @ self.mean)
-            found.append(
-                ObliqueCondition(
-                    self.inputs, weights, float(self.low[row, d]) + shift, float(self.high[row, d]) + shift
-                )
-            )
+            low, high = np.array([self.low[row, d], self.high[row, d]]) + float(weights @ self.mean)
+            found.append(ObliqueCondition(self.inputs, weights, float(low), float(high)))
         return tuple(found)
 
     def satisfied(self, X: FloatArray) -> BoolArray:
-        """Return whether encoded rows X (n, n_inputs), one per rule, satisfy all conditions of theirs."""
+        """Return whether encoded rows X (n, n_inputs), one per rule, satisfy all their conditions."""
         value = (self.weights @ X[:, :, None])[:, :, 0]
         inside: BoolArray = (self.latent < 0) | ((value > self.low) & (value <= self.high))
         return np.asarray(inside.all(1))

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any, overload
+from typing import Any, ClassVar
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
 from illume.data.schema import Feature
+from illume.results import frames, html
 from illume.results.conditions import Interval, Membership
-from illume.results.predictions import SavesResult, decisions_of, positions
+from illume.results.predictions import Batch, Row, decisions_of, take_rows
 from illume.results.rules import Rule, Rules
 from illume.results.text import format_bound, format_value, plain_value
 from illume.results.trust import Novelty, Refinement
 
+SHOWN = 5
+
 
 @dataclass(frozen=True)
 class Change:
-    """One feature of one example: what it was and what it became."""
+    """One feature of one example, before and after the change."""
 
     feature: str
     before: Any
@@ -30,7 +32,7 @@ class Change:
 
     @property
     def text(self) -> str:
-        """From what to what."""
+        """The values before and after."""
         before, after = (
             format_bound(v) if isinstance(v, float) and not math.isnan(v) else format_value(v)
             for v in (self.before, self.after)
@@ -43,18 +45,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Example:
-    """A changed row that the black box decides otherwise: checked, not guessed.
+    """A changed row that the black box decides otherwise: verified, not guessed.
 
     Parameters
     ----------
     changes
         The features that change.
     decision, probability
-        What the black box says of the changed row.
+        The black box's prediction for the changed row.
     distance
-        How far it is from the row: Euclidean, in standard deviations; a changed category counts 1.
+        Euclidean distance from the row, in standard deviations; a changed category counts 1.
     plausibility
-        How far it is from the nearest training row, in the same measure: the less, the more plausible.
+        Distance to the nearest training row, in the same measure: the less, the more plausible.
     """
 
     changes: tuple[Change, ...]
@@ -64,38 +66,23 @@ class Example:
     plausibility: float
 
     def __str__(self) -> str:
-        what = ", ".join(map(str, self.changes))
-        return f"{what} ⇒ {self.decision} ({self.probability:.2f})"
+        return f"{', '.join(map(str, self.changes))} ⇒ {self.decision} ({self.probability:.2f})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        return {
-            "changes": [
-                {"feature": c.feature, "from": plain_value(c.before), "to": plain_value(c.after)}
-                for c in self.changes
-            ],
-            "decision": self.decision,
-            "probability": self.probability,
-            "distance": self.distance,
-            "plausibility": self.plausibility,
-        }
+        changes = [
+            {"feature": c.feature, "from": plain_value(c.before), "to": plain_value(c.after)}
+            for c in self.changes
+        ]
+        names = ("decision", "probability", "distance", "plausibility")
+        return {"changes": changes, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterfactual:
-    """How one row would be decided otherwise: a view of one row of a batch."""
+class Counterfactual(Row):
+    """How one row would be decided otherwise: one row of a batch."""
 
     batch: Counterfactuals
-
-    @property
-    def decision(self) -> str:
-        """The black box's decision on the row."""
-        return self.batch.class_names[int(self.batch.decisions[0])]
-
-    @property
-    def probability(self) -> float:
-        """The black box's probability of that decision."""
-        return float(self.batch.probabilities[0].max())
 
     @property
     def examples(self) -> tuple[Example, ...]:
@@ -103,7 +90,7 @@ class Counterfactual:
         return tuple(self.batch.example(i) for i in range(len(self.batch.row)))
 
     def feature(self, name: str) -> Feature:
-        """Return what was seen of a feature while fitting: its range or its categories."""
+        """Return a feature's range or categories in the fitted rows."""
         return self.batch.rules.bounds.features[self.batch.feature_names.index(name)]
 
     @property
@@ -118,16 +105,6 @@ class Counterfactual:
             return ()
         names = {name for name, new in zip(self.batch.feature_names, self.batch.new[0], strict=True) if new}
         return tuple(condition for condition in self.rule.conditions if condition.name in names)
-
-    @property
-    def status(self) -> str:
-        """`agreed`, `refined` or `not faithful`: whether the tree decides the row like the black box."""
-        return str(self.batch.refinement.status[0])
-
-    @property
-    def outside_reasons(self) -> tuple[str, ...]:
-        """Why the row is outside of what the explainer was fitted on; nothing if it is not."""
-        return self.batch.novelty.reasons()
 
     @property
     def reason(self) -> str:
@@ -149,16 +126,17 @@ class Counterfactual:
         }
 
     def lines(self) -> list[str]:
-        """Return what is to be said, line by line."""
-        lines = [f"{self.decision!r} with probability {self.probability:.3f}; it would be otherwise with"]
-        for example in self.examples:
-            lines.append(
-                f"  {example}  distance {example.distance:.2f}, "
-                f"{example.plausibility:.2f} from the nearest training row"
-            )
-        if not self.examples:
-            lines[0] = f"{self.decision!r} with probability {self.probability:.3f}"
+        """Return the printed lines."""
+        lines = [f"{self.decision!r} with probability {self.probability:.3f}"]
+        if self.examples:
+            lines[0] += "; it would be otherwise with"
+        else:
             lines.append(f"  no counterfactual: {self.reason}")
+        lines += [
+            f"  {example}  distance {example.distance:.2f}, "
+            f"{example.plausibility:.2f} from the nearest training row"
+            for example in self.examples
+        ]
         if self.rule is not None and self.conditions:
             lines.append(f"rule for rows like the first example: {self.rule.text}")
             lines.append(f"  {self.rule.measured}")
@@ -172,36 +150,33 @@ class Counterfactual:
         return f"<p>{'<br>'.join(escape(line) for line in self.lines())}</p>"
 
 
-SHOWN = 5
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Counterfactuals(SavesResult):
+class Counterfactuals(Batch[Counterfactual]):
     """Per row, changed rows that the black box decides otherwise, and the rule behind them.
 
-    Every example was put to the black box; one that it does not decide as desired is never returned.
-    Examples of all rows stand side by side; `row` says whose they are.
+    The black box was asked about every example; one that it does not decide as desired is never returned.
+    Examples of all rows are in one array; `row` tells their rows.
 
     Parameters
     ----------
     row
-        The row that each example belongs to, by its position, ascending, (e,).
+        The position of the row that each example belongs to, ascending, (e,).
     changed
         Which features each example changes, (e, n_features).
     before, after
         The values of the rows, (n, n_features), and of the examples, (e, n_features).
     example_probabilities
-        What the black box answers to the examples, (e, n_classes).
+        The black box's probabilities for the examples, (e, n_classes).
     distance
-        How far each example is from its row: Euclidean, in standard deviations; a changed category counts 1.
+        Euclidean distance of each example from its row, in standard deviations; a changed category counts 1.
     plausibility
-        How far each example is from the nearest training row, in the same measure.
+        Distance of each example to the nearest training row, in the same measure.
     typical_distance
-        The median of that distance for training rows themselves, to compare with.
+        The median of that distance for training rows themselves, for comparison.
     decisions, probabilities
-        What the black box says of the rows, (n,) and (n, n_classes).
+        The black box's predictions for the rows, (n,) and (n, n_classes).
     reasons
-        Why a row has no example, (n,); empty where it has.
+        Why a row has no example, (n,); empty where it has one.
     rules, has_rule, new
         The counterfactual rule of each row, which rows have one, and which features' conditions the row
         itself does not satisfy, (n, n_features). The rule covers the first example; its oblique form, its
@@ -210,11 +185,11 @@ class Counterfactuals(SavesResult):
         Whether the tree agreed with the black box on the row at once, was refined, or is not faithful: the
         rule is pulled back through the row's map after refinement.
     n_asked
-        How many changed rows were put to the black box.
+        Number of changed rows that the black box was asked about.
     frame
         The examples as a frame with all columns, ready for the model.
     novelty
-        What of each row is outside of what the explainer was fitted on.
+        Which rows are outside of what the explainer was fitted on.
     """
 
     row: IntArray
@@ -239,9 +214,18 @@ class Counterfactuals(SavesResult):
     origin: Origin
     novelty: Novelty
 
+    ROW: ClassVar[type[Any]] = Counterfactual
+    PER_ROW: ClassVar[tuple[str, ...]] = (
+        *("before", "decisions", "probabilities", "reasons", "rules", "has_rule", "new", "refinement"),
+        "novelty",
+    )
+    PER_EXAMPLE: ClassVar[tuple[str, ...]] = (
+        *("changed", "after", "example_probabilities", "distance", "plausibility"),
+    )
+
     @property
     def n_found(self) -> IntArray:
-        """How many examples each row has, (n,)."""
+        """Number of examples of each row, (n,)."""
         return np.bincount(self.row, minlength=len(self))
 
     @property
@@ -256,7 +240,7 @@ class Counterfactuals(SavesResult):
 
     @property
     def n_changes(self) -> IntArray:
-        """How many features each example changes, (e,)."""
+        """Number of features that each example changes, (e,)."""
         return self.changed.sum(1)
 
     @property
@@ -264,43 +248,25 @@ class Counterfactuals(SavesResult):
         """All examples as a frame of the same library as the rows, with all columns, ready for the model."""
         return self.frame.native
 
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __iter__(self) -> Iterator[Counterfactual]:
-        return (self[i] for i in range(len(self)))
-
-    @overload
-    def __getitem__(self, rows: int) -> Counterfactual: ...
-    @overload
-    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Counterfactuals: ...
-    def __getitem__(self, rows: Any) -> Counterfactual | Counterfactuals:
-        """Take one row by its position, or several by a slice, positions or a mask."""
-        taken, single = positions(rows, len(self))
-        kept = np.arange(len(self))[taken]
+    def _take(self, rows: Any) -> Counterfactuals:
+        kept = np.arange(len(self))[rows]
         start, count = np.searchsorted(self.row, kept), self.n_found[kept]
         first = np.cumsum(count) - count
         examples = np.repeat(start - first, count) + np.arange(count.sum())
-        per_example = "changed after example_probabilities distance plausibility"
-        per_row = "before decisions probabilities reasons rules has_rule new refinement novelty"
-        batch = replace(
-            self,
+        return replace(
+            take_rows(self, kept),
             row=np.repeat(np.arange(len(kept)), count),
             frame=self.frame.take(examples),
-            origin=self.origin.take(taken),
-            **{name: getattr(self, name)[examples] for name in per_example.split()},
-            **{name: getattr(self, name)[kept] for name in per_row.split()},
+            origin=self.origin.take(rows),
+            **{name: getattr(self, name)[examples] for name in self.PER_EXAMPLE},
         )
-        return Counterfactual(batch) if single else batch
 
     def example(self, e: int) -> Example:
         """Return one example by its position among all."""
-        before, after = self.before[self.row[e]], self.after[e]
-        P = self.example_probabilities[e]
+        before, after, P = self.before[self.row[e]], self.after[e], self.example_probabilities[e]
+        changed = np.flatnonzero(self.changed[e])
         return Example(
-            changes=tuple(
-                Change(self.feature_names[j], before[j], after[j]) for j in np.flatnonzero(self.changed[e])
-            ),
+            changes=tuple(Change(self.feature_names[j], before[j], after[j]) for j in changed),
             decision=self.class_names[int(decisions_of(P[None])[0])],
             probability=float(P.max()),
             distance=float(self.distance[e]),
@@ -314,22 +280,18 @@ class Counterfactuals(SavesResult):
         it does not change; `long` has a line per example and change, with the value before and after. Rows
         are named by their index; a row without an example is in neither, see `reasons`.
         """
-        from illume.results import counterfactual_tables
-
-        return counterfactual_tables.frame(self, layout)
+        return frames.counterfactuals_frame(self, layout)
 
     def style(self) -> Any:
-        """Return a styled pandas table: a line per example, with what changes from what to what."""
-        from illume.results import html
-
-        return html.counterfactuals(self)
+        """Return a styled pandas table: a line per example, with the values before and after."""
+        return html.style_counterfactuals(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""
         return [one.to_dict() for one in self]
 
     def __repr__(self) -> str:
-        n = len(self)
+        n, label = len(self), self.row_labels
         lines = [f"Counterfactuals of {n} rows: {len(self.row)} examples, for {int(self.found.sum())} rows"]
         if len(self.row):
             lines[0] += (
@@ -340,12 +302,9 @@ class Counterfactuals(SavesResult):
                 f"distance to the nearest training row: {np.median(self.plausibility):.2f} in the median "
                 f"(training rows themselves: {self.typical_distance:.2f})"
             )
-        label = range(n) if self.origin.index is None else self.origin.index
-        shown = range(min(len(self.row), SHOWN))
-        lines += [f"  row {label[self.row[e]]}: {self.example(e)}" for e in shown]
+        lines += [f"  row {label[self.row[e]]}: {self.example(e)}" for e in range(len(self.row))[:SHOWN]]
         missing = np.flatnonzero(~self.found)
         if len(missing):
-            lines.append(
-                f"{len(missing)} rows have none; row {label[missing[0]]}: {self.reasons[missing[0]]}"
-            )
+            first = missing[0]
+            lines.append(f"{len(missing)} rows have none; row {label[first]}: {self.reasons[first]}")
         return "\n".join(lines)

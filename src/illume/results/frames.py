@@ -1,7 +1,8 @@
-"""Results as data frames and dictionaries."""
+"""Results as data frames and as dictionaries of plain values."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,14 @@ from illume._typing import FloatArray
 from illume.data.column_values import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
-from illume.results.predictions import Labels
+from illume.results.predictions import Labels, decisions_of
 from illume.results.text import plain_value
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
-
+    from illume.results.counterfactuals import Counterfactuals
+    from illume.results.latents import Latents
+    from illume.results.rules import Rules
 
 UNKNOWN = "(unknown)"
 
@@ -36,43 +39,32 @@ class Column:
         return not self.categories
 
 
-def column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column:
-    """Read feature j of rows (n, n_features); a missing category is a category of its own."""
-    name, raw = labels.features[j], data[:, j]
-    known = labels.categories(j)
+def feature_column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column:
+    """Return feature j of rows (n, n_features); a missing category is a category of its own."""
+    name, raw, known = labels.features[j], data[:, j], labels.categories(j)
     if known is None:
         try:
             return Column(name, raw.astype(np.float64))
-        except (TypeError, ValueError):  # a constant column has no inputs that would tell its kind
+        except (TypeError, ValueError):  # a constant column has no inputs, so its kind is not known
             known = ()
     texts = [MISSING if is_missing(value) else str(value) for value in raw.tolist()]
-    elsewhere = str(Other.OTHER) if str(Other.OTHER) in known else UNKNOWN
     if known:
-        texts = [text if text in known or text == MISSING else elsewhere for text in texts]
+        unseen = str(Other.OTHER) if str(Other.OTHER) in known else UNKNOWN
+        texts = [text if text in known or text == MISSING else unseen for text in texts]
     categories = (*known, *sorted(set(texts) - set(known)))
-    place = {text: float(i) for i, text in enumerate(categories)}
-    return Column(name, np.array([place[text] for text in texts]), categories)
+    position = {text: float(i) for i, text in enumerate(categories)}
+    return Column(name, np.array([position[text] for text in texts]), categories)
 
 
-def frame(attributions: Attributions, layout: str) -> Any:
-    """Lay a batch out in a frame, `wide` or `long`."""
-    if layout == "wide":
-        return attributions.origin.frame(_wide(attributions))
-    if layout == "long":
-        return Origin(attributions.origin.backend).frame(_long(attributions))
-    raise ValueError(f"layout must be 'wide' or 'long', found {layout!r}")
-
-
-def decided_class(attributions: Attributions, array: FloatArray) -> FloatArray:
+def decided_class(batch: Attributions, array: FloatArray) -> FloatArray:
     """Take the decided class from the last axis of (n, …, c) where there is a class axis."""
-    if attributions.values.ndim == 2:
-        return array
-    rows = np.arange(len(attributions))
-    return np.moveaxis(array, -1, 1)[rows, attributions.decisions]
+    if batch.values.ndim == 3:
+        array = np.moveaxis(array, -1, 1)[np.arange(len(batch)), batch.decisions]
+    return np.ascontiguousarray(array)
 
 
 def rename_taken(columns: Mapping[str, Any], taken: Iterable[str]) -> dict[str, Any]:
-    """Rename columns until no name is taken by a feature.
+    """Append underscores to the names of columns until no feature has the same name.
 
     >>> rename_taken({"decision": 1, "rest": 2}, ["rest", "rest_"])
     {'decision': 1, 'rest__': 2}
@@ -87,138 +79,194 @@ def rename_taken(columns: Mapping[str, Any], taken: Iterable[str]) -> dict[str, 
     return renamed
 
 
-def _wide(attributions: Attributions) -> dict[str, Any]:
-    rows = np.arange(len(attributions))
-    decisions = attributions.decisions
-    names = np.array(attributions.class_names, dtype=object)
-    about = {
+def _require_layout(layout: str) -> None:
+    if layout not in ("wide", "long"):
+        raise ValueError(f"layout must be 'wide' or 'long', found {layout!r}")
+
+
+def decision_columns(batch: Any) -> dict[str, Any]:
+    """Return columns with the decision and its probability."""
+    decisions = batch.decisions
+    names = np.array(batch.class_names, dtype=object)
+    return {
         "decision": names[decisions].tolist(),
-        "probability": attributions.probabilities[rows, decisions],
-        "surrogate_probability": attributions.surrogate_probabilities[rows, decisions],
-        "agreed": attributions.agreed,
-        "status": attributions.refinement.status.tolist(),
-        "outside": attributions.outside,
-        "trust_agreement": attributions.trust.agreement,
-        "trust_error": attributions.trust.error,
-        "trust_contribution_error": attributions.trust.contribution_error,
-        "base_value": np.ascontiguousarray(decided_class(attributions, attributions.base_values)),
-        "offset": np.ascontiguousarray(decided_class(attributions, attributions.offset)),
-    }
-    values = decided_class(attributions, attributions.values)
-    # `top` left features out; of results of format version 1, all that is known is what these sum to
-    if len(attributions.feature_names) < len(attributions.novelty.names) or attributions.rest.any():
-        about["rest"] = np.ascontiguousarray(decided_class(attributions, attributions.rest))
-    columns = rename_taken(about, attributions.feature_names)
-    for j, name in enumerate(attributions.feature_names):
-        columns[name] = np.ascontiguousarray(values[:, j])
-    return columns
-
-
-def _long(attributions: Attributions) -> dict[str, Any]:
-    n, n_features = attributions.values.shape[:2]
-    outputs = attributions.output_names
-    repeat = n_features * len(outputs)
-    index = attributions.origin.index
-    row = np.arange(n) if index is None else np.asarray(index)
-    return {
-        "row": np.repeat(row, repeat),
-        "feature": [name for name in attributions.feature_names for _ in outputs] * n,
-        "output": list(outputs) * (n * n_features),
-        "value": [str(v) for v in np.repeat(attributions.data.ravel(), len(outputs))],
-        "contribution": attributions.values.ravel(),
-        "standard_error": attributions.standard_errors.ravel().astype(np.float64),
+        "probability": batch.probabilities[np.arange(len(batch)), decisions],
     }
 
 
-def batch_dict(attributions: Attributions) -> dict[str, Any]:
+def attributions_frame(batch: Attributions, layout: str) -> Any:
+    """Return attributions as a frame."""
+    _require_layout(layout)
+    if layout == "long":
+        n, n_features = batch.values.shape[:2]
+        outputs = batch.output_names
+        columns = {
+            "row": np.repeat(batch.row_labels, n_features * len(outputs)),
+            "feature": [name for name in batch.feature_names for _ in outputs] * n,
+            "output": list(outputs) * (n * n_features),
+            "value": [str(v) for v in np.repeat(batch.data.ravel(), len(outputs))],
+            "contribution": batch.values.ravel(),
+            "standard_error": batch.standard_errors.ravel().astype(np.float64),
+        }
+        return Origin(batch.origin.backend).frame(columns)
+    about = decision_columns(batch) | {
+        "surrogate_probability": batch.surrogate_probabilities[np.arange(len(batch)), batch.decisions],
+        "agreed": batch.agreed,
+        "status": batch.refinement.status.tolist(),
+        "outside": batch.outside,
+        "trust_agreement": batch.trust.agreement,
+        "trust_error": batch.trust.error,
+        "trust_contribution_error": batch.trust.contribution_error,
+        "base_value": decided_class(batch, batch.base_values),
+        "offset": decided_class(batch, batch.offset),
+    }
+    if len(batch.feature_names) < len(batch.novelty.names):  # `top` left features out
+        about["rest"] = decided_class(batch, batch.rest)
+    values = decided_class(batch, batch.values)
+    features = {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(batch.feature_names)}
+    return batch.origin.frame(rename_taken(about, batch.feature_names) | features)
+
+
+def rules_frame(rules: Rules, layout: str) -> Any:
+    """Return rules as a frame."""
+    _require_layout(layout)
+    conditions = [rules.bounds.conditions(i) for i in range(len(rules))]
+    if layout == "wide":
+        low, high = rules.precision_interval
+        return rules.origin.frame(
+            decision_columns(rules)
+            | {
+                "rule": [" and ".join(map(str, each)) for each in conditions],
+                "n_conditions": rules.n_conditions,
+                "precision": rules.precision,
+                "precision_low": low,
+                "precision_high": high,
+                "coverage": rules.coverage,
+                "n_covered": rules.n_covered,
+                "polished": rules.polished,
+                "status": rules.refinement.status.tolist(),
+                "outside": rules.outside,
+            }
+        )
+    flat = [condition for each in conditions for condition in each]
+    columns = {
+        "row": np.repeat(rules.row_labels, [len(each) for each in conditions]),
+        "feature": [condition.name for condition in flat],
+        "low": [getattr(condition, "low", math.nan) for condition in flat],
+        "high": [getattr(condition, "high", math.nan) for condition in flat],
+        "values": [", ".join(map(str, condition.to_dict().get("allowed", ()))) for condition in flat],
+        "condition": [str(condition) for condition in flat],
+    }
+    return Origin(rules.origin.backend).frame(columns)
+
+
+def counterfactuals_frame(found: Counterfactuals, layout: str) -> Any:
+    """Return counterfactuals as a frame that shows only what changes."""
+    _require_layout(layout)
+    number = np.arange(len(found.row)) - np.searchsorted(found.row, found.row)
+    about: dict[str, Any] = {"row": found.row_labels[found.row], "example": number}
+    if layout == "long":
+        e, j = np.nonzero(found.changed)
+        columns = {name: column[e] for name, column in about.items()} | {
+            "feature": [found.feature_names[k] for k in j],
+            "before": [str(plain_value(value)) for value in found.before[found.row[e], j]],
+            "after": [str(plain_value(value)) for value in found.after[e, j]],
+        }
+        return Origin(found.origin.backend).frame(columns)
+    names = np.array(found.class_names, dtype=object)
+    about |= {
+        "decision": names[decisions_of(found.example_probabilities)].tolist(),
+        "probability": found.example_probabilities.max(1, initial=0.0),
+        "n_changes": found.n_changes,
+        "distance": found.distance,
+        "plausibility": found.plausibility,
+    }
+    columns = rename_taken(about, found.feature_names)
+    for k in np.flatnonzero(found.changed.any(0)):
+        pairs = zip(found.after[:, k], found.changed[:, k], strict=True)
+        values = [plain_value(value) if changed else None for value, changed in pairs]
+        columns[found.feature_names[k]] = values
+    return Origin(found.origin.backend).frame(columns)
+
+
+def latents_frame(batch: Latents) -> Any:
+    """Return latents as a frame."""
+    names, place = np.array(batch.class_names, dtype=object), batch.plane
+    about = decision_columns(batch) | {
+        "surrogate_decision": names[batch.surrogate_decisions].tolist(),
+        "surrogate_probability": batch.surrogate_probabilities[np.arange(len(batch)), batch.decisions],
+        "agreed": batch.agreed,
+        "plane_x": np.ascontiguousarray(place[:, 0]),
+        "plane_y": np.ascontiguousarray(place[:, 1]),
+    }
+    latents = {name: np.ascontiguousarray(batch.Z[:, r]) for r, name in enumerate(batch.names)}
+    return batch.origin.frame(rename_taken(about, batch.names) | latents)
+
+
+def attributions_dict(batch: Attributions) -> dict[str, Any]:
     """Return the arrays of a batch as lists, with the names of their axes."""
+    names = ("feature_names", "input_names", "output_names", "class_names")
+    arrays = ("base_values", "offset", "rest", "slopes", "slopes_per_unit", "imputed", "probabilities")
+    refinement, trust = batch.refinement, batch.trust
     return {
-        "scale": attributions.scale,
-        "kind": attributions.kind,
-        "feature_names": list(attributions.feature_names),
-        "input_names": list(attributions.input_names),
-        "output_names": list(attributions.output_names),
-        "class_names": list(attributions.class_names),
-        "values": attributions.values.tolist(),
-        "standard_errors": _known(attributions.standard_errors),
-        "base_values": attributions.base_values.tolist(),
-        "offset": attributions.offset.tolist(),
-        "rest": attributions.rest.tolist(),
-        "slopes": attributions.slopes.tolist(),
-        "slopes_per_unit": attributions.slopes_per_unit.tolist(),
-        "data": [[plain_value(value) for value in row] for row in attributions.data.tolist()],
-        "imputed": attributions.imputed.tolist(),
-        "probabilities": attributions.probabilities.tolist(),
-        "surrogate_probabilities": attributions.surrogate_probabilities.tolist(),
-        "decisions": [attributions.class_names[c] for c in attributions.decisions],
-        "agreed": attributions.agreed.tolist(),
-        "stand_in": attributions.stand_in,
-        "outside": attributions.outside.tolist(),
+        "scale": batch.scale,
+        "kind": batch.kind,
+        **{name: list(getattr(batch, name)) for name in names},
+        **{name: getattr(batch, name).tolist() for name in ("values", *arrays, "surrogate_probabilities")},
+        "standard_errors": _nan_to_none(batch.standard_errors),
+        "data": [[plain_value(value) for value in row] for row in batch.data.tolist()],
+        "decisions": [batch.class_names[c] for c in batch.decisions],
+        "agreed": batch.agreed.tolist(),
+        "stand_in": batch.stand_in,
+        "outside": batch.outside.tolist(),
         "refinement": {
-            "status": attributions.refinement.status.tolist(),
-            "gamma_w": attributions.refinement.gamma_w.tolist(),
-            "gamma_x": attributions.refinement.gamma_x.tolist(),
-            "neighbour": attributions.refinement.neighbour.tolist(),
+            name: getattr(refinement, name).tolist() for name in ("status", "gamma_w", "gamma_x", "neighbour")
         },
         "trust": {
-            "agreement": _known(attributions.trust.agreement),
-            "error": _known(attributions.trust.error),
-            "contribution_error": _known(attributions.trust.contribution_error),
-            "n_rows": attributions.trust.n_rows.tolist(),
+            name: _nan_to_none(getattr(trust, name))
+            for name in ("agreement", "error", "contribution_error", "n_rows")
         },
     }
 
 
-def _known(array: FloatArray) -> Any:
-    """Return an array as lists, with None for what is not known."""
+def _nan_to_none(array: np.ndarray[Any, Any]) -> Any:
     known = np.isfinite(array)
-    if known.all():
-        return array.tolist()
     values = array.astype(object)
     values[~known] = None
-    return values.tolist()
+    return (array if known.all() else values).tolist()
 
 
-def row_dict(attribution: Attribution) -> dict[str, Any]:
-    """Return one row's attribution with a line per feature."""
-    i = attribution.output
-    values = attribution.contributions()
+def attribution_dict(row: Attribution) -> dict[str, Any]:
+    """Return one row's attribution with a dictionary per feature."""
+    i, batch, trust = row.output, row.batch, row.trust
+    features = zip(
+        *(row.feature_names, row.data.tolist(), row.contributions(), row.errors(), batch.imputed[0]),
+        strict=True,
+    )
+    names = ("decision", "probability", "surrogate_probability", "agreed", "status", "outside")
     return {
-        "decision": attribution.decision,
-        "probability": attribution.probability,
-        "surrogate_probability": attribution.surrogate_probability,
-        "agreed": attribution.agreed,
-        "stand_in": attribution.batch.stand_in,
-        "status": attribution.status,
-        "outside": attribution.outside,
-        "outside_reasons": list(attribution.outside_reasons),
-        "scale": attribution.batch.scale,
-        "kind": attribution.batch.kind,
-        "output": attribution.output_name,
-        "base_value": float(np.ravel(attribution.base_value)[i]),
-        "offset": float(np.ravel(attribution.batch.offset[0])[i]),
-        "score": float(np.ravel(attribution.score)[i]),
+        **{name: getattr(row, name) for name in names},
+        "stand_in": batch.stand_in,
+        "outside_reasons": list(row.outside_reasons),
+        "scale": batch.scale,
+        "kind": batch.kind,
+        "output": row.output_name,
+        "base_value": float(np.ravel(row.base_value)[i]),
+        "offset": float(np.ravel(batch.offset[0])[i]),
+        "score": float(np.ravel(row.score)[i]),
         "features": [
             {
                 "name": name,
-                "value": plain_value(data),
-                "contribution": float(number),
+                "value": plain_value(value),
+                "contribution": float(contribution),
                 "standard_error": plain_value(float(error)),
-                "imputed": bool(filled),
+                "imputed": bool(imputed),
             }
-            for name, data, number, error, filled in zip(
-                attribution.feature_names,
-                attribution.data.tolist(),
-                values,
-                attribution.errors(),
-                attribution.batch.imputed[0],
-                strict=True,
-            )
+            for name, value, contribution, error, imputed in features
         ],
         "trust": {
-            "agreement": plain_value(float(attribution.trust.agreement)),
-            "error": plain_value(float(attribution.trust.error)),
-            "contribution_error": plain_value(float(attribution.trust.contribution_error)),
-            "n_rows": int(attribution.trust.n_rows),
+            **{name: plain_value(float(getattr(trust, name))) for name in ("agreement", "error")},
+            "contribution_error": plain_value(float(trust.contribution_error)),
+            "n_rows": int(trust.n_rows),
         },
     }

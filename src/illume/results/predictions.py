@@ -1,24 +1,67 @@
-"""What all batches of results share: labels, predictions, indexing by row."""
+"""Base classes of results: batches and single rows, with their labels and predictions."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import Origin
 from illume.data.schema import describe_unknown
+
+STAND_IN = "without the black box: decision and probability are the surrogate's own"
+
+T = TypeVar("T")
+RowT = TypeVar("RowT")
+
+
+def decisions_of(P: FloatArray) -> IntArray:
+    """Return the class of largest probability (n,), the first of equals, from probabilities (n, c).
+
+    >>> decisions_of(np.array([[0.5, 0.5], [0.2, 0.8]]))
+    array([0, 1])
+    """
+    if P.shape[1] == 2:  # a comparison is far faster than argmax over two columns
+        return (P[:, 1] > P[:, 0]).astype(np.intp)
+    return P.argmax(1)
+
+
+def row_positions(rows: Any, n: int) -> tuple[Any, bool]:
+    """Return an index into arrays of n rows, and whether a single row was requested.
+
+    >>> row_positions(-1, 3)
+    (slice(2, 3, None), True)
+    """
+    if isinstance(rows, (str, tuple)):
+        raise TypeError(f"rows are taken by position, not by {rows!r}; for a feature use to_frame()")
+    if isinstance(rows, (int, np.integer)):
+        if not -n <= rows < n:
+            raise IndexError(f"there are {n} rows, found {rows}")
+        position = range(n)[int(rows)]
+        return slice(position, position + 1), True
+    if isinstance(rows, slice):
+        return rows, False
+    return np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp)), False
+
+
+def take_rows(result: T, rows: Any) -> T:
+    """Return a dataclass with only some rows of the fields that its `PER_ROW` names."""
+    kind: Any = result
+    values = {name: getattr(result, name) for name in kind.PER_ROW}
+    return replace(kind, **{name: None if v is None else v[rows] for name, v in values.items()})
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What features, inputs and classes are called.
+    """Names of features, inputs and classes.
 
-    `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every
-    category; `owner` says which feature an input belongs to, `unit` how much of the original unit
-    one scaled unit is.
+    `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
+    `owner` is the position of the feature that an input belongs to, `unit` the size of one scaled unit in
+    original units.
     """
 
     features: tuple[str, ...]
@@ -26,6 +69,8 @@ class Labels:
     classes: tuple[str, ...]
     owner: IntArray
     unit: FloatArray
+
+    PER_ROW: ClassVar[tuple[str, ...]] = ()
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -42,78 +87,74 @@ class Labels:
         return position % len(self.features)
 
     def categories(self, j: int) -> tuple[str, ...] | None:
-        """Return the categories of feature j as text; None for a number, or a constant column."""
-        mine = [self.inputs[i] for i in np.flatnonzero(self.owner == j)]
-        if len(mine) < 2:
+        """Return the categories of feature j as text; None for a number or a constant column."""
+        inputs = [self.inputs[i] for i in np.flatnonzero(self.owner == j)]
+        if len(inputs) < 2:
             return None
-        return tuple(name.removeprefix(f"{self.features[j]} = ") for name in mine)
+        return tuple(name.removeprefix(f"{self.features[j]} = ") for name in inputs)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
         names = self.outputs
         if isinstance(name, str) and name not in names:
-            raise ValueError(f"output {name!r} is not known; choose one of {list(names)}{self._other(name)}")
+            opposite = "; contributions to the other class are the same with the opposite sign"
+            hint = opposite if name in self.classes else ""
+            raise ValueError(f"output {name!r} is not known; choose one of {list(names)}{hint}")
         position = names.index(name) if isinstance(name, str) else int(name)
         if not -len(names) <= position < len(names):
             raise ValueError(f"output {position} is not known; there are {len(names)}: {list(names)}")
         return position % len(names)
 
-    def _other(self, name: str) -> str:
-        return "; contributions to the other class are the same with the opposite sign" * (
-            name in self.classes
-        )
 
+class Batch(Generic[RowT]):
+    """Results of several rows: indexable and iterable by row; subclasses are frozen dataclasses."""
 
-def positions(rows: Any, n: int) -> tuple[Any, bool]:
-    """Return what to index arrays of n rows with, and whether one single row was asked for.
+    ROW: ClassVar[type[Any]]
+    PER_ROW: ClassVar[tuple[str, ...]]
+    probabilities: FloatArray
+    origin: Origin
 
-    >>> positions(-1, 3)
-    (slice(2, 3, None), True)
-    """
-    if isinstance(rows, (str, tuple)):
-        raise TypeError(f"rows are taken by position, not by {rows!r}; for a feature use to_frame()")
-    if isinstance(rows, (int, np.integer)):
-        if not -n <= rows < n:
-            raise IndexError(f"there are {n} rows, found {rows}")
-        position = range(n)[int(rows)]
-        return slice(position, position + 1), True
-    if isinstance(rows, slice):
-        return rows, False
-    return np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp)), False
+    def __len__(self) -> int:
+        return len(self.probabilities)
 
+    def __iter__(self) -> Iterator[RowT]:
+        return (self[i] for i in range(len(self)))
 
-class SavesResult:
-    """Adds `save` to results."""
+    @overload
+    def __getitem__(self, rows: int) -> RowT: ...
+    @overload
+    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Self: ...
+    def __getitem__(self, rows: Any) -> Any:
+        """Take one row by its position, or several by a slice, positions or a mask."""
+        taken, single = row_positions(rows, len(self))
+        batch = self._take(taken)
+        return self.ROW(batch) if single else batch
+
+    def _take(self, rows: Any) -> Any:
+        return replace(take_rows(self, rows), origin=self.origin.take(rows))  # type: ignore[type-var]
+
+    @property
+    def row_labels(self) -> np.ndarray[Any, Any]:
+        """The index of the rows, or their positions where they have none, (n,)."""
+        return np.arange(len(self)) if self.origin.index is None else np.asarray(self.origin.index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write all of the result to a `.json` or `.parquet` file, which `illume.load_result` reads.
+        """Write the result to a `.json` or `.parquet` file, which `illume.load_result` reads.
 
         Both hold the same: per row, every array of the result under its name (`values`, `trust.agreement`,
-        …); names, units and all that rows share in a head, which says the format's version. In Parquet, a
+        …); names, units and everything that rows share in a head with the format's version. In Parquet, a
         line is a row, an array of several numbers per row is a list, and the head is the JSON text under
         `illume` in the metadata of the schema. Values of rows that are not all numbers are JSON texts.
         """
-        from illume.results.serialization import save
+        from illume.results.result_files import save_result
 
-        save(self, path)
-
-
-def decisions_of(P: FloatArray) -> IntArray:
-    """Return the class of largest probability (n,), the first of equals, from probabilities (n, c).
-
-    >>> decisions_of(np.array([[0.5, 0.5], [0.2, 0.8]]))
-    array([0, 1])
-    """
-    if P.shape[1] == 2:  # far faster than to look for the largest of two
-        return (P[:, 1] > P[:, 0]).astype(np.intp)
-    return P.argmax(1)
+        save_result(self, path)
 
 
-class Decided:
-    """A batch of rows that black box and surrogate have answered."""
+class LabelledBatch(Batch[RowT]):
+    """A batch with labels and with the predictions of both black box and surrogate."""
 
     labels: Labels
-    probabilities: FloatArray
     surrogate_probabilities: FloatArray
 
     @property
@@ -151,8 +192,8 @@ class Decided:
         return self.labels.output(name)
 
 
-class DecidedRow:
-    """One row of such a batch."""
+class Row:
+    """One row of a batch, itself a batch of one row."""
 
     batch: Any
 
@@ -163,8 +204,23 @@ class DecidedRow:
 
     @property
     def probability(self) -> float:
-        """The black box's probability of its decision."""
-        return float(self.batch.probabilities[0].max())
+        """The black box's probability of that decision."""
+        return float(self.batch.probabilities[0, int(self.batch.decisions[0])])
+
+    @property
+    def status(self) -> str:
+        """`agreed`, `refined` or `not faithful`: whether the surrogate decides like the black box."""
+        return str(self.batch.refinement.status[0])
+
+    @property
+    def outside_reasons(self) -> tuple[str, ...]:
+        """Why the row is outside of what the explainer was fitted on; empty if it is not."""
+        novelty = self.batch.novelty
+        return () if novelty is None else novelty.reasons()
+
+
+class LabelledRow(Row):
+    """One row of a batch with labels."""
 
     @property
     def surrogate_probability(self) -> float:
@@ -175,3 +231,17 @@ class DecidedRow:
     def agreed(self) -> bool:
         """Whether surrogate and black box decide alike, before any refinement."""
         return bool(self.batch.agreed[0])
+
+    @property
+    def data(self) -> np.ndarray[Any, Any]:
+        """The row itself, (n_features,)."""
+        return np.asarray(self.batch.data[0])
+
+    @property
+    def output(self) -> int:
+        """The output to read first: the only one, or that of the decided class."""
+        return 0 if len(self.batch.output_names) == 1 else int(self.batch.decisions[0])
+
+    def position(self, output: int | str | None = None) -> int:
+        """Return the position of an output, given by its name or position; by default `output`."""
+        return self.output if output is None else int(self.batch.output(output))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import escape
-from typing import Any, overload
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,14 +12,18 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin, as_frame
 from illume.data.schema import Feature, require_columns
 from illume.metrics.fidelity import wilson
+from illume.results import frames, html
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
-from illume.results.predictions import SavesResult, positions
+from illume.results.predictions import Batch, Row
 from illume.results.trust import Novelty, Refinement
+
+SHOWN = 5
+STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rule:
-    """Conditions under which the black box decides alike, most of the time: a view of one row of a batch."""
+class Rule(Row):
+    """Conditions under which the black box mostly decides alike: one row of a batch."""
 
     batch: Rules
 
@@ -38,16 +41,6 @@ class Rule:
     def oblique(self) -> tuple[ObliqueCondition, ...]:
         """The oblique form: the leaf's conditions on weighted sums of features."""
         return self.batch.oblique.conditions(0)
-
-    @property
-    def decision(self) -> str:
-        """The decision that the rule is for."""
-        return self.batch.class_names[int(self.batch.decisions[0])]
-
-    @property
-    def probability(self) -> float:
-        """The black box's probability of that decision, for the row itself."""
-        return float(self.batch.probabilities[0, int(self.batch.decisions[0])])
 
     @property
     def precision(self) -> float:
@@ -73,24 +66,13 @@ class Rule:
 
     @property
     def n_covered(self) -> int:
-        """How many report rows the precision rests on."""
+        """Number of report rows that the precision is measured on."""
         return int(self.batch.n_covered[0])
 
     @property
     def polished(self) -> bool:
         """Whether the bounds were chosen for precision; otherwise they are the tree's own."""
         return bool(self.batch.polished[0])
-
-    @property
-    def status(self) -> str:
-        """`agreed`, `refined` or `not faithful`: whether the tree decides like the black box."""
-        return str(self.batch.refinement.status[0])
-
-    @property
-    def outside_reasons(self) -> tuple[str, ...]:
-        """Why the row is outside of what the explainer was fitted on; nothing if it is not."""
-        novelty = self.batch.novelty
-        return () if novelty is None else novelty.reasons()
 
     def value(self, name: str) -> Any:
         """Return the row's own value of a feature."""
@@ -99,25 +81,24 @@ class Rule:
         return self.batch.data[0, self.batch.feature_names.index(name)]
 
     def feature(self, name: str) -> Feature:
-        """Return what was seen of a feature while fitting: its range or its categories."""
+        """Return a feature's range or categories in the fitted rows."""
         return self.batch.bounds.features[self.batch.feature_names.index(name)]
 
     def covers(self, frame: Any) -> BoolArray:
         """Return which rows of a frame satisfy the rule.
 
-        A value that was never seen satisfies no condition on its column.
+        An unseen category satisfies no condition on its column.
         """
+        unnamed = isinstance(frame, np.ndarray)
+        columns = self.batch.columns if unnamed else [condition.name for condition in self.conditions]
         rows = as_frame(frame)
-        named = isinstance(frame, np.ndarray)
-        wanted = self.batch.columns if named else [condition.name for condition in self.conditions]
-        inside = np.ones(len(rows), dtype=bool)
-        rows = require_columns(rows, wanted)
+        inside, rows = np.ones(len(rows), dtype=bool), require_columns(rows, columns)
         for condition in self.conditions:
             inside &= condition.covers(rows)
         return inside
 
     def to_sql(self) -> str:
-        """Return what goes after WHERE to select exactly the covered rows.
+        """Return the expression after WHERE that selects exactly the covered rows.
 
         Columns are quoted by double quotes; a missing value is NULL; booleans are TRUE and FALSE.
         """
@@ -125,13 +106,12 @@ class Rule:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
-        known = self.n_covered > 0
         return {
             "decision": self.decision,
             "probability": self.probability,
             "conditions": [condition.to_dict() for condition in self.conditions],
             "text": self.text,
-            "precision": self.precision if known else None,
+            "precision": self.precision if self.n_covered else None,
             "precision_interval": list(self.precision_interval),
             "coverage": self.coverage,
             "n_covered": self.n_covered,
@@ -148,12 +128,11 @@ class Rule:
     @property
     def text(self) -> str:
         """The rule in one line."""
-        premise = " and ".join(map(str, self.conditions)) or "always"
-        return f"{premise} → {self.decision}"
+        return f"{' and '.join(map(str, self.conditions)) or 'always'} → {self.decision}"
 
     @property
     def measured(self) -> str:
-        """What was measured of the rule, in one line."""
+        """Precision and coverage, in one line."""
         if not self.n_covered:
             return f"covers none of {self.batch.n_rows} held-out rows, so its precision is not known"
         low, high = self.precision_interval
@@ -163,31 +142,26 @@ class Rule:
             f"(on {self.n_covered} of {self.batch.n_rows} held-out rows)"
         )
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on refinement, on a missing black box and on novelty, where they apply."""
+        batch = self.batch
+        novelty = "" if batch.novelty is None else batch.novelty.note()
+        return tuple(filter(None, (batch.refinement.note(), STAND_IN * batch.stand_in, novelty)))
+
     def __str__(self) -> str:
         return self.text
 
     def __repr__(self) -> str:
         return "\n  ".join([self.text, self.measured, *self.notes])
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What else there is to know: how the row was refined, and whether the black box was there."""
-        batch = self.batch
-        odd = "" if batch.novelty is None else batch.novelty.note()
-        said = (batch.refinement.note(), STAND_IN if batch.stand_in else "", odd)
-        return tuple(note for note in said if note)
-
     def _repr_html_(self) -> str:
         lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *map(escape, self.notes)]
         return f"<p>{'<br>'.join(lines)}</p>"
 
 
-SHOWN = 5
-STAND_IN = "without the black box: the decisions are the surrogate's own"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Rules(SavesResult):
+class Rules(Batch[Rule]):
     """One rule per row, for the black box's decision on it; the row itself always satisfies it.
 
     Parameters
@@ -201,11 +175,11 @@ class Rules(SavesResult):
     decisions
         The decision that each rule is for, as a position in `class_names`.
     probabilities
-        What the black box answers, (n, n_classes).
+        The black box's probabilities, (n, n_classes).
     n_covered, n_correct
-        How many report rows each rule covers, and how many of these the black box decides alike.
+        Number of report rows that each rule covers, and of those that the black box decides alike.
     n_rows
-        How many report rows there are.
+        Number of report rows.
     wanted
         The precision that rules were polished to; 0 where they were not.
     polished
@@ -213,7 +187,7 @@ class Rules(SavesResult):
     refinement
         Whether the tree agreed with the black box at once, was refined, or is not faithful.
     source
-        Which tree the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
+        The tree that the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
     columns
         The columns that the explainer was fitted with.
     data
@@ -221,7 +195,7 @@ class Rules(SavesResult):
     stand_in
         Whether there was no black box: the decisions are then the surrogate's own.
     novelty
-        What of each row is outside of what the explainer was fitted on; None for rules of counterfactuals.
+        Which rows are outside of what the explainer was fitted on; None for rules of counterfactuals.
     """
 
     bounds: Bounds
@@ -243,6 +217,12 @@ class Rules(SavesResult):
     stand_in: bool = False
     novelty: Novelty | None = None
 
+    ROW: ClassVar[type[Any]] = Rule
+    PER_ROW: ClassVar[tuple[str, ...]] = (
+        *("bounds", "box", "oblique", "decisions", "probabilities", "n_covered", "n_correct"),
+        *("polished", "refinement", "data", "novelty"),
+    )
+
     @property
     def feature_names(self) -> tuple[str, ...]:
         """The features, in the order of the bounds."""
@@ -251,8 +231,7 @@ class Rules(SavesResult):
     @property
     def precision(self) -> FloatArray:
         """Share of covered report rows that the black box decides alike, (n,); NaN where none is covered."""
-        known = np.maximum(self.n_covered, 1)
-        return np.where(self.n_covered > 0, self.n_correct / known, np.nan)
+        return np.where(self.n_covered > 0, self.n_correct / np.maximum(self.n_covered, 1), np.nan)
 
     @property
     def precision_interval(self) -> tuple[FloatArray, FloatArray]:
@@ -271,7 +250,7 @@ class Rules(SavesResult):
 
     @property
     def n_conditions(self) -> IntArray:
-        """On how many features each rule has a condition, (n,)."""
+        """Number of features that each rule has a condition on, (n,)."""
         return self.bounds.conditioned.sum(1)
 
     @property
@@ -284,41 +263,17 @@ class Rules(SavesResult):
         """Which rows are outside of what the explainer was fitted on, (n,)."""
         return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
 
-    def __len__(self) -> int:
-        return len(self.decisions)
-
-    def __iter__(self) -> Iterator[Rule]:
-        return (self[i] for i in range(len(self)))
-
-    @overload
-    def __getitem__(self, rows: int) -> Rule: ...
-    @overload
-    def __getitem__(self, rows: slice | IntArray | BoolArray | Sequence[int]) -> Rules: ...
-    def __getitem__(self, rows: Any) -> Rule | Rules:
-        """Take one rule by its row's position, or several by a slice, positions or a mask."""
-        taken, single = positions(rows, len(self))
-        per_row = "bounds box oblique decisions probabilities n_covered n_correct polished refinement"
-        fields = {name: getattr(self, name)[taken] for name in per_row.split()}
-        data = None if self.data is None else self.data[taken]
-        novelty = None if self.novelty is None else self.novelty[taken]
-        batch = replace(self, **fields, origin=self.origin.take(taken), data=data, novelty=novelty)
-        return Rule(batch) if single else batch
-
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).
 
         `wide` has a line per row, with the rule as text, and the rows' index; `long` has a line per row and
         condition, with its bounds or its categories.
         """
-        from illume.results import rule_tables
-
-        return rule_tables.frame(self, layout)
+        return frames.rules_frame(self, layout)
 
     def style(self) -> Any:
         """Return a styled pandas table: a line per row, with precision and coverage as bars."""
-        from illume.results import html
-
-        return html.rules(self)
+        return html.style_rules(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per rule."""
@@ -330,16 +285,15 @@ class Rules(SavesResult):
         if not n:
             return head
         mean = float(np.nanmean(self.precision)) if (self.n_covered > 0).any() else float("nan")
-        lines = [
-            f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
-            f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions",
-            f"tree and {'surrogate' if self.stand_in else 'black box'}: {_statuses(self.refinement)}",
-        ]
-        lines += [STAND_IN] * self.stand_in
-        lines += [f"  {self[i].text}" for i in range(min(n, SHOWN))]
-        return "\n".join(lines + ([f"  … and {n - SHOWN} more"] if n > SHOWN else []))
-
-
-def _statuses(refinement: Refinement) -> str:
-    status, counts = np.unique(refinement.status.astype(str), return_counts=True)
-    return ", ".join(f"{count} {name}" for name, count in zip(status, counts, strict=True))
+        status, counts = np.unique(self.refinement.status.astype(str), return_counts=True)
+        statuses = ", ".join(f"{count} {name}" for name, count in zip(status, counts, strict=True))
+        return "\n".join(
+            [
+                f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
+                f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions",
+                f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}",
+                *([STAND_IN] if self.stand_in else []),
+                *(f"  {rule.text}" for rule in self[:SHOWN]),
+                *([f"  … and {n - SHOWN} more"] if n > SHOWN else []),
+            ]
+        )

@@ -9,9 +9,14 @@ import numpy as np
 
 from illume.data.column_values import is_missing
 from illume.data.schema import MISSING
+from illume.results.predictions import STAND_IN
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
+
+SHOWN = 8
+FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
+BAR = 20
 
 
 def format_value(raw: Any) -> str:
@@ -29,7 +34,7 @@ def format_value(raw: Any) -> str:
 
 
 def format_bound(number: float) -> str:
-    """Return a bound as text that is the bound: short where that is exact, else with enough digits.
+    """Return a bound as text: exact where that is short, otherwise with enough digits.
 
     >>> [format_bound(number) for number in (100049.55000000002, 3.0, 31.4, 1 / 3, 1e6 / 7)]
     ['100049.55', '3', '31.4', '0.333333', '142857.14']
@@ -44,107 +49,92 @@ def format_bound(number: float) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Return what JSON knows: a missing value is None, a NumPy number a Python one."""
+    """Return a value that JSON knows: None if missing, a Python number for a NumPy one."""
     if is_missing(value):
         return None
     return value.item() if isinstance(value, np.generic) else value
 
 
-SHOWN = 8
-STAND_IN = "without the black box: decision and probability are the surrogate's own"
-FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
-BAR = 20
+def format_error(error: float) -> str:
+    """Return a standard error as text, empty where it is not known.
 
-
-def bar(share: float) -> str:
-    """Return a bar for a share between 0 and 1."""
-    return "█" * round(BAR * share)
+    >>> format_error(0.0512), format_error(float("nan"))
+    ('± 0.051', '')
+    """
+    return f"± {error:.3f}" if math.isfinite(error) else ""
 
 
 def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
-    """Say which log-odds are meant."""
+    """Describe the log-odds of an output.
+
+    >>> output(("yes",), ("no", "yes"))
+    "log-odds of 'yes' against 'no'"
+    """
     if len(classes) == 2:
         return f"log-odds of {classes[1]!r} against {classes[0]!r}"
     return f"log-odds of {names[i]!r} against the mean of {len(classes)} classes"
 
 
 def owner(batch: Attributions) -> str:
-    """Say whose log-odds contributions add up to."""
+    """Return whose log-odds contributions add up to."""
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
 
 
-def plus_minus(error: float, digits: int = 3) -> str:
-    """Return a standard error as text, or nothing where it is not known.
-
-    >>> plus_minus(0.0512), plus_minus(float("nan"))
-    ('± 0.051', '')
-    """
-    return f"± {error:.{digits}f}" if math.isfinite(error) else ""
-
-
-def row(attribution: Attribution) -> str:
+def attribution_text(row: Attribution) -> str:
     """Return one row's attribution as a small bar chart."""
-    head = (
-        f"{attribution.decision!r} with probability {attribution.probability:.3f} "
-        f"(surrogate: {attribution.surrogate_probability:.3f}, "
-        f"{attribution.verdict})"
-    )
-    i = attribution.output
-    batch = attribution.batch
-    score = float(np.ravel(attribution.score)[i])
-    base = float(np.ravel(attribution.base_value)[i])
-    named = output(batch.output_names, batch.class_names, i)
-    lines = attribution.lines(SHOWN)
+    i, batch, lines = row.output, row.batch, row.lines(SHOWN)
+    score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
+    errors = [format_error(line.standard_error) for line in lines]
     largest = max([abs(line.contribution) for line in lines] + [1e-12])
     width = max([len(line.name) for line in lines] + [len("base value")])
-    data_width = max([len(line.value) for line in lines] + [0])
-    errors = [plus_minus(line.standard_error) for line in lines]
+    value_width = max([len(line.value) for line in lines] + [0])
     error_width = max(map(len, errors), default=0)
-    table = [f"  {'base value':<{width}}  {'':<{data_width}}  {base:>+8.3f}"]
+    table = [f"  {'base value':<{width}}  {'':<{value_width}}  {base:>+8.3f}"]
     for line, error in zip(lines, errors, strict=True):
         number = f"{line.contribution:>+8.3f}{f' {error:<{error_width}}' if error_width else ''}"
-        table.append(
-            f"  {line.name:<{width}}  {line.value:>{data_width}}  {number}  "
-            f"{bar(abs(line.contribution) / largest)}"
-        )
-    title = f"{named} = {score:+.3f} ({owner(batch)})"
-    return "\n".join([head, title, *table, *notes(attribution)])
+        bar = _bar(abs(line.contribution) / largest)
+        table.append(f"  {line.name:<{width}}  {line.value:>{value_width}}  {number}  {bar}")
+    return "\n".join(
+        [
+            f"{row.decision!r} with probability {row.probability:.3f} "
+            f"(surrogate: {row.surrogate_probability:.3f}, {row.verdict})",
+            f"{output(batch.output_names, batch.class_names, i)} = {score:+.3f} ({owner(batch)})",
+            *table,
+            *attribution_notes(row),
+        ]
+    )
 
 
-def notes(attribution: Attribution) -> list[str]:
-    """Say how far to trust a row's attribution, and what was missing."""
-    said = [STAND_IN] if attribution.batch.stand_in else []
-    if attribution.outside:
-        said.append(attribution.batch.novelty.note())
-    shapley = attribution.batch.kind == "shapley"
+def attribution_notes(row: Attribution) -> list[str]:
+    """Return notes on trust, refinement and missing values of one row."""
+    batch, trust, shapley = row.batch, row.trust, row.batch.kind == "shapley"
+    notes = [STAND_IN] if batch.stand_in else []
+    if row.outside:
+        notes.append(batch.novelty.note())
     if shapley:
-        said.append(certainty(attribution))
-    trust = attribution.trust
+        notes.append(_certainty(row))
     if int(trust.n_rows):
-        of = " (of slopes, rules, counterfactuals)" if shapley else ""
-        said.append(
-            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{of} agrees on "
+        parts = " (of slopes, rules, counterfactuals)" if shapley else ""
+        notes.append(
+            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{parts} agrees on "
             f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
         )
-    if attribution.batch.fell_back:
-        said.append(FELL_BACK)
-    if not attribution.agreed:
-        said.append(("slopes " if shapley else "") + attribution.batch.refinement.note())
-    if attribution.imputed:
-        filled = (
-            "missing, filled with the mean for the surrogate" if shapley else "missing, filled with the mean"
-        )
-        said.append(f"{filled}: {', '.join(attribution.imputed)}")
-    return said
+    if batch.fell_back:
+        notes.append(FELL_BACK)
+    if not row.agreed:
+        notes.append(("slopes " if shapley else "") + batch.refinement.note())
+    if row.imputed:
+        purpose = " for the surrogate" if shapley else ""
+        notes.append(f"missing, filled with the mean{purpose}: {', '.join(row.imputed)}")
+    return notes
 
 
-def certainty(attribution: Attribution) -> str:
-    """Say how far off a row's contributions are, and how many of them have a sure sign."""
-    typical = float(attribution.trust.contribution_error)
+def _certainty(row: Attribution) -> str:
+    typical = float(row.trust.contribution_error)
     if not math.isfinite(typical):
-        return "trust: the error of these contributions is not known, for too few rows were held out"
-    values, sure = attribution.contributions(), attribution.sure()
-    zero = int(((values == 0) & (attribution.errors() == 0)).sum())
+        return "trust: the error of these contributions is not known, because too few rows were held out"
+    values, sure = row.contributions(), row.sure()
+    zero = int(((values == 0) & (row.errors() == 0)).sum())
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
     return (
         f"trust: contributions have a typical error of {typical:.3f}; the sign is sure (95 %) of "
@@ -152,48 +142,37 @@ def certainty(attribution: Attribution) -> str:
     )
 
 
-def typical_error(attributions: Attributions) -> float:
-    """Return the root mean square of all standard errors; NaN where they are not known."""
-    errors = attributions.trust.contribution_error
-    return float(np.sqrt(np.mean(np.square(errors)))) if len(errors) else math.nan
-
-
-def batch(attributions: Attributions) -> str:
+def attributions_text(batch: Attributions) -> str:
     """Return a summary of a batch: agreement and global importance."""
-    n, n_features = attributions.values.shape[:2]
-    outputs = attributions.output_names
-    named = (
-        output(outputs, attributions.class_names)
-        if len(outputs) == 1
-        else f"log-odds of {len(outputs)} classes"
-    )
-    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({owner(attributions)})"]
-    error = typical_error(attributions)
-    if math.isfinite(error):
-        lines.append(f"typical error of a contribution: {error:.3f}")
-    if attributions.fell_back:
+    n, n_features = batch.values.shape[:2]
+    outputs, refinement, strength = batch.output_names, batch.refinement, batch.strength
+    several = f"log-odds of {len(outputs)} classes"
+    named = output(outputs, batch.class_names) if len(outputs) == 1 else several
+    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})"]
+    if math.isfinite(batch.typical_error):
+        lines.append(f"typical error of a contribution: {batch.typical_error:.3f}")
+    if batch.fell_back:
         lines.append(FELL_BACK)
-    if attributions.stand_in:
+    if batch.stand_in:
         lines.append(STAND_IN)
     elif n:
-        refined = int(attributions.refinement.refined.sum())
         lines.append(
-            f"surrogate and black box agree on {int(attributions.agreed.sum())} of {n} rows"
-            + (f", after refinement on {int(attributions.refinement.faithful.sum())}" if refined else "")
-            + ("; refinement is off, for there are no rows" if attributions.refinement.off else "")
+            f"surrogate and black box agree on {int(batch.agreed.sum())} of {n} rows"
+            + (f", after refinement on {int(refinement.faithful.sum())}" if refinement.refined.any() else "")
+            + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
-    outside = int(attributions.outside.sum())
-    if outside:
-        lines.append(f"{outside} of {n} rows are outside what the explainer was fitted on")
-    strength = attributions.strength
+    if batch.outside.any():
+        lines.append(f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on")
     order = np.argsort(-strength, kind="stable")[:SHOWN]
-    width = max([len(attributions.feature_names[j]) for j in order], default=0)
+    width = max([len(batch.feature_names[j]) for j in order], default=0)
     largest = max(float(strength.max(initial=0.0)), 1e-12)
     lines.append("mean absolute contribution:")
     lines += [
-        f"  {attributions.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {bar(strength[j] / largest)}"
+        f"  {batch.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {_bar(strength[j] / largest)}"
         for j in order
     ]
-    if n_features > SHOWN:
-        lines.append(f"  … and {n_features - SHOWN} more")
-    return "\n".join(lines)
+    return "\n".join(lines + [f"  … and {n_features - SHOWN} more"] * (n_features > SHOWN))
+
+
+def _bar(share: float) -> str:
+    return "█" * round(BAR * share)

@@ -1,0 +1,131 @@
+"""Bridges from attributions to shap, shapash and explainerdashboard."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.frames import Origin
+from illume.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from illume.results.attributions import Attributions
+
+OFFSET, REST = "offset of the refinement", "left out"
+
+
+def shap_explanation(batch: Attributions, output: int | None, offset: str = "base") -> Any:
+    """Return the batch, or one output of it, as a `shap.Explanation`."""
+    if offset not in ("base", "feature"):
+        raise ValueError(f"offset must be 'base' or 'feature', found {offset!r}")
+    try:
+        import shap
+    except ImportError as error:
+        raise MissingExtraError.of("shap", "shap") from error
+    values, base, data, shown = batch.values, batch.base_values, batch.data, batch.data
+    names, outputs = list(batch.feature_names), batch.output_names
+    if offset == "base":
+        base = base + batch.offset + batch.rest
+    else:
+        terms = {OFFSET: batch.offset, REST: batch.rest}
+        terms = {name: term for name, term in terms.items() if term.any()}
+        empty = (len(batch), len(terms))
+        values = np.concatenate([values, *(term[:, None] for term in terms.values())], axis=1)
+        data = np.concatenate([data, np.full(empty, np.nan)], axis=1)
+        shown = np.concatenate([shown, np.full(empty, "", dtype=object)], axis=1)
+        names += terms
+    if output is not None and values.ndim == 3:
+        values, base, outputs = values[:, :, output], base[:, output], outputs[output : output + 1]
+    return shap.Explanation(
+        values=values,
+        base_values=np.ascontiguousarray(base),
+        data=_as_numbers(data),
+        display_data=shown,
+        feature_names=names,
+        output_names=list(outputs) if len(outputs) > 1 else outputs[0],
+    )
+
+
+def _as_numbers(data: np.ndarray[Any, Any]) -> FloatArray:
+    """Return numbers as they are, and categories as their position in alphabetical order."""
+    if data.dtype != object:
+        return data
+    numbers = np.empty(data.shape)
+    for j, column in enumerate(data.T):
+        try:
+            numbers[:, j] = column.astype(np.float64)
+        except (TypeError, ValueError):
+            numbers[:, j] = np.unique(column.astype(str), return_inverse=True)[1]
+    return numbers
+
+
+def shapash_contributions(batch: Attributions) -> dict[str, Any]:
+    """Return contributions, a pandas frame or one per class, and base values, (n, n_classes).
+
+    For two classes shapash takes the second's contributions alone, and both base values.
+    """
+    base = batch.base_values + batch.offset + batch.rest
+    if batch.values.ndim == 2:
+        return {"contributions": _pandas_frame(batch, 0), "base_values": np.stack([-base, base], axis=1)}
+    frames = [_pandas_frame(batch, i) for i in range(batch.values.shape[2])]
+    return {"contributions": frames, "base_values": np.ascontiguousarray(base)}
+
+
+def _pandas_frame(batch: Attributions, output: int) -> Any:
+    values = batch.contributions(output)
+    columns = {name: values[:, j].copy() for j, name in enumerate(batch.feature_names)}
+    return Origin("pandas", batch.origin.index).frame(columns)
+
+
+class DashboardValues(NamedTuple):
+    """The two arguments of `set_shap_values`: per class a base value, and contributions (n, n_features)."""
+
+    base_value: list[float]
+    shap_values: list[FloatArray]
+
+
+def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
+    """Return base values and contributions of every class, and set them if an explainer is given.
+
+    A dashboard has one base value for all rows, and no place for an offset or for features left out. For two
+    classes, the first's contributions are the opposite of the second's.
+    """
+    if not len(batch):
+        raise ValueError("a dashboard needs at least one row, found none; explain the rows that it shows")
+    beside = np.abs(batch.offset + batch.rest)
+    if beside.any():
+        rows = int(beside.reshape(len(beside), -1).any(1).sum())
+        warnings.warn(
+            f"on {rows} of {len(beside)} rows base value and contributions differ from the log-odds, by at "
+            f"most {beside.max():.3g}: a dashboard has no place for the offset of refined rows, nor for "
+            "features that were left out",
+            UserWarning,
+            stacklevel=3,
+        )
+    values, base = batch.values, batch.base_values[0]
+    if values.ndim == 2:
+        found = DashboardValues([-float(base), float(base)], [-values, values])
+    else:
+        by_class = [np.ascontiguousarray(values[:, :, i]) for i in range(values.shape[2])]
+        found = DashboardValues([float(number) for number in base], by_class)
+    if explainer is not None:
+        _require_same_rows(batch, explainer)
+        explainer.model_output = "logodds"  # with shap="kernel" it takes all values for probabilities
+        explainer.set_shap_values(*found)
+    return found
+
+
+def _require_same_rows(batch: Attributions, explainer: Any) -> None:
+    columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
+    if columns != names:
+        raise ValueError(
+            f"the dashboard has the columns {columns}, the attributions {names}; make it with these, "
+            'and with shap="kernel", which leaves the columns of a Pipeline as they are'
+        )
+    if len(explainer.X) != len(batch):
+        raise ValueError(
+            f"the dashboard has {len(explainer.X)} rows, the attributions {len(batch)}; explain the same"
+        )
