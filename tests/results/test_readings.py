@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from illume.results.calibration import calibration, class_agreement
 from illume.results.frames import UNKNOWN, feature_column
 from illume.results.predictions import Labels
-from illume.results.quality import calibration, class_agreement
 from tests.common import loans
 
 LABELS = Labels(

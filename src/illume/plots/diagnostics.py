@@ -11,8 +11,9 @@ from illume.plots.captions import as_label, class_labels
 from illume.plots.style import get_axes, get_two_axes, hide_frame, legend, require
 from illume.results import colours
 from illume.results.attributions import Attributions
+from illume.results.calibration import Calibration, ClassAgreement
 from illume.results.history import History
-from illume.results.quality import UNKNOWN, Calibration, ClassAgreement, Quality
+from illume.results.quality import UNKNOWN, Quality
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,8 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import frames, html, text
+from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels
-from illume.results.quality import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Whether explanations still apply to new rows: what was compared, and what that means."""
+"""Comparison of new rows with those that an explainer was fitted on."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class FeatureCheck:
     Parameters
     ----------
     unseen, unseen_share
-        Categories that no fitted row has, most frequent first, and how many rows have one.
+        Categories that no fitted row has, most frequent first, and the share of rows with one.
     outside_share, beyond
-        How many rows have a number outside of the fitted range, and by how many widths of that range the
-        farthest of them is outside.
+        Share of rows with a number outside of the fitted range, and the distance of the farthest of them, in
+        widths of that range.
     missing_share, fitted_missing_share
-        How many rows lack the feature, and how many of the fitted ones did.
+        Share of rows, and of fitted rows, in which the feature is missing.
     shift, threshold
-        How far the distribution moved: the largest difference of the cumulative shares of numbers
-        (Kolmogorov and Smirnov's), or the share of rows that would have to change category (total
-        variation); and from where on that is more than chance. NaN where it is not known.
+        Change of the distribution: the largest difference of cumulative shares of numbers (the
+        Kolmogorov-Smirnov statistic), or the total variation of categories; and the value above which it is
+        more than chance. NaN where it is not known.
     """
 
     name: str
@@ -43,18 +43,33 @@ class FeatureCheck:
 
     @property
     def shifted(self) -> bool:
-        """Whether the distribution moved by more than chance would."""
+        """Whether the distribution changed by more than chance."""
         return self.shift > self.threshold
 
     @property
     def odd_share(self) -> float:
-        """The share of rows whose value no fitted row could have."""
+        """The share of rows with an unseen category or a number outside of the fitted range."""
         return self.unseen_share + self.outside_share
+
+    def _severity(self) -> tuple[float, float]:
+        return self.odd_share, 0.0 if math.isnan(self.shift) else self.shift - self.threshold
+
+    def _cells(self) -> str:
+        numeric = self.kind == "numeric"
+        unseen = "" if numeric else f"{self.unseen_share:.1%}"
+        outside = f"{self.outside_share:.1%}" if numeric else ""
+        was = _format(self.fitted_missing_share, ".0%")
+        shift, limit = (f"{_format(number, '.2f'):>4}" for number in (self.shift, self.threshold))
+        return f"{unseen:>6}  {outside:>7}  {self.missing_share:>7.1%} ({was})  {shift} ({limit})"
+
+
+def _format(number: float, spec: str) -> str:
+    return "–" if math.isnan(number) else f"{number:{spec}}"
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How far new rows are from the fitted ones.
+    """Distances of new rows from the fitted ones.
 
     Parameters
     ----------
@@ -66,7 +81,7 @@ class Distances:
     median, fitted_median
         The median distance, of new rows and of training rows.
     n_training
-        How many training rows the distances are compared with.
+        Number of training rows that the distances are compared with.
     """
 
     unusual_share: float
@@ -78,7 +93,7 @@ class Distances:
 
 @dataclass(frozen=True)
 class SampleAgreement:
-    """On what share of a sample of the new rows surrogate and black box decide alike.
+    """Share of a sample of the new rows on which surrogate and black box decide alike.
 
     `low` and `high` are a 95 % interval (Wilson's), those with `fitted_` the same on the fit's report rows.
     """
@@ -94,24 +109,24 @@ class SampleAgreement:
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """New rows held against those that an explainer was fitted on.
+    """Comparison of new rows with those that an explainer was fitted on.
 
     Parameters
     ----------
     features
-        What was found per feature.
+        The comparison of each feature.
     distances, agreement
-        Of the rows as a whole, and of the surrogate; None where they could not be had, see `off`.
+        Of the rows as a whole, and of the surrogate; None where they could not be computed, see `off`.
     outside_share
         Share of rows that are flagged as outside of what the explainer was fitted on.
     n_rows, n_fitted
-        How many new rows there are, and how many the explainer was fitted on; 0 where that is not known.
+        Number of new rows, and of fitted rows; 0 where that is not known.
     warnings
-        What speaks against using explanations of these rows, each with advice.
+        Reasons not to use explanations of these rows, each with advice.
     off
         What could not be compared, and why.
     n_source
-        Of how many rows these were drawn at random; None where all rows were compared.
+        Number of rows that these were drawn from at random; None where all rows were compared.
     """
 
     features: tuple[FeatureCheck, ...]
@@ -126,7 +141,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing speaks against using explanations of these rows."""
+        """Whether there are no warnings."""
         return not self.warnings
 
     @property
@@ -140,24 +155,21 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; what is not known is None."""
-        values: dict[str, Any] = _known({"ok": self.ok, "verdict": self.verdict, **asdict(self)})
+        values: dict[str, Any] = _nan_to_none({"ok": self.ok, "verdict": self.verdict, **asdict(self)})
         return values
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a line per feature."""
-        columns: dict[str, list[Any]] = {name: [] for name in FeatureCheck.__dataclass_fields__}
-        for feature in self.features:
-            for name, value in asdict(feature).items():
-                columns[name].append(", ".join(value) if name == "unseen" else value)
-        columns["shifted"] = [feature.shifted for feature in self.features]
-        return Origin("pandas").frame(columns)
+        names = FeatureCheck.__dataclass_fields__
+        columns = {name: [getattr(feature, name) for feature in self.features] for name in names}
+        columns["unseen"] = [", ".join(unseen) for unseen in columns["unseen"]]
+        return Origin("pandas").frame(columns | {"shifted": [feature.shifted for feature in self.features]})
 
     def __repr__(self) -> str:
-        of = "" if self.n_source is None else f" of {self.n_source:,}"
-        drawn = "" if self.n_source is None else ", drawn at random"
-        named = "row" if self.n_rows == 1 and not of else "rows"
-        lines = [f"Check of {self.n_rows:,}{of} {named}{drawn}: {self.verdict}"]
-        lines += [f"  ! {warning}" for warning in self.warnings]
+        rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
+        if self.n_source is not None:
+            rows = f"{self.n_rows:,} of {self.n_source:,} rows, drawn at random"
+        lines = [f"Check of {rows}: {self.verdict}", *(f"  ! {warning}" for warning in self.warnings)]
         if self.agreement is not None:
             a = self.agreement
             lines.append(
@@ -166,48 +178,21 @@ class Check:
                 f"({a.fitted_low:.3f} to {a.fitted_high:.3f})"
             )
         if self.distances is not None:
-            d = self.distances
-            lines.append(
-                f"unusually far from the fitted rows: {d.unusual_share:.1%} of rows (fitted rows: 1.0%)"
-            )
+            share = self.distances.unusual_share
+            lines.append(f"unusually far from the fitted rows: {share:.1%} of rows (fitted rows: 1.0%)")
         lines += [f"not compared: {reason}" for reason in self.off]
-        return "\n".join([*lines, *self._table()])
-
-    def _table(self) -> list[str]:
-        worst = sorted(self.features, key=_gravity, reverse=True)
-        shown = worst[:SHOWN]
+        shown = sorted(self.features, key=FeatureCheck._severity, reverse=True)[:SHOWN]
         width = max((len(feature.name) for feature in shown), default=0)
-        lines = [f"  {'':<{width}}  unseen  outside  missing (was)   shift (limit)"] if shown else []
-        for f in shown:
-            lines.append(
-                f"  {f.name:<{width}}  {_share(f.unseen_share, f.kind != 'numeric')}  "
-                f"{_share(f.outside_share, f.kind == 'numeric'):>7}  {f.missing_share:>7.1%} "
-                f"({_was(f.fitted_missing_share)})  {_figure(f.shift)} ({_figure(f.threshold)})"
-            )
+        if shown:
+            lines.append(f"  {'':<{width}}  unseen  outside  missing (was)   shift (limit)")
+        lines += [f"  {feature.name:<{width}}  {feature._cells()}" for feature in shown]
         more = len(self.features) - len(shown)
-        return [*lines, *([f"  … and {more} more features"] if more else [])]
+        return "\n".join(lines + [f"  … and {more} more features"] * (more > 0))
 
 
-def _gravity(feature: FeatureCheck) -> tuple[float, float]:
-    excess = 0.0 if math.isnan(feature.shift) else feature.shift - feature.threshold
-    return feature.odd_share, excess
-
-
-def _share(share: float, applies: bool) -> str:
-    return f"{share:>6.1%}" if applies else f"{'':>6}"
-
-
-def _was(share: float) -> str:
-    return "–" if math.isnan(share) else f"{share:.0%}"
-
-
-def _figure(number: float) -> str:
-    return "   –" if math.isnan(number) else f"{number:.2f}"
-
-
-def _known(value: Any) -> Any:
+def _nan_to_none(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _known(each) for name, each in value.items()}
+        return {name: _nan_to_none(each) for name, each in value.items()}
     if isinstance(value, (tuple, list)):
-        return [_known(each) for each in value]
+        return [_nan_to_none(each) for each in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

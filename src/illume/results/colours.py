@@ -1,29 +1,22 @@
-"""Colours that colour-blind readers tell apart as well."""
+"""Colours and markers that colour-blind readers can tell apart."""
 
-FOR = "#0072b2"
-AGAINST = "#d55e00"
-NEUTRAL = "#767676"
-CATEGORY = "#cc79a7"
-PALE = "#d9d9d9"
-INK = "#262626"
+FOR, AGAINST, NEUTRAL = "#0072b2", "#d55e00", "#767676"
+CATEGORY, PALE, INK = "#cc79a7", "#d9d9d9", "#262626"
+# Lighter ones, for the background of text
+FOR_BAR, AGAINST_BAR, SHARE, CHANGED = "#9ecae8", "#f5c09a", "#d0d0d0", "#fdeeb5"
 
-# One per class; the light yellow of this well-known set cannot be seen on white, so it is left out.
+# One per class: Okabe and Ito's set without its yellow, which cannot be seen on white
 CLASSES = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#7f7f7f")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-# Lighter ones, to write on
-FOR_BAR = "#9ecae8"
-AGAINST_BAR = "#f5c09a"
-SHARE = "#d0d0d0"
-CHANGED = "#fdeeb5"
 
 
 def contribution_colour(number: float) -> str:
-    """Return the colour of a contribution."""
+    """Return the colour of a contribution, by its sign."""
     return FOR if number >= 0 else AGAINST
 
 
 def class_colour(c: int) -> str:
-    """Return the colour of a class: of two, the first is what contributions speak against.
+    """Return the colour of a class; of two, the first has the colour of negative contributions.
 
     >>> class_colour(0) == AGAINST, class_colour(1) == FOR, class_colour(9) == class_colour(1)
     (True, True, True)
@@ -32,7 +25,7 @@ def class_colour(c: int) -> str:
 
 
 def class_marker(c: int) -> str:
-    """Return the marker of a class, so that colour is never alone, and a ninth class differs from the first.
+    """Return the marker of a class, so that colour is not the only distinction and a ninth class differs.
 
     >>> class_marker(0), class_marker(8)
     ('o', 's')

@@ -1,4 +1,4 @@
-"""Which pairs of features act together, row by row and over all rows."""
+"""Pairwise interactions of features, by row and over all rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
-from illume.results.predictions import Labels
+from illume.results.predictions import Labels, row_positions
+
+SHOWN = 8
 
 
 class PairStrength(NamedTuple):
@@ -24,7 +26,7 @@ class PairStrength(NamedTuple):
 class Interactions:
     """Pairwise Shapley interaction values of a batch, consistent with its contributions.
 
-    A pair's interaction value is split equally between its two entries, and the diagonal holds what is left
+    A pair's interaction value is split equally between its two entries, and the diagonal holds the remainder
     of each feature's contribution: rows of the matrix add up to contributions. Interactions with features
     that were left out are part of the diagonal.
 
@@ -35,7 +37,7 @@ class Interactions:
     features
         The k features, strongest first.
     labels, origin
-        Names of outputs, and where the rows came from.
+        Names of outputs, and the library and index of the rows.
     """
 
     values: FloatArray
@@ -47,10 +49,9 @@ class Interactions:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> Interactions:
-        """Take some rows; a single one stays a batch of one."""
-        if isinstance(rows, (int, np.integer)):
-            rows = slice(rows, rows + 1) if rows != -1 else slice(-1, None)
-        return replace(self, values=self.values[rows], origin=self.origin.take(rows))
+        """Take rows by position, slice or mask; a single one stays a batch of one."""
+        taken, _ = row_positions(rows, len(self))
+        return replace(self, values=self.values[taken], origin=self.origin.take(taken))
 
     @property
     def contributions(self) -> FloatArray:
@@ -60,10 +61,8 @@ class Interactions:
     @property
     def strength(self) -> FloatArray:
         """Mean absolute value of every entry, summed over outputs, (k, k)."""
-        if not len(self):
-            return np.zeros((len(self.features), len(self.features)))
-        mean = np.abs(self.values).mean(0)
-        return np.asarray(mean if mean.ndim == 2 else mean.sum(2))
+        k = len(self.features)
+        return np.abs(self.values).mean(0).reshape(k, k, -1).sum(2) if len(self) else np.zeros((k, k))
 
     def pairs(self, n: int | None = None) -> tuple[PairStrength, ...]:
         """Return pairs of features, strongest first; the whole interaction of a pair is twice an entry."""
@@ -76,27 +75,20 @@ class Interactions:
         )
 
     def partner(self, feature: str) -> str | None:
-        """Return the feature that acts most together with another; None where there is no other."""
+        """Return the feature that interacts most with another; None where there is no other."""
         i = self.features.index(feature)
-        row = np.delete(self.strength[i], i)
         others = [name for name in self.features if name != feature]
-        return others[int(row.argmax())] if others else None
+        return others[int(np.delete(self.strength[i], i).argmax())] if others else None
 
     def to_frame(self) -> Any:
         """Return a frame of the rows' library with a line per pair, strongest first."""
         pairs = self.pairs()
-        return Origin(self.origin.backend).frame(
-            {
-                "first": [pair.first for pair in pairs],
-                "second": [pair.second for pair in pairs],
-                "strength": [pair.strength for pair in pairs],
-            }
-        )
+        columns = {name: [getattr(pair, name) for pair in pairs] for name in PairStrength._fields}
+        return Origin(self.origin.backend).frame(columns)
 
     def __repr__(self) -> str:
-        pairs = self.pairs(8)
-        width = max((len(f"{pair.first} × {pair.second}") for pair in pairs), default=0)
-        rows = f"{len(self)} row" if len(self) == 1 else f"{len(self)} rows"
+        pairs = [(f"{first} × {second}", strength) for first, second, strength in self.pairs(SHOWN)]
+        width = max((len(name) for name, _ in pairs), default=0)
+        rows = f"{len(self)} row{'s' * (len(self) != 1)}"
         lines = [f"Interactions of {len(self.features)} features over {rows}, mean absolute log-odds"]
-        lines += [f"  {f'{pair.first} × {pair.second}':<{width}}  {pair.strength:.3f}" for pair in pairs]
-        return "\n".join(lines)
+        return "\n".join(lines + [f"  {name:<{width}}  {strength:.3f}" for name, strength in pairs])

@@ -1,4 +1,4 @@
-"""Quality of an explainer, measured on held-out rows."""
+"""Quality of explanations, measured on held-out rows."""
 
 from __future__ import annotations
 
@@ -6,118 +6,14 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.effort import next_effort
 
-
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """Rows grouped by the surrogate's probability of a class, with what the black box says of them.
-
-    Parameters
-    ----------
-    name
-        The class.
-    edges
-        Where the groups begin and end, (b + 1,), from 0 to 1.
-    n_rows
-        How many rows are in each group, (b,).
-    surrogate, black_box
-        Mean probability of both in each group, (b,); NaN in an empty one.
-    low, high
-        Between these lie 80 % of the black box's probabilities in each group, (b,).
-    """
-
-    name: str
-    edges: FloatArray
-    n_rows: IntArray
-    surrogate: FloatArray
-    black_box: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    @property
-    def error(self) -> float:
-        """Mean difference of the two over all rows, group by group; NaN without rows."""
-        known = self.n_rows > 0
-        if not known.any():
-            return float("nan")
-        gap = np.abs(self.surrogate - self.black_box)[known]
-        return float(np.average(gap, weights=self.n_rows[known]))
-
-
-def calibration(P: FloatArray, Q: FloatArray, name: str, n_bins: int = 10) -> Calibration:
-    """Group the surrogate's probabilities Q (n,) of a class, and compare with the black box's P (n,).
-
-    >>> found = calibration(np.array([0.0, 0.4, 1.0]), np.array([0.1, 0.2, 0.9]), "yes", n_bins=2)
-    >>> found.n_rows, found.surrogate.round(2), found.black_box.round(2)
-    (array([2, 1]), array([0.15, 0.9 ]), array([0.2, 1. ]))
-    """
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be a positive integer, found {n_bins!r}")
-    edges = np.linspace(0.0, 1.0, n_bins + 1)
-    group = np.digitize(Q, edges[1:-1])
-    figures = np.full((4, n_bins), np.nan)
-    for b in np.unique(group):
-        inside = group == b
-        figures[:, b] = Q[inside].mean(), P[inside].mean(), *np.quantile(P[inside], [0.1, 0.9])
-    surrogate, black_box, low, high = figures
-    return Calibration(name, edges, np.bincount(group, minlength=n_bins), surrogate, black_box, low, high)
-
-
-@dataclass(frozen=True, eq=False)
-class ClassAgreement:
-    """On what share of the rows that the black box gave each class the surrogate decides alike.
-
-    Parameters
-    ----------
-    names
-        The classes, (c,).
-    n_rows, n_agreed
-        How many rows the black box gave each class, and on how many of them the surrogate agrees, (c,).
-    """
-
-    names: tuple[str, ...]
-    n_rows: IntArray
-    n_agreed: IntArray
-
-    @property
-    def agreement(self) -> FloatArray:
-        """The shares, (c,); NaN for a class that no row was given."""
-        return np.where(self.n_rows > 0, self.n_agreed / np.maximum(self.n_rows, 1), np.nan)
-
-    @property
-    def interval(self) -> tuple[FloatArray, FloatArray]:
-        """95 % intervals of the shares (Wilson's)."""
-        return wilson(np.nan_to_num(self.agreement), self.n_rows)
-
-    @property
-    def total(self) -> float:
-        """The share of all rows; NaN without rows."""
-        n = int(self.n_rows.sum())
-        return int(self.n_agreed.sum()) / n if n else float("nan")
-
-
-def class_agreement(decisions: IntArray, surrogate: IntArray, names: tuple[str, ...]) -> ClassAgreement:
-    """Count decisions of the black box (n,) and how many of them the surrogate (n,) shares.
-
-    >>> found = class_agreement(np.array([0, 0, 1]), np.array([0, 1, 1]), ("no", "yes"))
-    >>> found.agreement, found.total.__round__(3)
-    (array([0.5, 1. ]), 0.667)
-    """
-    n = np.bincount(decisions, minlength=len(names))
-    agreed = np.bincount(decisions[decisions == surrogate], minlength=len(names))
-    return ClassAgreement(names, n, agreed)
-
-
-FEW = 20  # rows that chose, or are reported on: fewer say next to nothing
+FEW = 20  # fewer validation or report rows than this say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
 HIGH_R2, SURELY_HIGH_R2 = 0.9, 0.8  # measured, and the lower end of its 95 % interval
 FAIR_R2, SURELY_FAIR_R2 = 0.7, 0.5
-NAMED_IGNORED = 8
+IGNORED_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -132,7 +28,7 @@ class ClassQuality:
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the rows of a fit were drawn where not all were taken: uniformly, without replacement.
+    """How the rows of a fit were drawn: uniformly, without replacement.
 
     >>> print(Sampling(10_000_000, 200_000, seed=0))
     fitted on 200,000 of 10,000,000 rows, drawn at random with seed 0
@@ -149,21 +45,21 @@ class Sampling:
 
 @dataclass(frozen=True)
 class ContributionQuality:
-    """How true contributions are on held-out rows, against walks of the model itself.
+    """How close contributions are to the model's Shapley values on held-out rows.
 
     Parameters
     ----------
     r2, low, high
         Share of the variance of the model's Shapley values that contributions explain, over rows and
-        features, with a 95 % interval; the noise of the walks is taken out.
+        features, with a 95 % interval; the noise of the estimated Shapley values is removed.
     error
         Typical (root mean square) error of a contribution, in log-odds.
     coverage
         Share of contributions whose 95 % interval holds the model's Shapley value.
     n_rows, n_asked
-        How many rows this rests on, and how often the model was asked for it.
+        Number of rows measured, and of predictions that the model made for it.
     fidelity
-        R² of the model's log-odds on mixed rows that were not learned from.
+        R² of the model's log-odds on held-out mixed rows.
     """
 
     r2: float
@@ -179,8 +75,8 @@ class ContributionQuality:
     def word(self) -> str:
         """How far contributions can be trusted: `high`, `fair`, `low`, or `unknown` where not measured.
 
-        `high` takes an R² of .9, whose 95 % interval begins at .8 or above, on 20 rows or more; `fair` takes
-        .7 and .5.
+        `high` needs an R² of .9, a 95 % interval that begins at .8 or above, and 20 rows or more; `fair`
+        needs .7 and .5.
         """
         if not math.isfinite(self.r2):
             return UNKNOWN
@@ -191,20 +87,20 @@ class ContributionQuality:
     def __str__(self) -> str:
         if self.word == UNKNOWN:
             return f"Contributions: trust unknown; {self.n_rows} held-out rows are too few to measure it"
-        known = math.isfinite(self.coverage)
         lines = [
             f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
             f"  typical error  {self.error:>6.3f}   in log-odds",
-            f"  coverage       {self.coverage:>6.3f}   of 95 % intervals: how many hold the model's own "
-            "value",
         ]
-        return "\n".join(lines if known else lines[:-1])
+        if math.isfinite(self.coverage):
+            meaning = "of 95 % intervals: how many hold the model's own value"
+            lines.append(f"  coverage       {self.coverage:>6.3f}   {meaning}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, repr=False)
 class Quality:
-    """How true explanations are, measured on report rows, which are held out; and how the explainer was made.
+    """Quality of explanations on held-out report rows, and how the explainer was fitted.
 
     Parameters
     ----------
@@ -215,25 +111,24 @@ class Quality:
     classes
         Per class: agreement on the rows that the black box gave this class, and R² of its probability.
     encoder, n_latents, alignment
-        What explains, and how much of the objective's alignment of explanations was kept.
+        The encoder, its number of latents, and the weight of the objective's alignment of explanations.
     fell_back, reason
-        Whether that is the global surrogate, because the local one was not better on validation
-        rows, and the figures that decided.
+        Whether the global surrogate explains, because the local one was not better on validation rows, and
+        the figures that decided.
     n_training, n_validation, n_queries, n_asked
-        Rows of each kind, and how many rows the black box answered in all.
+        Rows of each kind, and the number of rows that the black box answered in all.
     seconds
-        How long `fit` took.
+        Duration of `fit`.
     sampling
-        How the rows were drawn; None where all rows were taken.
+        How the rows were drawn; None where all rows were used.
     contributions
-        How true contributions are; None of kind `pullback`, where this is not measured.
+        Quality of contributions; None for kind `pullback`, where it is not measured.
     ignored
         Columns that the model ignores: their contributions are exactly 0.
     majority
-        Share of the most common decision on the report rows, which is the agreement that one reaches without
-        looking at a row.
+        Share of the most common decision on the report rows: the agreement of a constant prediction.
     effort, n_features
-        How much the fit spent on contributions, and for how many features.
+        The effort spent on contributions, and the number of features.
     """
 
     report: Fidelity
@@ -268,7 +163,7 @@ class Quality:
 
     @property
     def few(self) -> str:
-        """What speaks against these figures where they rest on very few rows; else nothing."""
+        """A caution if the figures are measured on very few rows; otherwise empty."""
         n = self.report.n_rows
         if min(n, self.n_validation) >= FEW:
             return ""
@@ -279,13 +174,13 @@ class Quality:
 
     @property
     def worst(self) -> ClassQuality | None:
-        """The class with the lowest agreement among those that report rows have; None without any."""
+        """The class with the lowest agreement among those in the report rows; None without any."""
         seen = [c for c in self.classes if c.n_rows and math.isfinite(c.agreement)]
         return min(seen, key=lambda c: c.agreement, default=None)
 
     @property
     def more(self) -> str:
-        """What a fit with more effort would do, by arithmetic; nothing where truth is not measured."""
+        """What a fit with more effort would cost; empty where contributions are not measured."""
         found = self.contributions
         if found is None or not math.isfinite(found.r2) or self.effort is None:
             return ""
@@ -295,35 +190,26 @@ class Quality:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
         return (
             f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} "
-            "queries "
-            f"(now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn the "
-            "model"
+            f"queries (now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn "
+            "the model"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values; what could not be measured is NaN."""
+        """Return plain Python values; NaN for figures that were not measured."""
         return asdict(self)
 
     def __repr__(self) -> str:
-        return "\n".join([*self._contributions(), *self._agreement(), *self._origin()])
+        lines = ["Contributions: the surrogate's (pullback); how true they are of the model is not measured"]
+        if self.contributions is not None:
+            names, others = ", ".join(self.ignored[:IGNORED_SHOWN]), len(self.ignored) - IGNORED_SHOWN
+            ignored = f"the model ignores {names}{f' and {others} more' if others > 0 else ''}"
+            notes = [note for note in (self.more, ignored if names else "") if note]
+            lines = [str(self.contributions), *(f"  {note}" for note in notes)]
+        return "\n".join([*lines, *self._agreement_lines(), *self._fit_lines()])
 
-    def _contributions(self) -> list[str]:
-        if self.contributions is None:
-            return [
-                "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
-            ]
-        names = ", ".join(self.ignored[:NAMED_IGNORED])
-        others = len(self.ignored) - NAMED_IGNORED
-        return [
-            str(self.contributions),
-            *([f"  {self.more}"] if self.more else []),
-            *([f"  the model ignores {names}{f' and {others} more' if others > 0 else ''}"] if names else []),
-        ]
-
-    def _agreement(self) -> list[str]:
+    def _agreement_lines(self) -> list[str]:
         n, (low, high) = self.report.n_rows, self.report.interval
         width = max(len(name) for name in ("all classes", "majority", *(c.name for c in self.classes)))
-        worst = self.worst
         lines = [
             f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows",
             f"  {'':<{width}}  agreement      R²   rows",
@@ -331,54 +217,50 @@ class Quality:
             f"   95 % interval of the agreement {low:.3f} to {high:.3f}",
         ]
         if math.isfinite(self.majority):
-            lines.append(
-                f"  {'majority':<{width}}  {self.majority:>9.3f}  {'':>6}  {n:>5}   always the most common "
-                "decision"
-            )
+            figures = f"{self.majority:>9.3f}  {'':>6}  {n:>5}"
+            lines.append(f"  {'majority':<{width}}  {figures}   always the most common decision")
+        worst = self.worst if len(self.classes) > 1 else None
         lines += [
             f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}"
-            + ("   the worst class" if c is worst and len(self.classes) > 1 else "")
+            + ("   the worst class" if c is worst else "")
             for c in self.classes
         ]
         return lines
 
-    def _origin(self) -> list[str]:
-        what = f"{self.encoder} encoder, {self.n_latents} latents"
-        if self.alignment is not None:
-            what += f", alignment {self.alignment:g}"
+    def _fit_lines(self) -> list[str]:
+        alignment = "" if self.alignment is None else f", alignment {self.alignment:g}"
+        source = f"{self.encoder} encoder, {self.n_latents} latents{alignment}"
         if self.fell_back:
-            what = "FELL BACK to the global surrogate, one linear model for all rows"
-        return [
-            f"explained by: {what}; global surrogate on the same rows: {self.baseline.agreement:.3f} "
+            source = "FELL BACK to the global surrogate, one linear model for all rows"
+        lines = [
+            f"explained by: {source}; global surrogate on the same rows: {self.baseline.agreement:.3f} "
             f"(R² {self.baseline.r2:.3f})",
             f"chosen because {self.reason}",
             f"learned from {self.n_training} rows and {self.n_queries} queries; the black box "
             f"answered {self.n_asked} rows in all; {self.seconds:.1f} s",
-            *([] if self.sampling is None else [str(self.sampling)]),
-            *([self.few] if self.few else []),
         ]
+        return lines + [str(note) for note in (self.sampling, self.few) if note]
 
 
 @dataclass(frozen=True, repr=False)
 class RuleQuality:
-    """Figures of the rules of report rows, each measured on the other report rows.
+    """Quality of the rules of report rows, each measured on the other report rows.
 
     Parameters
     ----------
     precision, coverage, n_conditions
         Means over the rules of report rows, polished to the default precision.
     n_rules, n_rows
-        How many rules, and how many report rows they were measured on.
-    agreement
-        Share of report rows on which the tree decides like the black box, before refinement.
-    faithful
-        Share of them after refinement.
+        Number of rules, and of report rows that they were measured on.
+    agreement, faithful
+        Share of report rows on which the tree decides like the black box, before and after refinement.
     source, reason
-        Which tree the rules come from, `local` or `global`, and the figures that decided, on validation rows.
+        The tree that the rules come from, `local` or `global`, and the figures on validation rows that
+        decided.
     n_leaves, depth, n_latents
-        The tree's size, and how many latents it reads.
+        The tree's size, and the number of latents it uses.
     seconds
-        How long it took to fit.
+        Duration of the fit.
     """
 
     precision: float
@@ -396,19 +278,17 @@ class RuleQuality:
     seconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values; what could not be measured is NaN."""
+        """Return plain Python values; NaN for figures that were not measured."""
         return asdict(self)
 
     def __repr__(self) -> str:
-        return "\n".join(
-            [
-                f"Rules of {self.n_rules} report rows, measured on {self.n_rows} that chose nothing",
-                f"  mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}, "
-                f"{self.n_conditions:.1f} conditions",
-                f"  the tree decides like the black box on {self.agreement:.3f} of them, "
-                f"after refinement on {self.faithful:.3f}",
-                f"from the {self.source} tree: {self.n_leaves} leaves, {self.depth} levels, "
-                f"on {self.n_latents} {'latents' if self.source == 'local' else 'inputs'}",
-                f"chosen because {self.reason}; {self.seconds:.1f} s",
-            ]
+        return (
+            f"Rules of {self.n_rules} report rows, measured on {self.n_rows} held-out rows\n"
+            f"  mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}, "
+            f"{self.n_conditions:.1f} conditions\n"
+            f"  the tree decides like the black box on {self.agreement:.3f} of them, "
+            f"after refinement on {self.faithful:.3f}\n"
+            f"from the {self.source} tree: {self.n_leaves} leaves, {self.depth} levels, "
+            f"on {self.n_latents} {'latents' if self.source == 'local' else 'inputs'}\n"
+            f"chosen because {self.reason}; {self.seconds:.1f} s"
         )

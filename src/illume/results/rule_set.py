@@ -1,4 +1,4 @@
-"""The global view of rules: the leaves of the tree that they come from."""
+"""Global view of rules: the leaves of the tree that they come from."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class RuleSet:
     support
         Share of the training rows in each leaf.
     n_rows, n_correct
-        How many report rows are in each leaf, and how many of them the black box decides as the leaf does.
+        Number of report rows in each leaf, and of those that the black box decides as the leaf does.
     decisions
-        What each leaf decides, as a position in `class_names`.
+        The decision of each leaf, as a position in `class_names`.
     source
         `local`, a tree on latents, or `global`, a tree on the inputs.
     """
@@ -79,17 +79,18 @@ class RuleSet:
 
     def __repr__(self) -> str:
         width = max([len(name) for name in self.class_names] + [8])
-        what = "latents" if self.source == "local" else "inputs"
         lines = [
-            f"{len(self)} leaves of the {self.source} tree, on {what}, with their precision and that of a "
+            f"{len(self)} leaves of the {self.source} tree, on "
+            f"{'latents' if self.source == 'local' else 'inputs'}, with their precision and that of a "
             f"typical rule, on {int(self.n_rows.sum())} held-out rows",
             f"  {'support':>7}  precision  rows  {'decision':<{width}}  rule's precision  a typical rule",
         ]
-        for i in range(min(len(self), SHOWN)):
-            precision = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
+        for i, rule in enumerate(self.rules[:SHOWN]):
+            leaf = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
+            own = f"{rule.precision:.3f}" if rule.n_covered else "–"
             name = self.class_names[int(self.decisions[i])]
-            premise = self.rules[i].text.rsplit(" → ", 1)[0]
-            mine = f"{self.rules.precision[i]:.3f}" if self.rules.n_covered[i] else "–"
-            about = f"{self.support[i]:>7.3f}  {precision:>9}  {self.n_rows[i]:>4}  {name:<{width}}"
-            lines.append(f"  {about}  {mine:>16}  {premise}")
-        return "\n".join(lines + ([f"  … and {len(self) - SHOWN} more"] if len(self) > SHOWN else []))
+            lines.append(
+                f"  {self.support[i]:>7.3f}  {leaf:>9}  {self.n_rows[i]:>4}  {name:<{width}}  {own:>16}  "
+                f"{rule.text.rsplit(' → ', 1)[0]}"
+            )
+        return "\n".join(lines + [f"  … and {len(self) - SHOWN} more"] * (len(self) > SHOWN))
