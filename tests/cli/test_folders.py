@@ -1,5 +1,3 @@
-import sys
-
 import pandas as pd
 import pytest
 
@@ -62,7 +60,6 @@ def test_without_the_model_that_is_said(explain, tmp_path):
         ((), 2, "name it with -o FOLDER"),
         (("-o", "out.csv"), 2, "name it with -o FOLDER"),
         (("-o", "out", "--json"), 2, "do not go with folders"),
-        (("-o", "out", "--engine", "ray"), 2, "--workers does not go with --engine ray"),
         (("-o", "out", "--model", "no.joblib"), 1, "no.joblib does not exist"),
         (("-o", "out", "--keep", "custommer"), 1, "nearest column is 'customer'"),
     ],
@@ -82,11 +79,4 @@ def test_a_file_that_is_no_parquet_file_is_named(explain, source, tmp_path):
     (source / "c.parquet").write_bytes(b"not at all")
     answer = explain("-o", tmp_path / "out")
     assert answer.exit_code == 1
-    assert "c.parquet cannot be read as a Parquet file" in answer.stderr
-
-
-def test_an_engine_schedules_a_folder(run, explainer, source, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    answer = run("explain", explainer, source, "-o", tmp_path / "out", "--engine", "ray")
-    assert answer.exit_code == 1
-    assert "illume[ray]" in answer.stderr
+    assert "c.parquet cannot be read as Parquet" in answer.stderr

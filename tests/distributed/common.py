@@ -1,12 +1,13 @@
-"""Rows, a model that kills its process once, and how answers of engines are compared."""
+"""Rows with a key, models that fail on one of them, and how answers of engines are compared."""
 
 import os
-import secrets
 import signal
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from tests.common import loans
 
@@ -19,28 +20,19 @@ def keyed(n, seed=1):
     return loans(n, seed).assign(key=np.arange(n) * 10)
 
 
-class KillsOnce:
-    """Answers like a model, but the first process that asks about a poisoned row dies of it."""
-
-    def __init__(self, model, mark):
-        self.model, self.mark = model, Path(mark)
-        self.classes_ = model.classes_
-
-    def predict_proba(self, frame):
-        if (frame["age"] == POISON).any():
-            try:
-                self.mark.touch(exist_ok=False)
-            except FileExistsError:
-                return self.model.predict_proba(frame)
-            os.kill(os.getpid(), signal.SIGKILL)
-        return self.model.predict_proba(frame)
-
-
 def poisoned(n):
-    """Rows of which one, in the middle, kills the first process that explains it."""
+    """Rows of which the one in the middle fails."""
     rows = keyed(n)
     rows.loc[n // 2, "age"] = POISON
     return rows
+
+
+def write_files(folder, rows):
+    """Write two files of 30 rows, in row groups of 10."""
+    folder.mkdir()
+    for i, part in enumerate((rows[:30], rows[30:])):
+        pq.write_table(pa.Table.from_pandas(part), folder / f"{i}.parquet", row_group_size=10)
+    return folder
 
 
 class Fails:
@@ -51,32 +43,29 @@ class Fails:
 
     def predict_proba(self, frame):
         if (frame["age"] == POISON).any():
-            raise ValueError("no such age")
+            self.fail()
         return self.model.predict_proba(frame)
 
-
-class Notes:
-    """Answers like a model, and notes down how many rows it is asked about, a file for each time."""
-
-    def __init__(self, model, folder):
-        self.model, self.folder, self.classes_ = model, Path(folder), model.classes_
-
-    def predict_proba(self, frame):
-        (self.folder / secrets.token_hex(8)).write_text(str(len(frame)))
-        return self.model.predict_proba(frame)
+    def fail(self):
+        raise ValueError("no such age")
 
 
-def noted(folder):
-    """Return how many rows were asked about, and forget them."""
-    found = list(folder.iterdir())
-    n_rows = sum(int(path.read_text()) for path in found)
-    for path in found:
-        path.unlink()
-    return n_rows
+class Kills(Fails):
+    """Kills the process that asks about a poisoned row: only the first one if there is a `mark`."""
+
+    def __init__(self, model, mark=None):
+        super().__init__(model)
+        self.mark = mark and Path(mark)
+
+    def fail(self):
+        if self.mark is None or not self.mark.exists():
+            if self.mark is not None:
+                self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 
 
 def assert_same(found, expected):
-    """Compare lines by key, numbers to 1e-6; types of texts and positions within partitions may differ."""
+    """Compare lines by key, numbers to 1e-6; dtypes of texts and positions within partitions may differ."""
     assert list(found.columns) == list(expected.columns)
     left, right = (_plain(frame) for frame in (found, expected))
     assert len(left) == len(right)

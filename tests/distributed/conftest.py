@@ -4,7 +4,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from illume.distributed import explain_partition
-from tests.distributed.common import keyed
+from tests.distributed.common import keyed, write_files
 
 
 @pytest.fixture(scope="session")
@@ -40,10 +40,7 @@ def expected(rows, given):
 
 @pytest.fixture
 def source(rows, tmp_path):
-    """A folder of two files of three row groups each."""
-    folder = tmp_path / "rows"
-    folder.mkdir()
-    for i, part in enumerate((rows[:30], rows[30:])):
-        pq.write_table(pa.Table.from_pandas(part), folder / f"{i}.parquet", row_group_size=10)
+    """A folder of two files of three row groups each, and one that is marked to be left out."""
+    folder = write_files(tmp_path / "rows", rows)
     pq.write_table(pa.table({"nothing": [1]}), folder / "_aside.parquet")
     return folder

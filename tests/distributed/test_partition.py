@@ -6,11 +6,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume import Explainer, SchemaError
+from illume import BlackBoxError, Explainer, SchemaError
 from illume.distributed import explain_partition, output_schema
-from illume.distributed.columns import ddl, plain_texts
-from illume.distributed.packed import Packed, explainer_of
-from tests.distributed.common import KINDS, assert_same, keyed
+from illume.distributed.output_columns import OutputFormat
+from illume.distributed.packed_explainer import load_explainer, pack
+from illume.distributed.spark import decode_dictionaries
+from tests.common import FAST
+from tests.distributed.common import KINDS, Fails, assert_same, keyed, poisoned
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -54,6 +56,41 @@ def test_the_decided_class_or_all_of_several_classes(three_class_explainer, thre
     np.testing.assert_allclose(wide.to_numpy().reshape(result.values.shape), result.values, atol=1e-5)
     base = every[["base_value[low]", "base_value[mid]", "base_value[top]"]].iloc[0]
     np.testing.assert_allclose(base, result.base_values[0], atol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def shapley_explainer(three_class):
+    model, X = three_class
+    settings = {"n_latents": 2, "queries": 2_000, "effort": "quick", "training": FAST, "verbose": False}
+    return Explainer(model, **settings).fit(X)
+
+
+@pytest.mark.parametrize("classes", ["decided", "all"])
+@pytest.mark.parametrize("float32", [False, True])
+def test_standard_errors_have_columns_of_their_own(shapley_explainer, three_class, classes, float32):
+    X, explainer = three_class[1].head(20), shapley_explainer
+    options = {"classes": classes, "float32": float32, "standard_errors": True}
+    found, result = explain_partition(X, explainer, **options), explainer(X)
+    assert list(found.columns) == output_schema(explainer, **options).names
+    assert set(found["kind"]) == {"shapley"}
+    np.testing.assert_allclose(found["trust_contribution_error"], result.trust.contribution_error)
+    errors, at = result.standard_errors[:, 1], np.arange(20)
+    assert np.isfinite(errors).all()
+    if classes == "all":
+        columns = found[[f"b (standard error)[{name}]" for name in result.class_names]]
+        np.testing.assert_allclose(columns, errors, rtol=1e-6)
+    else:
+        np.testing.assert_allclose(found["b (standard error)"], errors[at, result.decisions], rtol=1e-6)
+        total = found["base_value"] + found[list("abcd")].sum(axis=1)
+        np.testing.assert_allclose(total, result.scores[at, result.decisions], rtol=1e-4)
+
+
+def test_options_reach_the_explainer_and_errors_are_left_out_by_default(shapley_explainer, three_class):
+    X = three_class[1].head(5)
+    found = explain_partition(X, shapley_explainer, classes="all", refine=12)
+    names = [f"{name}[{output}]" for name in "abcd" for output in shapley_explainer.class_names_]
+    np.testing.assert_array_equal(found[names], shapley_explainer(X, refine=12).values.reshape(5, -1))
+    assert not [name for name in found.columns if "standard error" in name]
 
 
 def test_rules_are_those_of_the_explainer(rows, given, loan_explainer):
@@ -142,17 +179,17 @@ def test_without_a_model_the_surrogate_stands_in_and_the_answer_says_so(rows, fi
 def test_a_file_is_read_once_until_it_changes(files, tmp_path, loan_explainer):
     path = tmp_path / "a.illume"
     path.write_bytes(files[0].read_bytes())
-    first = explainer_of(path)
-    assert explainer_of(str(path)) is first
+    first = load_explainer(path)
+    assert load_explainer(str(path)) is first
     os.utime(path, ns=(1, 1))
-    assert explainer_of(path) is not first
-    packed = Packed.of(loan_explainer)
-    assert packed.explainer() is Packed.of(loan_explainer).explainer()
+    assert load_explainer(path) is not first
+    packed = pack(loan_explainer)
+    assert packed.load() is pack(loan_explainer).load()
 
 
 def test_a_packed_explainer_answers_as_the_explainer(rows, loan_explainer):
     assert_same(
-        explain_partition(rows, Packed.of(loan_explainer), keep=["key"]),
+        explain_partition(rows, pack(loan_explainer), keep=["key"]),
         explain_partition(rows, loan_explainer, keep=["key"]),
     )
 
@@ -162,13 +199,16 @@ def test_kept_columns_can_be_given_types(rows, loan_explainer):
     assert found.schema.field("key").type == pa.float32()
 
 
-def test_a_schema_in_the_words_of_spark_knows_no_dictionaries(loan_explainer):
-    schema = output_schema(loan_explainer, keep={"a`b": pa.int64()})
-    assert ddl(schema).startswith(
-        "`a``b` bigint, `stand_in` boolean, `decision` string, `probability` double"
-    )
-    table = plain_texts(explain_partition(pa.Table.from_pandas(keyed(2)), loan_explainer))
+def test_spark_gets_plain_strings(loan_explainer):
+    table = decode_dictionaries(explain_partition(pa.Table.from_pandas(keyed(2)), loan_explainer))
     assert table.schema.field("decision").type == pa.string()
+    assert table.schema.names == output_schema(loan_explainer).names
+
+
+def test_rows_of_later_pieces_count_from_the_start_of_a_frame(files, loan_model, monkeypatch):
+    monkeypatch.setattr(OutputFormat, "piece_rows", lambda layout, explainer: 7)
+    with pytest.raises(BlackBoxError, match=r"failing rows: 30$"):
+        explain_partition(poisoned(60), files[0], model=Fails(loan_model))
 
 
 @pytest.mark.parametrize(
@@ -188,7 +228,7 @@ def test_what_cannot_work_is_refused(options, error, message, rows, given):
 
 def test_a_model_that_cannot_be_pickled_is_refused_with_advice(files):
     with pytest.raises(ValueError, match="save it with joblib"):
-        Packed.of(files[0], model=(each for each in "ab"))
+        pack(files[0], model=(each for each in "ab"))
 
 
 def test_an_explainer_and_another_model_do_not_go_together(rows, loan_explainer):

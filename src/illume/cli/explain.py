@@ -10,7 +10,7 @@ import typer
 
 from illume.cli.csv_files import named
 from illume.cli.errors import UsageError
-from illume.cli.folders import Engine, explain_folder
+from illume.cli.folders import explain_folder
 from illume.cli.laying_out import Kind, Layout, laid_out, lines
 from illume.cli.learning import require_csv
 from illume.cli.loading import how_to_give_model, load_explainer, rows_for
@@ -58,7 +58,6 @@ class Request:
     json: bool = False
     long: bool = False
     keep: tuple[str, ...] = ()
-    engine: Engine = Engine.PROCESSES
     workers: int | None = None
     unknown: str | None = None
     missing: list[str] | None = None
@@ -67,7 +66,7 @@ class Request:
     @property
     def in_folders(self) -> bool:
         """Whether explanations go to a folder, by several processes."""
-        return self.workers is not None or self.engine is not Engine.PROCESSES or self.rows.is_dir()
+        return self.workers is not None or self.rows.is_dir()
 
     def check(self) -> None:
         """Refuse, before any work is done, what cannot work."""
@@ -187,9 +186,6 @@ def command(
     refine: Annotated[
         int | None, typer.Option(min=1, help="Attributions: more questions to the model for each row.")
     ] = None,
-    engine: Annotated[
-        Engine, typer.Option(help="What schedules a folder's parts: processes, or a cluster that is there.")
-    ] = Engine.PROCESSES,
     workers: Annotated[
         int | None,
         typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
@@ -231,7 +227,6 @@ def command(
         json=json,
         long=long,
         keep=tuple(keep or ()),
-        engine=engine,
         workers=workers,
         unknown=unknown,
         missing=missing,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,25 +14,16 @@ if TYPE_CHECKING:
     from illume.cli.explain import Request
 
 
-class Engine(StrEnum):
-    """What schedules the parts of a folder."""
-
-    PROCESSES = "processes"
-    RAY = "ray"
-    SPARK = "spark"
-    DASK = "dask"
-
-
 def explain_folder(request: Request, voice: Voice) -> None:
     """Explain Parquet files part by part; what an earlier run has done is not done again."""
     out = _checked(request)
     from pyarrow import parquet as pq
 
+    from illume.data.row_sources import parquet_files
     from illume.distributed import explain_parquet
-    from illume.distributed.plan import files_of
 
     _tell_of_model(request, voice)
-    columns = pq.read_schema(files_of(request.rows)[0]).names
+    columns = pq.read_schema(parquet_files(request.rows)[0]).names
     options: dict[str, Any] = dict(request.options)
     if request.unknown is not None:
         options["unknown"] = str(request.unknown)
@@ -47,7 +37,6 @@ def explain_folder(request: Request, voice: Voice) -> None:
         model=request.model,
         trust_model=True,
         keep=listed(request.keep, columns),
-        engine=request.engine.value,
         workers=request.workers,
         verbose=False if voice.quiet else None,
         **options,
@@ -61,14 +50,8 @@ def explain_folder(request: Request, voice: Voice) -> None:
 def _checked(request: Request) -> Path:
     if request.json or request.long:
         raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
-    if request.workers is not None and request.engine is not Engine.PROCESSES:
-        raise UsageError(
-            f"--workers does not go with --engine {request.engine}, which has workers of its own"
-        )
     if request.out is None or request.out.suffix:
-        raise UsageError(
-            "a folder of rows, --workers and --engine need a folder to write to; name it with -o FOLDER"
-        )
+        raise UsageError("a folder of rows and --workers need a folder to write to; name it with -o FOLDER")
     if not request.explainer.is_file():
         raise CommandError(f"the explainer {request.explainer} does not exist; `illume fit` makes one")
     if request.model is not None and not request.model.is_file():

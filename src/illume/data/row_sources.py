@@ -210,7 +210,7 @@ def _of_path(path: str | os.PathLike[str]) -> Source:
 
     text = os.fspath(path)
     remote = "://" in text
-    files = text if remote else _files(Path(text))
+    files = text if remote else [str(file) for file in parquet_files(text)]
     options: dict[str, Any] = {"partition_base_dir": text} if not remote and Path(text).is_dir() else {}
     options["partitioning"] = ds.HivePartitioning.discover(infer_dictionary=True)  # as pandas does
     try:
@@ -225,17 +225,18 @@ def _of_path(path: str | os.PathLike[str]) -> Source:
     return Source(dataset.schema, _scanning(dataset), text, default_backend(), n_rows)
 
 
-def _files(path: Path) -> list[str]:
-    """Return the Parquet files of a folder, by name; what is hidden or marked by `_` is passed over."""
+def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
+    """List the file itself, or the Parquet files of a folder by name; hidden ones and `_…` are left out."""
+    path = Path(path)
     if path.is_file():
-        return [str(path)]
+        return [path]
     if not path.is_dir():
         raise SchemaError(f"{path} does not exist; {EXPECTED}")
     inside = [(file, file.relative_to(path).parts) for file in sorted(path.rglob("*")) if file.is_file()]
-    shown = [file for file, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
-    files = [str(file) for file in shown if file.suffix.lower() in PARQUET]
+    visible = [file for file, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
+    files = [file for file in visible if file.suffix.lower() in PARQUET]
     if not files:
-        found = f"{len(shown)} other files, such as {shown[0].name}" if shown else "nothing"
+        found = f"{len(visible)} other files, such as {visible[0].name}" if visible else "nothing"
         raise SchemaError(f"{path} has no Parquet files (*.parquet), but {found}; {EXPECTED}")
     return files
 

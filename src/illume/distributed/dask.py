@@ -1,17 +1,21 @@
-"""Explanations of a Dask data frame, a partition at a time."""
+"""Explain a Dask data frame partition by partition."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from typing import TYPE_CHECKING, Any
 
-from illume.distributed.packed import Packed
+from illume.distributed.packed_explainer import pack
 from illume.distributed.partition import Keep, explain_partition
 from illume.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from illume.explainer import Explainer
 
 
 def explain(
     ddf: Any,
-    explainer: Any,
+    explainer: Explainer | str | os.PathLike[str],
     kind: str = "attributions",
     *,
     model: Any = None,
@@ -19,29 +23,26 @@ def explain(
     keep: Keep = (),
     **options: Any,
 ) -> Any:
-    """Return a Dask data frame of explanations, with the partitions and the index of its rows.
+    """Return a Dask data frame of explanations, with the partitions and the index of the rows.
 
-    This is for rows that come out of other steps of Dask, or answers that go into some. Where rows are in
-    Parquet files, and answers shall be, `explain_parquet(…, engine="dask")` costs much less.
-
-    Partitions go through `map_partitions`; a worker loads the explainer once. A partition whose worker dies
-    is done again by Dask, as often as `distributed.scheduler.allowed-failures` says; Dask shows the progress,
-    under the name `explain_partition`.
+    Partitions go through `map_partitions`; each worker loads the explainer once. Dask repeats the partition
+    of a worker that dies, as often as `distributed.scheduler.allowed-failures` says. The tasks are called
+    `explain_partition`.
 
     Parameters
     ----------
     ddf
         A Dask data frame.
     explainer, kind, model, trust_model, keep
-        As in `explain_partition`; further options, too.
+        As in `explain_partition`, like all further options.
     """
     try:
         import dask
     except ImportError as error:
         raise MissingExtraError.of("dask", "dask") from error
-    packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
+    packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     settings = {"kind": kind, "keep": keep, **options}
-    wanted = [*packed.explainer().fitted_.columns, *keep]
+    wanted = [*packed.load().fitted_.columns, *keep]
     if set(wanted) <= set(ddf.columns):
         ddf = ddf[list(dict.fromkeys(wanted))]
     meta = explain_partition(ddf._meta, packed, **settings)

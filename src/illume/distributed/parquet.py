@@ -1,42 +1,88 @@
-"""Parquet to Parquet: groups of rows, scheduled by processes of one's own or by an engine."""
+"""Explain Parquet files into Parquet files with local processes; a stopped run can be resumed."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
-from dataclasses import replace
+import pickle  # nosec B403
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tqdm.auto import tqdm
 
 from illume.data.archive import atomic_path
-from illume.distributed.columns import arrow
-from illume.distributed.engines import engine_of
-from illume.distributed.kinds import Form
-from illume.distributed.packed import Packed
-from illume.distributed.partition import Keep
-from illume.distributed.plan import (
-    SUCCESS,
-    Part,
-    Written,
-    alone_in,
-    begun,
-    files_of,
-    fingerprint,
-    finished,
-    forget_halves,
-    require_written,
-    split,
-)
-from illume.distributed.task import Explain, parquet
+from illume.data.locks import lock
+from illume.data.row_sources import parquet_files
+from illume.distributed.output_columns import OutputFormat, pyarrow
+from illume.distributed.packed_explainer import PackedExplainer, pack
+from illume.distributed.partition import Keep, explain_partition, kept_columns
+from illume.errors import FormatError, IllumeError, SchemaError, UnknownCategoryError, rows_after
+
+if TYPE_CHECKING:
+    from illume.explainer import Explainer
+
+PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
+PARTS_PER_WORKER = 4  # at least, so that no worker waits long for the last one
+WORKERS = 2
+READ_BYTES = 2**17  # of a column at once
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+ADVICE = "map it to one of these, or pass unknown='ignore'; the files already written are kept"
+
+
+class WorkerError(IllumeError, RuntimeError):
+    """Worker processes died more often than `retries` allows."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What `explain_parquet` has written.
+
+    Parameters
+    ----------
+    folder
+        Where the files are, one per part, in the order of the rows.
+    n_rows, n_lines
+        How many rows were explained and how many lines that gave, those of earlier runs included.
+    n_parts, n_skipped, n_retried
+        How many parts there are, how many had been written before, and how often a worker process died.
+    """
+
+    folder: Path
+    n_rows: int
+    n_lines: int
+    n_parts: int
+    n_skipped: int = 0
+    n_retried: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Row groups `first_group` to before `end_group` of one file, and where their rows are in all rows."""
+
+    number: int
+    path: str
+    first_group: int
+    end_group: int
+    first_row: int
+    n_rows: int
+
+    @property
+    def name(self) -> str:
+        """The name of the part's own file."""
+        return f"part-{self.number:05}.parquet"
 
 
 def explain_parquet(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    explainer: Any,
+    explainer: Explainer | str | os.PathLike[str],
     kind: str = "attributions",
     *,
     model: Any = None,
@@ -45,7 +91,6 @@ def explain_parquet(
     classes: str = "decided",
     float32: bool = False,
     standard_errors: bool = False,
-    engine: Any = "processes",
     workers: int | None = None,
     part_rows: int = 1_000_000,
     batch_rows: int = 65_536,
@@ -54,87 +99,258 @@ def explain_parquet(
     verbose: bool | None = None,
     **options: Any,
 ) -> Written:
-    """Explain a Parquet file, or a folder of them, into a folder with a file per part, in the rows' order.
+    """Explain a Parquet file, or a folder of them, into a folder with one file per part, in the rows' order.
 
-    A part is some row groups of a file. Each is written at once, when it is done: a run that was stopped goes
-    on where it was when it is started again, and a part whose process died is done again. At the end, a file
-    `_SUCCESS` says so. Columns are those of `output_schema`; memory is bounded by the pieces, not by the
-    rows. Scripts that call this need `if __name__ == "__main__":`, for processes are started anew.
-
-    With an engine, parts are its tasks: it gets descriptions of a few bytes and schedules them, while its
-    workers read and write the files themselves, so rows never pass through its memory. That is the fast way
-    where rows are in files. Where they come out of other steps of an engine, or go into some, use
-    `illume.distributed.ray.explain`, `.spark.explain` or `.dask.explain`.
+    A part is a run of row groups of one file. Its file appears complete or not at all: a run that was stopped
+    continues where it was when it is started again, and the parts of a process that died are repeated. At the
+    end, a file `_SUCCESS` is written. The columns are those of `output_schema`; memory does not depend on the
+    number of rows. Scripts that call this need `if __name__ == "__main__":`, because processes are spawned.
 
     Parameters
     ----------
     source
-        A Parquet file, or a folder: all `.parquet` files in it, by name. Workers on other machines need
-        source and target under the same paths, on a file system that all of them share.
+        A Parquet file, or a folder: all `.parquet`, `.pq` and `.parq` files in it, by name.
     target
-        A folder that is new, empty, or begun by the same call, with whatever engine; not by two at a time.
+        A folder that is new, empty, or was begun by the same call.
     explainer, kind, model, trust_model, keep, classes, float32, standard_errors
-        As in `explain_partition`; further options are those of the explainer's method.
-    engine
-        `processes`, of one's own, or `ray`, `spark` or `dask`: the cluster that is connected to, else a local
-        one. `RayTasks`, `SparkTasks` and `DaskTasks` say more exactly which, and what a task may claim.
-        Workers of a cluster need illume installed, and what the model needs.
+        As in `explain_partition`; `options` are those of the explainer's method.
     workers
-        How many processes, of one thread each (2 unless told); 0 does the work in this one. An engine has
-        its own.
+        How many processes, of one thread each (2 by default); 0 works in this process.
     part_rows
-        Row groups make a part until it has about so many rows; smaller where there would be few parts.
+        Most rows of a part, unless one row group has more; parts are smaller if there would be few.
     batch_rows
-        How many rows are read, explained and written at once; they make a row group of the output.
+        How many rows are read, explained and written at once; they make one row group of the output.
     retries
-        How often a part may be done again because its process died; Spark and Dask have settings of their
-        own for that.
+        How often worker processes may die.
     compression
-        `snappy`, `lz4`, `zstd` (level 1) or `none`; contributions hardly get smaller.
+        `snappy`, `lz4`, `zstd` (level 1) or `none`; contributions compress poorly.
     verbose
-        Show a bar of the rows done; None shows it only on a terminal.
+        Show a progress bar; None shows it only on a terminal.
     """
-    arrow()
-    form = Form(kind, classes, float32, standard_errors)
-    schedules = engine_of(engine, workers, retries)
-    packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
-    files, folder = files_of(source), Path(target)
-    kept = _types(files[0], keep)
-    task = Explain(packed, folder.absolute(), form, kept, dict(options), int(batch_rows), compression)
-    mark = fingerprint(files, task.settings())
-    planned = split(files, part_rows, schedules.n_workers)
-    with alone_in(folder):
-        parts = begun(folder, mark, planned)
-        before = finished(folder, parts)
-        left = [_absolute(part) for part in parts if part.number not in before]
+    OutputFormat(kind, classes, float32, standard_errors)  # raises before any work is done
+    n_workers = WORKERS if workers is None else workers
+    if n_workers < 0:
+        raise ValueError(f"workers must be 0 or more, found {n_workers}")
+    files, folder = parquet_files(source), Path(target)
+    layout = {"kind": kind, "classes": classes, "float32": float32, "standard_errors": standard_errors}
+    kept = kept_columns(_parquet().read_schema(files[0]).empty_table(), keep)
+    settings = {**layout, "keep": {name: column.type for name, column in kept.items()}, **options}
+    packed = pack(explainer, model, trust_model, rules=kind != "attributions")
+    task = PartTask(packed, folder.absolute(), settings, int(batch_rows), compression)
+    with _locked(folder):
+        parts = _planned_parts(folder, task.fingerprint(files), _split(files, part_rows, n_workers))
+        there = [part for part in parts if (folder / part.name).is_file()]
+        before = {part.number: _parquet().read_metadata(folder / part.name).num_rows for part in there}
+        left = [part for part in parts if part.number not in before]
         n_rows = sum(part.n_rows for part in parts)
         disable = None if verbose is None else not verbose
         with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
             bar.update(n_rows - sum(part.n_rows for part in left))
-            lines, retried = schedules(task, left, lambda n: bar.update(n) and None)
-        retried = max(retried, forget_halves(folder))
-        require_written(folder, parts)
+            lines, deaths = _explain_parts(task, left, n_workers, retries, bar.update)
+        _remove_unfinished(folder)
         n_lines = sum({**before, **lines}.values())
-        said = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
+        about = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
         with atomic_path(folder / SUCCESS) as temporary:
-            temporary.write_text(json.dumps(said) + "\n")
-        return Written(folder, n_rows, n_lines, len(parts), len(before), retried)
+            temporary.write_text(json.dumps(about) + "\n")
+    return Written(folder, n_rows, n_lines, len(parts), len(before), deaths)
 
 
-def _absolute(part: Part) -> Part:
-    """Return a part whose file is found from any folder."""
-    return replace(part, path=str(Path(part.path).absolute()))
+@dataclass(frozen=True)
+class PartTask:
+    """Explains a part into its file; `settings` are arguments of `explain_partition`."""
+
+    packed: PackedExplainer
+    folder: Path
+    settings: dict[str, Any]
+    batch_rows: int
+    compression: str
+
+    def fingerprint(self, files: list[Path]) -> str:
+        """Hash what explanations depend on; a run that met an unknown category may resume ignoring it."""
+        stamps = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+        settings = {name: value for name, value in self.settings.items() if name != "unknown"}
+        settings["keep"] = {name: str(kind) for name, kind in self.settings["keep"].items()}
+        about = json.dumps([stamps, self.packed.digest, settings], default=str)
+        return hashlib.sha256(about.encode()).hexdigest()
+
+    def __call__(self, part: Part) -> int:
+        """Return the number of lines written."""
+        explainer, lines, start = self.packed.load(), 0, 0
+        # Neither all row groups nor a whole large one is read ahead.
+        reader = _parquet().ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
+        before = sum(reader.metadata.row_group(i).num_rows for i in range(part.first_group))
+        with reader, _name_file(part.path):
+            empty = explain_partition(reader.schema_arrow.empty_table(), explainer, **self.settings)
+            with self._writer(part, empty.schema) as writer:
+                for batch in self._batches(reader, part, explainer):
+                    with rows_after(before + start, part.path):
+                        first_row = part.first_row + start
+                        table = explain_partition(batch, explainer, first_row=first_row, **self.settings)
+                    writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
+                    lines, start = lines + len(table), start + len(batch)
+        return lines
+
+    def _batches(self, reader: Any, part: Part, explainer: Explainer) -> Iterator[Any]:
+        columns: list[str] = reader.schema_arrow.names
+        if set(explainer.fitted_.columns) <= set(columns):  # otherwise they are taken by position
+            needed = {*explainer.fitted_.columns, *self.settings["keep"]}
+            columns = [name for name in columns if name in needed]
+        groups = list(range(part.first_group, part.end_group))
+        try:
+            yield from reader.iter_batches(self.batch_rows, groups, columns, use_threads=False)
+        except (pyarrow().ArrowInvalid, OSError) as error:
+            raise FormatError(f"{part.path} cannot be read as Parquet: {error}") from error
+
+    @contextmanager
+    def _writer(self, part: Part, schema: Any) -> Iterator[Any]:
+        texts = [field.name for field in schema if str(field.type) not in ("float", "double")]
+        level = {"compression_level": 1} if self.compression == "zstd" else {}
+        with (
+            atomic_path(self.folder / part.name) as path,
+            _parquet().ParquetWriter(
+                path, schema, use_dictionary=texts, compression=self.compression, **level
+            ) as writer,
+        ):
+            yield writer
 
 
-def _types(path: Path, keep: Keep) -> dict[str, Any]:
-    """Return the types of kept columns, as the first file has them."""
-    if isinstance(keep, Mapping):
-        return dict(keep)
-    from illume.data.schema import describe_unknown
-    from illume.errors import SchemaError
+def _explain_parts(
+    task: PartTask, parts: list[Part], workers: int, retries: int, done: Callable[[int], Any]
+) -> tuple[dict[int, int], int]:
+    """Return the lines of each part, and how often a worker process died."""
+    lines: dict[int, int] = {}
+    for part in parts if not workers else ():
+        lines[part.number] = task(part)
+        done(part.n_rows)
+    deaths = 0
+    while left := [part for part in parts if part.number not in lines]:
+        death = None
+        n_processes = min(workers, len(left))
+        with ProcessPoolExecutor(n_processes, get_context("spawn"), _start_worker, (task,)) as pool:
+            futures = {pool.submit(_work, part): part for part in left}
+            try:
+                for future in as_completed(futures):
+                    if isinstance(future.exception(), BrokenProcessPool):
+                        death = future.exception()
+                        continue
+                    lines[futures[future].number] = future.result()
+                    done(futures[future].n_rows)
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        deaths += death is not None
+        if deaths > retries:
+            raise WorkerError(
+                f"worker processes died {deaths} times; if memory ran out, use a smaller batch_rows or fewer "
+                f"workers; a script that calls this needs `if __name__ == '__main__':`"
+            ) from death
+    return lines, deaths
 
-    schema = parquet().read_schema(path)
-    for name in keep:
-        if name not in schema.names:
-            raise SchemaError(f"keep names {describe_unknown(name, schema.names)}")
-    return {name: schema.field(name).type for name in keep}
+
+def _start_worker(task: PartTask) -> None:
+    """Give libraries one thread each, those loaded later too, and keep the task."""
+    from threadpoolctl import threadpool_limits
+
+    global _task
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    threadpool_limits(1)
+    pyarrow().set_cpu_count(1)
+    _task = task
+
+
+_task: PartTask | None = None
+
+
+def _work(part: Part) -> int:
+    assert _task is not None  # nosec B101
+    try:
+        return _task(part)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # nosec B301
+        except Exception:
+            raise WorkerError(f"{type(error).__name__}: {error}") from None
+        raise
+
+
+def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
+    """Divide files into runs of row groups; one that is larger than `part_rows` is a part by itself."""
+    groups = {}
+    for path in files:
+        try:
+            about = _parquet().read_metadata(path)
+        except (pyarrow().ArrowInvalid, OSError) as error:
+            raise FormatError(f"{path} cannot be read as Parquet: {error}") from error
+        groups[path] = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
+    n_rows = sum(map(sum, groups.values()))
+    most = max(1, min(part_rows, -(-n_rows // (PARTS_PER_WORKER * max(workers, 1)))))
+    parts: list[Part] = []
+    first_row = 0
+    for path, sizes in groups.items():
+        start = n = 0
+        for i, size in enumerate(sizes):
+            n += size
+            if i + 1 == len(sizes) or n + sizes[i + 1] > most:
+                parts.append(Part(len(parts), str(path.absolute()), start, i + 1, first_row, n))
+                first_row, start, n = first_row + n, i + 1, 0
+    return parts or [Part(0, str(files[0].absolute()), 0, 0, 0, 0)]  # no rows still make a file with columns
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def refuse(holder: str) -> FileExistsError:
+        return FileExistsError(
+            f"another run, of {holder}, is writing explanations into {folder}; wait until it is done, or "
+            f"name another folder"
+        )
+
+    with lock(folder / LOCK, refuse):
+        yield
+
+
+def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Part]:
+    """Write the plan into a folder, or return the one that is there if it is for the same work."""
+    path = folder / PLAN
+    if path.is_file():
+        plan = json.loads(path.read_text())
+        if plan["fingerprint"] != fingerprint:
+            raise FileExistsError(
+                f"{folder} holds explanations of other rows, of another explainer or with other settings; "
+                f"name another folder, or remove this one"
+            )
+        _remove_unfinished(folder)
+        return [Part(**part) for part in plan["parts"]]
+    if any(each.name != LOCK for each in folder.iterdir()):
+        raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
+    with atomic_path(path) as temporary:
+        temporary.write_text(
+            json.dumps({"fingerprint": fingerprint, "parts": [asdict(part) for part in parts]})
+        )
+    return parts
+
+
+def _remove_unfinished(folder: Path) -> None:
+    for path in folder.glob(".part-*.tmp*"):
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _name_file(path: str) -> Iterator[None]:
+    """Name the file in errors about columns; errors about rows name it already."""
+    try:
+        yield
+    except UnknownCategoryError as error:
+        raise error.advised(ADVICE) from error.__cause__
+    except SchemaError as error:
+        if type(error) is SchemaError:
+            raise SchemaError(f"{path}: {error}") from error.__cause__
+        raise
+
+
+def _parquet() -> Any:
+    pyarrow()
+    from pyarrow import parquet
+
+    return parquet

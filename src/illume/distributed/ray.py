@@ -1,17 +1,22 @@
-"""Explanations of a Ray dataset, by actors that load the explainer once."""
+"""Explain a Ray dataset with a pool of actors."""
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from illume.distributed.packed import Packed
+from illume.distributed.packed_explainer import PackedExplainer, pack
 from illume.distributed.partition import Keep, explain_partition
 from illume.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from illume.explainer import Explainer
 
 
 def explain(
     dataset: Any,
-    explainer: Any,
+    explainer: Explainer | str | os.PathLike[str],
     kind: str = "attributions",
     *,
     model: Any = None,
@@ -23,39 +28,35 @@ def explain(
     num_gpus: float | None = None,
     **options: Any,
 ) -> Any:
-    """Return a Ray dataset of explanations, to be computed when it is consumed.
+    """Return a Ray dataset of explanations, computed when it is consumed.
 
-    This is for rows that come out of other steps of Ray, or answers that go into some. Where rows are in
-    Parquet files, and answers shall be, `explain_parquet(…, engine="ray")` costs much less.
-
-    Rows go through `map_batches` with a pool of actors. An actor that dies is started again by Ray, and its
-    rows are explained by another; Ray shows the progress, under the name `Explained`.
+    Rows go through `map_batches` with a pool of actors that load the explainer once. If an actor dies, Ray
+    restarts it and explains its rows again. The progress bar is called `BatchExplainer`.
 
     Parameters
     ----------
     dataset
         A `ray.data.Dataset`.
     explainer, kind, model, trust_model, keep
-        As in `explain_partition`; further options, too. Without types in `keep`, the dataset is asked for
-        them.
+        As in `explain_partition`, like all further options. Without types in `keep`, those of the dataset.
     workers
         How many actors.
     batch_rows
-        How many rows an actor is given at once.
+        How many rows an actor gets at once.
     num_cpus, num_gpus
-        What each actor claims; a GPU is of use where the model runs on one.
+        Resources of each actor; a GPU helps if the model runs on one.
     """
     try:
         from ray.data import ActorPoolStrategy
     except ImportError as error:
         raise MissingExtraError.of("ray", "ray") from error
-    packed = Packed.of(explainer, model, trust_model, rules=kind != "attributions")
-    if keep and not isinstance(keep, dict):
+    packed = pack(explainer, model, trust_model, rules=kind != "attributions")
+    if keep and not isinstance(keep, Mapping):
         schema = dataset.schema()
         types = dict(zip(schema.names, schema.types, strict=True))
-        keep = {name: types[name] for name in keep if name in types} if set(keep) <= set(types) else keep
+        keep = {name: types[name] for name in keep} if set(keep) <= set(types) else keep
     return dataset.map_batches(
-        Explained,
+        BatchExplainer,
         fn_constructor_kwargs={"packed": packed, "options": {"kind": kind, "keep": keep, **options}},
         batch_format="pyarrow",
         batch_size=batch_rows,
@@ -66,13 +67,12 @@ def explain(
     )
 
 
-class Explained:
-    """Explains batches, with an explainer that is loaded when the actor starts."""
+class BatchExplainer:
+    """Actor that loads the explainer when it starts."""
 
-    def __init__(self, packed: Packed, options: dict[str, Any]) -> None:
-        self.explainer = packed.explainer()
-        self.options = options
+    def __init__(self, packed: PackedExplainer, options: dict[str, Any]) -> None:
+        self.explainer, self.options = packed.load(), options
 
     def __call__(self, batch: Any) -> Any:
-        """Return the explanations of a batch."""
+        """Explain a batch."""
         return explain_partition(batch, self.explainer, **self.options)

@@ -1,0 +1,158 @@
+"""Send an explainer and its model to other processes, which load them once."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from illume.data.schema import Unknown
+
+if TYPE_CHECKING:
+    from illume.explainer import Explainer
+
+CACHED = 4  # explainers that a process keeps loaded
+_cache: OrderedDict[Hashable, Explainer] = OrderedDict()
+_lock = Lock()
+
+
+@dataclass(frozen=True)
+class PackedExplainer:
+    """The bytes of an explainer's file and of its pickled model, if there is one.
+
+    Parameters
+    ----------
+    digest
+        Hash of the bytes, by which a process knows what it has loaded. It does not depend on `unknown`.
+    unknown
+        Overrides what the file says about unknown categories.
+    """
+
+    content: bytes
+    model: bytes | None
+    digest: str
+    unknown: Unknown | None = None
+
+    def load(self) -> Explainer:
+        """Load the explainer, once per process."""
+        return _load_once((self.digest, self.unknown), self._load)
+
+    def _load(self) -> Explainer:
+        import joblib
+
+        from illume.loading import load
+
+        model = None if self.model is None else joblib.load(io.BytesIO(self.model))
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "explainer.illume"
+            path.write_bytes(self.content)
+            loaded = load(path, model)
+        return loaded if self.unknown is None else loaded.set_params(unknown=self.unknown)
+
+
+def pack(
+    explainer: Explainer | str | os.PathLike[str],
+    model: Any = None,
+    trust_model: bool = False,
+    rules: bool = True,
+) -> PackedExplainer:
+    """Pack an explainer with all its rows and its own model, or a file with a model or its joblib file.
+
+    With `rules`, an explainer grows its rules first; otherwise every process would.
+    """
+    unknown = None
+    if isinstance(explainer, (str, os.PathLike)):
+        content = Path(explainer).read_bytes()
+    else:
+        _require_no_model(model)
+        unknown, model = explainer.unknown, explainer.model
+        fitted = explainer.fit_rules() if rules else explainer
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "explainer.illume"
+            strict = copy(fitted).set_params(unknown="error")  # the digest does not depend on `unknown`
+            strict.save(path, rows="all", rules=False)
+            content = path.read_bytes()
+    pickled = None if model is None else _model_bytes(model, trust_model)
+    return PackedExplainer(
+        content, pickled, hashlib.sha256(content + b"\0" + (pickled or b"")).hexdigest(), unknown
+    )
+
+
+def load_explainer(
+    explainer: Explainer | PackedExplainer | str | os.PathLike[str],
+    model: Any = None,
+    trust_model: bool = False,
+) -> Explainer:
+    """Return an explainer given itself, packed, or as a file, which is read once until it changes."""
+    if isinstance(explainer, PackedExplainer):
+        return explainer.load()
+    if not isinstance(explainer, (str, os.PathLike)):
+        _require_no_model(model)
+        return explainer
+    path = explainer
+    in_file = isinstance(model, (str, os.PathLike))
+    if in_file:
+        _require_trust(model, trust_model)
+
+    def read() -> Explainer:
+        import joblib
+
+        from illume.loading import load
+
+        return load(path, joblib.load(model) if in_file else model)
+
+    return _load_once((_file_stamp(path), _file_stamp(model) if in_file else id(model)), read)
+
+
+def _load_once(key: Hashable, read: Callable[[], Explainer]) -> Explainer:
+    with _lock:
+        if key not in _cache:
+            _cache[key] = read()
+            while len(_cache) > CACHED:
+                _cache.popitem(last=False)
+        _cache.move_to_end(key)
+        return _cache[key]
+
+
+def _file_stamp(path: str | os.PathLike[str]) -> tuple[str, int, int]:
+    found = os.stat(path)
+    return os.path.realpath(path), found.st_mtime_ns, found.st_size
+
+
+def _model_bytes(model: Any, trusted: bool) -> bytes:
+    if isinstance(model, (str, os.PathLike)):
+        _require_trust(model, trusted)
+        return Path(model).read_bytes()
+    try:
+        import cloudpickle as pickler  # also pickles functions defined in a notebook
+    except ImportError:
+        import pickle as pickler  # nosec B403
+    try:
+        pickled: bytes = pickler.dumps(model)
+    except Exception as error:  # pickling fails in many ways
+        raise ValueError(
+            f"the model, a {type(model).__name__}, cannot be sent to other processes ({error}); save it with "
+            f"joblib and give the path of its file"
+        ) from error
+    return pickled
+
+
+def _require_no_model(model: Any) -> None:
+    if model is not None:
+        raise ValueError("an Explainer brings its own model; leave `model` out, or give the explainer's file")
+
+
+def _require_trust(path: str | os.PathLike[str], trusted: bool) -> None:
+    if not trusted:
+        raise ValueError(
+            f"loading the model {os.fspath(path)!r} runs code in it; if you trust who made it, pass "
+            f"trust_model=True"
+        )
