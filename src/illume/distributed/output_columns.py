@@ -105,7 +105,9 @@ class OutputFormat:
             about |= self._numbers(["base_value", "offset", *errors], outputs)
             features = self._numbers(names, outputs)
         elif self.kind == "counterfactuals":
-            features = {f.name: "float64" if f.numeric else "string" for f in explainer.fitted_.schema.features}
+            features = {
+                f.name: "float64" if f.numeric else "string" for f in explainer.fitted_.schema.features
+            }
         own = rename_taken(about, features) | features
         return OutputColumns(own, rename_taken(keep, own))
 

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from illume.data.frames import NumpyFrame, as_frame, chunks
-from illume.data.schema import Unknown, describe_unknown
+from illume.data.schema import Unknown, check_names, describe_unknown
 from illume.distributed.output_columns import ExampleLines, OutputFormat, pyarrow
 from illume.distributed.packed_explainer import PackedExplainer, load_explainer
 from illume.errors import SchemaError, rows_after
@@ -148,8 +148,7 @@ def _rows_for_model(rows: Any, explainer: Explainer, keys: Sequence[str]) -> Any
         return rows
     if backend is None and not set(wanted) <= set(frame.names):  # fitted on an array: columns by position
         wanted = [name for name in frame.names if name not in keys]
-    if not set(wanted) <= set(frame.names):
-        return rows  # the explainer raises and names the missing ones
+    check_names(frame.names, wanted)
     view = nw.from_native(frame.select(wanted).native, eager_only=True)
     if backend is None:
         return view.to_numpy()

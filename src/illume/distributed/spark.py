@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from illume.distributed.output_columns import pyarrow
 from illume.distributed.packed_explainer import pack
-from illume.distributed.partition import Keep, explain_partition
-from illume.errors import MissingExtraError, SchemaError
+from illume.distributed.partition import Keep, explain_partition, kept_columns
+from illume.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -45,14 +45,13 @@ def explain(
         raise MissingExtraError.of("pyspark", "spark") from error
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     loaded = packed.load()
-    missing = [name for name in (*loaded.fitted_.columns, *keep) if name not in df.columns]
-    if missing and loaded.fitted_.backend is not None:
-        raise SchemaError(f"the data frame has no column {missing[0]!r}; it has {', '.join(df.columns[:8])}")
-    if not missing:
-        df = df.select(*(f"`{name}`" for name in dict.fromkeys((*loaded.fitted_.columns, *keep))))
-    arrow_schema = to_arrow_schema(df.schema)
-    settings = {"kind": kind, "keep": {name: arrow_schema.field(name).type for name in keep}, **options}
-    answer = decode_dictionaries(explain_partition(arrow_schema.empty_table(), loaded, **settings)).schema
+    wanted = dict.fromkeys((*loaded.fitted_.columns, *keep))
+    if set(wanted) <= set(df.columns):
+        df = df.select(*(f"`{name}`" for name in wanted))
+    empty = to_arrow_schema(df.schema).empty_table()
+    types = {name: column.type for name, column in kept_columns(empty, keep).items()}
+    settings = {"kind": kind, "keep": types, **options}
+    answer = decode_dictionaries(explain_partition(empty, loaded, **settings)).schema
     kept = [StructField(answer.names[i], df.schema[name].dataType) for i, name in enumerate(keep)]
     own = from_arrow_schema(answer).fields[len(kept) :]
     shared = df.sparkSession.sparkContext.broadcast(packed)
