@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from illume.encoders.batches import Model, Rows
 
 from benchmarks.records import record
 from benchmarks.throughput import in_turns
 from benchmarks.wide_data import CHOOSING, REPORTED, problem
 from illume import Explainer
 from illume.encoders.base import Head
-from illume.encoders.batches import Model, Rows
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.networks import head
 from illume.encoders.options import PRESETS, QUICK

@@ -17,7 +17,7 @@ def never_trains(monkeypatch):
     def fail(self):
         raise AssertionError("training began although the input is bad")
 
-    monkeypatch.setattr(Trainer, "_train", fail)
+    monkeypatch.setattr(Trainer, "train_epoch", fail)
 
 
 def numbers(n=40, m=3):

@@ -3,8 +3,8 @@ import pytest
 
 from illume import CheckpointError, Objective
 from illume.data.sampling import Split
-from illume.encoders.identity import IdentityEncoder
-from illume.encoders.together import Together
+from illume.encoders.linear import IdentityEncoder
+from illume.encoders.training import Trainer
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
 from illume.fit import trials
 from illume.fit.pairs import fit_pair, validation_fidelity
@@ -33,7 +33,7 @@ def test_what_was_chosen_is_what_a_fit_that_is_told_so_finds():
 
 
 def test_encoders_that_are_thinned_out_are_tried_by_all_phases(monkeypatch):
-    monkeypatch.delattr(Together, "go")
+    monkeypatch.delattr(Trainer, "fit_trial")
     sparse = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
     found = explainer(n_latents="auto", objective=sparse).fit(ROWS)
     assert [trial.setting.n_latents for trial in found.trials_] == [4, 8, 16]
@@ -46,7 +46,7 @@ def test_trials_that_were_made_are_not_made_again(tmp_path, monkeypatch):
         kill_at(patch, 2)
         with pytest.raises(Killed):
             explainer(tmp_path, **settings).fit(ROWS)
-    monkeypatch.delattr(Together, "go")
+    monkeypatch.delattr(Trainer, "fit_trial")
     again = explainer(tmp_path, **settings).fit(ROWS)
     assert [trial.setting.n_latents for trial in again.trials_[:3]] == [4, 8, 16]
 

@@ -19,17 +19,17 @@ def fitted(objective=SMALL, training=BRIEF, **settings):
 
 def explode_at(monkeypatch, epoch):
     """Make all weights NaN, as a step that is too long does, in some epoch of every training."""
-    original = Trainer._train
+    original = Trainer.train_epoch
 
     def train(self):
         loss = original(self)
         if len(self.epochs) + 1 >= epoch:
-            for parameter in self.model.modules.parameters():
+            for parameter in self.model.parameters():
                 parameter.data.fill_(math.nan)
             return math.nan
         return loss
 
-    monkeypatch.setattr(Trainer, "_train", train)
+    monkeypatch.setattr(Trainer, "train_epoch", train)
 
 
 @pytest.mark.parametrize("objective", [SMALL, "co"])
@@ -94,6 +94,6 @@ def test_a_training_for_which_memory_runs_out_is_told_with_advice(monkeypatch):
     def full(self):
         raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
 
-    monkeypatch.setattr(Trainer, "_train", full)
+    monkeypatch.setattr(Trainer, "train_epoch", full)
     with pytest.raises(OutOfMemoryError, match=r"training on batches of 32 rows .*use smaller ones"):
         fitted()

@@ -296,19 +296,20 @@ def test_cloning_keeps_the_fitted_model_and_copies_the_rest(loan_explainer, loan
 
 def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, monkeypatch):
     model, X = three_class
-    original, calls = Trainer._train, []
+    original, trainers = Trainer._train_step, []
 
-    def interrupted(self):
-        calls.append(1)
-        if len(calls) == 5:  # in the second epoch of the second of three
+    def interrupted(self, batch):
+        if self not in trainers:
+            trainers.append(self)
+        if len(trainers) == 2:
             raise KeyboardInterrupt
-        return original(self)
+        return original(self, batch)
 
-    monkeypatch.setattr(Trainer, "_train", interrupted)
+    monkeypatch.setattr(Trainer, "_train_step", interrupted)
     training = Training(batch_size=64, max_epochs=40)
     with pytest.warns(UserWarning, match="training ended early: interrupted"):
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
-    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8, 16], "side by side"
+    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8], "interrupted in the second"
     best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
     assert explainer.fitted_.local.n_latents == best.setting.n_latents
     assert explainer(X).values.shape == (150, 4, 3)

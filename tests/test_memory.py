@@ -8,7 +8,7 @@ import pytest
 
 from illume import IllumeError
 from illume.data.threads import RowChunks, is_out_of_memory
-from illume.encoders.forward import DenseForward
+from illume.encoders.forward import Forward
 from illume.errors import OutOfMemoryError
 from tests.common import use_local
 
@@ -30,15 +30,15 @@ def little_memory(monkeypatch):
     seen = []
 
     def limit(n_rows, error):
-        original = DenseForward._raw
+        original = Forward.raw_maps
 
-        def raw(self, X, buffers):
+        def raw_maps(self, X, alpha):
             seen.append(len(X))
             if len(X) > n_rows:
                 raise error
-            return original(self, X, buffers)
+            return original(self, X, alpha)
 
-        monkeypatch.setattr(DenseForward, "_raw", raw)
+        monkeypatch.setattr(Forward, "raw_maps", raw_maps)
         return seen
 
     return limit

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from illume.encoders.identity import IdentityEncoder
 from sklearn.model_selection import train_test_split
 
 from benchmarks.data.problem import Problem
@@ -21,7 +22,6 @@ from benchmarks.methods.outcome import (
     one_class,
 )
 from illume._typing import FloatArray, IntArray
-from illume.encoders.identity import IdentityEncoder
 from illume.encoders.linear import LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import PAPER, Objective

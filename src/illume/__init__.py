@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from illume import distributed, plots
     from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
-    from illume.encoders.identity import IdentityEncoder
-    from illume.encoders.linear import LinearEncoder
+    from illume.encoders.linear import IdentityEncoder, LinearEncoder
     from illume.encoders.meta import MetaEncoder
     from illume.encoders.options import Objective, Training
     from illume.errors import (
@@ -65,7 +64,7 @@ _HOMES = {
     "Feature": "illume.data.schema",
     "FewRowsWarning": "illume.errors",
     "FormatError": "illume.errors",
-    "IdentityEncoder": "illume.encoders.identity",
+    "IdentityEncoder": "illume.encoders.linear",
     "IllumeError": "illume.errors",
     "Kind": "illume.data.schema",
     "Latents": "illume.results.latents",

@@ -37,7 +37,7 @@ def explainer(folder=None, model=None, every=0.0, keep=False, **settings):
 
 def kill_at(monkeypatch, epoch):
     """Stop the process, so to speak, at the beginning of an epoch, counted over all trainings."""
-    original, seen = Trainer._train, []
+    original, seen = Trainer.train_epoch, []
 
     def train(self):
         seen.append(1)
@@ -45,7 +45,7 @@ def kill_at(monkeypatch, epoch):
             raise Killed
         return original(self)
 
-    monkeypatch.setattr(Trainer, "_train", train)
+    monkeypatch.setattr(Trainer, "train_epoch", train)
     return seen
 
 

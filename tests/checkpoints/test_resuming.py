@@ -72,7 +72,7 @@ def test_a_rule_encoder_is_a_stage_too(tmp_path, monkeypatch):
 
 def test_an_interrupted_fit_keeps_its_checkpoint_and_can_be_finished(tmp_path, monkeypatch):
     whole = explainer().fit(ROWS)
-    original, seen = Trainer._train, []
+    original, seen = Trainer.train_epoch, []
 
     def interrupted(self):
         seen.append(1)
@@ -80,7 +80,7 @@ def test_an_interrupted_fit_keeps_its_checkpoint_and_can_be_finished(tmp_path, m
             raise KeyboardInterrupt
         return original(self)
 
-    monkeypatch.setattr(Trainer, "_train", interrupted)
+    monkeypatch.setattr(Trainer, "train_epoch", interrupted)
     with pytest.warns(UserWarning, match="interrupted, the best so far was kept"):
         part = explainer(tmp_path).fit(ROWS)
     assert part.history_.interrupted
@@ -94,7 +94,7 @@ def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(t
 
     whole, part = fresh().fit_rules(), fresh(tmp_path)
     with monkeypatch.context() as patch:
-        original, seen = Trainer._train, []
+        original, seen = Trainer.train_epoch, []
 
         def interrupted(self):
             seen.append(1)
@@ -102,7 +102,7 @@ def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(t
                 raise KeyboardInterrupt
             return original(self)
 
-        patch.setattr(Trainer, "_train", interrupted)
+        patch.setattr(Trainer, "train_epoch", interrupted)
         with pytest.warns(
             UserWarning, match=r"rules' encoder ended early: interrupted, the best so far .* fit"
         ):

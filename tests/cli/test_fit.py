@@ -210,14 +210,14 @@ def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, mon
 def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
     run, folder, own_model, tmp_path, monkeypatch
 ):
-    epoch = Trainer._epoch
+    epoch = Trainer.run_epoch
 
-    def interrupted(self, progress):
+    def interrupted(self):
         if self.epochs:
             raise KeyboardInterrupt
-        return epoch(self, progress)
+        return epoch(self)
 
-    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    monkeypatch.setattr(Trainer, "run_epoch", interrupted)
     out = tmp_path / "loans.illume"
     words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
     answer = run("fit", folder / "loans.csv", *words)
@@ -229,16 +229,16 @@ def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
 def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
     run, folder, own_model, tmp_path, monkeypatch
 ):
-    epoch, started = Trainer._epoch, []
+    epoch, started = Trainer.run_epoch, []
 
-    def interrupted(self, progress):
+    def interrupted(self):
         if not self.epochs:
             started.append(self)
         elif len(started) > 1:  # the second training is that of the rules' encoder
             raise KeyboardInterrupt
-        return epoch(self, progress)
+        return epoch(self)
 
-    monkeypatch.setattr(Trainer, "_epoch", interrupted)
+    monkeypatch.setattr(Trainer, "run_epoch", interrupted)
     monkeypatch.setattr(illume, "Explainer", partial(Explainer, rule_objective="joint"))
     out = tmp_path / "loans.illume"
     words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)

@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-
-from illume import MetaEncoder, Objective, Training
 from illume.encoders.batches import Model
-from illume.encoders.distances import Columns
 from illume.encoders.factored import FactoredMaps
 from illume.encoders.low_rank import RANK, WIDE, LowRankForward, low_rank_shapes, resolved_rank
+from illume.encoders.stability import maps_and_drift
+
+from illume import MetaEncoder, Objective, Training
+from illume.encoders.distances import Columns
 from illume.encoders.networks import LowRankNetwork, MetaNetwork, head
 from illume.encoders.objective import Batch, loss_terms, slopes, total
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.stability import maps_and_drift
 from illume.encoders.stored import restored, shapes_of, weights_of
 
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=4, patience=4, sparsity_epochs=2)

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from illume.encoders.sparsity import normalised
 
 from illume import Objective
 from illume.encoders import distances, losses
 from illume.encoders.networks import ConstantMap, MetaNetwork, head
 from illume.encoders.objective import Batch, loss_terms, slopes, total
-from illume.encoders.sparsity import normalised
 from illume.encoders.training import Model
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 import torch
+from illume.encoders.batches import Rows
+from illume.encoders.stability import passed
 
 from illume.encoders import distances
-from illume.encoders.batches import Rows
 from illume.encoders.networks import MetaNetwork
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.stability import passed
 
 
 class Unknown:

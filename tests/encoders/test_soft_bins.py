@@ -5,10 +5,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders.bin_table import BinTable
 from illume.encoders.binned import Binned
+
+from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders.soft_bins import MOST_BINS, SoftBins, resolved_bins
 
 BRIEF = Training(batch_size=32, max_epochs=2)

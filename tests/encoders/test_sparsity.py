@@ -1,5 +1,4 @@
 import torch
-
 from illume.encoders.sparsity import SparsitySchedule, keep_largest, normalised
 
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
+from illume.encoders.sparsity import keep_largest, normalised
+from illume.encoders.stability import exact_instability, instability, maps_and_drift, passed
 
 from illume.encoders.networks import ConstantMap, MetaNetwork
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.sparsity import keep_largest, normalised
-from illume.encoders.stability import exact_instability, instability, maps_and_drift, passed
 
 
 def network(n_inputs=5, n_latents=3, seed=0, n_bins=0):

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 import torch
+from illume.encoders.steps import Steps, optimiser, set_learning_rate
 
 from illume import MetaEncoder, Objective, Training
 from illume.encoders import steps
 from illume.encoders.objective import Batch
-from illume.encoders.steps import Steps, optimiser, set_learning_rate
 
 
 def batch(n):

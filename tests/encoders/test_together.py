@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from illume.encoders.together import Mean, Together
 
 from illume import MetaEncoder, Training
 from illume.encoders import losses
 from illume.encoders.options import Objective
-from illume.encoders.together import Mean, Together
 from illume.encoders.training import Trainer
 
 TRAINING = Training(batch_size=32, learning_rate=5e-3, max_epochs=4, patience=4, decay=True, stability_rows=8)

@@ -1,4 +1,4 @@
-"""The contract of all encoders: rows in, maps and latents out."""
+"""The interface of encoders: rows in, maps and latents out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from illume._typing import FloatArray
 
 EPSILON = 1e-8
-"""No direction is taken to be shorter than this, so that a zero vector gives no NaN."""
+"""Least length of a direction, so that a zero vector gives no NaN."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,49 +23,14 @@ class Latent:
 
 @dataclass(frozen=True, eq=False)
 class PulledBack:
-    """Weights on latents as slopes on inputs (n, c, m), and the latents Z (n, k)."""
+    """Slopes on inputs (n, c, m) of weights on latents, and the latents Z (n, k)."""
 
     slopes: FloatArray
     Z: FloatArray
 
 
-class Piece(Protocol):
-    """Some rows of a batch, their slopes (n, c, m), and latents for those who ask.
-
-    Good until the encoder is used again in this thread: pieces share their memory.
-    """
-
-    @property
-    def rows(self) -> slice:
-        """Which rows of the batch."""
-        ...
-
-    @property
-    def slopes(self) -> FloatArray:
-        """See `PulledBack`."""
-        ...
-
-    def latents(self, at: FloatArray, some: Any = slice(None)) -> FloatArray:
-        """Return the latents of `some` of the rows, which are `at` (n, m)."""
-        ...
-
-
-class Whole(PulledBack):
-    """All rows as one piece."""
-
-    @property
-    def rows(self) -> slice:
-        """All of them."""
-        return slice(0, len(self.Z))
-
-    def latents(self, at: FloatArray, some: Any = slice(None)) -> FloatArray:
-        """Return the latents of `some` of the rows, which are `at` (n, m)."""
-        Z: FloatArray = self.Z[some]
-        return Z
-
-
 class Head(NamedTuple):
-    """The weights (c, k) and intercepts (c,) that were trained along with the encoder."""
+    """Weights (c, k) and intercepts (c,) of the linear head trained jointly with an encoder."""
 
     coef: FloatArray
     intercept: FloatArray
@@ -74,7 +39,7 @@ class Head(NamedTuple):
 class Encoder(Protocol):
     """Gives every row of X (n, m) its own linear map and its latents.
 
-    One that says `thread_safe = True` is asked to pull back rows from several threads at a time.
+    An encoder with `thread_safe = True` is called from several threads at once.
     """
 
     def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
@@ -82,26 +47,26 @@ class Encoder(Protocol):
         ...
 
     def encode(self, X: FloatArray) -> Latent:
-        """Return the maps and latents of all rows; use in pieces, for W is large."""
+        """Return the maps and latents of all rows; W is large, so call it on chunks of rows."""
         ...
 
     def transform(self, X: FloatArray) -> FloatArray:
-        """Return the latents (n, k) alone, in bounded memory."""
+        """Return the latents (n, k) only, in bounded memory."""
         ...
 
     def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
         r"""Return the slopes :math:`\psi_{icj} = \sum_r \beta_{cr} W_{irj}` of weights (c, k), and Z.
 
-        The same as multiplying with the maps of `encode`, but without keeping them. With other rows `at`
-        (n, m), Z are the latents of these under the maps of X.
+        Equal to multiplying by the maps of `encode`, without keeping them. With rows `at` (n, m), Z are the
+        latents of these rows under the maps of X.
         """
         ...
 
 
 def as_probabilities(y: Any) -> FloatArray:
-    """Read probabilities from what a user passes as y: labels, or probabilities of all classes.
+    """Convert labels (n,) or probabilities (n, c) to probabilities (n, c).
 
-    A 1-D array of numbers between 0 and 1, not all whole, is the probability of the second of two classes.
+    A 1-D array of numbers between 0 and 1, not all integers, is the probability of the second of two classes.
 
     >>> as_probabilities(["a", "b", "a"])
     array([[1., 0.],

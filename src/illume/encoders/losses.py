@@ -1,4 +1,4 @@
-"""The terms of the training objective, each a pure function of a batch."""
+"""The terms of the training objective as functions of a batch."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from illume.encoders.distances import EPSILON, gram, unit
+from illume.encoders.base import EPSILON
+from illume.encoders.distances import unit
 
-SURE = 1e-3
-"""A probability so close to 0 or 1 counts as sure; log-odds beyond it say no more."""
-
-FAR = -1e9  # a log-weight that is zero in float32, and finite so that no gradient is NaN
+CLIP = 1e-3  # probabilities are clipped to this distance from 0 and 1
+FAR = -1e9  # a log-weight whose exponential is 0 in float32, finite so that no gradient is NaN
 
 
 def log_neighbours(distance: Tensor, temperature: float = 1.0) -> Tensor:
     r"""Log of :math:`S_{ij} = e^{-d_{ij}^2/\tau} / \sum_{v \ne i} e^{-d_{iv}^2/\tau}`, (n, n) to (n, n).
 
-    The diagonal, which has no part in the distribution, is 0 in the result and must not be read.
+    The diagonal is not part of the distribution; it is 0 in the result.
 
     >>> log_neighbours(torch.tensor([[0.0, 1.0, 1.0], [1.0, 0.0, 5.0], [1.0, 5.0, 0.0]]))[0].exp()
     tensor([1.0000, 0.5000, 0.5000])
@@ -47,9 +46,9 @@ def orthogonality(W: Tensor) -> Tensor:
     >>> orthogonality(torch.eye(2, 3).expand(5, 2, 3))
     tensor(0.)
     """
-    # PAPER: absolute values first, so that any overlap counts, whatever its sign.
-    identity = torch.eye(W.shape[1], dtype=W.dtype, device=W.device)
-    return (gram(W.abs()) - identity).square().mean()
+    # PAPER: absolute values first, so that overlaps count whatever their sign.
+    A, identity = W.abs(), torch.eye(W.shape[1], dtype=W.dtype, device=W.device)
+    return (A @ A.mT - identity).square().mean()
 
 
 def collinearity(Z: Tensor) -> Tensor:
@@ -62,7 +61,7 @@ def collinearity(Z: Tensor) -> Tensor:
     """
     centred = Z - Z.mean(0)
     direction = functional.normalize(centred, dim=0, eps=EPSILON)
-    correlation = gram(direction.mT)
+    correlation = direction.mT @ direction
     identity = torch.eye(Z.shape[1], dtype=Z.dtype, device=Z.device)
     return (correlation.abs() - identity).square().mean()
 
@@ -81,17 +80,17 @@ def mimicry(logits: Tensor, P: Tensor) -> Tensor:
 
 
 def excess(logits: Tensor, P: Tensor) -> Tensor:
-    r"""How far the head's log-odds are from the black box's, Huber's loss, mean over rows and classes.
+    r"""Huber loss between the log-odds of the head and of the black box, mean over rows and classes.
 
-    The cross-entropy hardly tells +7 from +30; contributions, which add up to the log-odds, do. The
-    black box's are of probabilities no nearer to 0 and 1 than a thousandth.
+    Cross-entropy hardly distinguishes log-odds of 7 and 30; contributions, which add up to them, do. The
+    black box's probabilities are clipped to [0.001, 0.999].
 
     >>> excess(torch.tensor([[3.0]]), torch.tensor([[0.5, 0.5]]))  # 3 - 1/2
     tensor(2.5000)
     >>> excess(torch.tensor([[6.9068]]), torch.tensor([[0.0, 1.0]])).round(decimals=6)  # log(.999 / .001)
     tensor(0.)
     """
-    log_P = P.clamp(SURE, 1 - SURE).log()
+    log_P = P.clamp(CLIP, 1 - CLIP).log()
     if logits.shape[1] == 1:
         return functional.smooth_l1_loss(logits[:, 0], log_P[:, 1] - log_P[:, 0])
     centred = log_P - log_P.mean(1, keepdim=True)
@@ -99,9 +98,9 @@ def excess(logits: Tensor, P: Tensor) -> Tensor:
 
 
 def nearest(distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:
-    """Say which rows are each row's nearest (by `distance`) of the same decision: 1 there, else 0, (n, n).
+    """Return a matrix (n, n) that is 1 at each row's nearest rows of the same decision, else 0.
 
-    Rows with fewer such neighbours have those that there are.
+    Rows with fewer such neighbours keep the ones they have.
 
     >>> distance = torch.tensor([[0.0, 4.0, 1.0], [4.0, 0.0, 9.0], [1.0, 9.0, 0.0]])
     >>> nearest(distance, torch.tensor([0, 0, 1]))
@@ -117,11 +116,20 @@ def nearest(distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tenso
     return torch.zeros_like(distance).scatter_(1, index, found.isfinite().to(distance.dtype))
 
 
-def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
-    r"""Mean cosine distance between the rows of A (n, d) and those that are `near` them, 0 or 1, (n, n).
+def instability(drift: Tensor, n_inputs: int) -> Tensor:
+    r"""Estimate the mean square entry of :math:`J - W` from :math:`(J - W) v` (s, k), :math:`v \sim N(0, I)`.
 
-    Only these pairs count, so that :math:`\sum_i u_i \cdot \sum_j N_{ij} u_j` with unit rows u is all that
-    is needed. Without any pair it is 0.
+    :math:`E_v |(J - W) v|^2 = |J - W|_F^2`, so the mean over rows and latents divided by the number of
+    inputs is unbiased.
+    """
+    # PAPER: the paper computes the whole Jacobian; one random direction a row needs no backward passes.
+    return drift.square().mean() / n_inputs
+
+
+def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
+    r"""Mean cosine distance between rows of A (n, d) and their neighbours, `near` (n, n) of 0 and 1.
+
+    With unit rows u this needs only :math:`\sum_i u_i \cdot \sum_j N_{ij} u_j`. It is 0 without neighbours.
 
     >>> A = torch.tensor([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]])
     >>> neighbour_spread(A, torch.tensor([[0.0, 1.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))

@@ -1,42 +1,21 @@
-"""The training objective: its terms and their sum on one batch."""
+"""The training objective: its terms and their weighted sum on one batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import NamedTuple, Protocol
+from functools import cached_property
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from illume.encoders import distances, losses
-from illume.encoders.distances import Columns
-from illume.encoders.factored import FactoredMaps, contrasts
-from illume.encoders.networks import LowRankNetwork
+from illume.encoders.networks import EncodedBatch, EncoderModel
 from illume.encoders.options import Objective
-from illume.encoders.stability import instability, passed
-
-
-class Maps(Protocol):
-    """What is trained: raw maps of rows, whether they are one for all rows, and a head or none."""
-
-    @property
-    def maps(self) -> nn.Module:
-        """The network from rows (n, m) to raw maps (n, k, m)."""
-
-    @property
-    def head(self) -> nn.Linear | None:
-        """The linear head on the latents of a joint objective."""
-
-    @property
-    def constant(self) -> bool:
-        """Whether all rows share one map."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows with the black box's answers, and random directions v for the first of them.
+    """Rows X (n, m), probabilities P (n, c), and random directions v (s, m) for the first s rows.
 
     The stability term is estimated on the rows that have a direction.
     """
@@ -46,90 +25,28 @@ class Batch:
     v: Tensor
 
 
-def slopes(W: Tensor, coefficients: Tensor) -> Tensor:
-    r""":math:`\psi_i = \beta W_i`, concatenated over classes: (n, k, m) and (c, k) to (n, c * m)."""
-    return (contrasts(coefficients) @ W).flatten(1)
+@dataclass(frozen=True, eq=False)
+class OneHot:
+    """The one-hot columns: a mask (m,), and how many there are, counted once (a GPU would synchronise)."""
+
+    mask: Tensor
+    count: int
 
 
-class Views(NamedTuple):
-    """What the terms are made of: maps, where they are asked for, latents, drift, and slopes of weights."""
+class PairwiseCache:
+    """Relations between the rows of a batch that do not depend on the model, each computed on first use."""
 
-    W: Tensor | None
-    Z: Tensor
-    drift: Tensor | None
-    slopes: Callable[[Tensor], Tensor]
-
-
-def loss_terms(
-    objective: Objective,
-    model: Maps,
-    batch: Batch,
-    columns: Columns,
-    alpha: int,
-    *,
-    between: Between | None = None,
-) -> dict[str, Tensor]:
-    """Compute each wanted term, unweighted, by the name of its weight without `lambda_`.
-
-    What lies `between` the rows of a batch may have been worked out for another model already.
-    """
-    between = between or Between(batch, columns)
-    W, Z, drift, slopes_of = _views(objective, model, batch, alpha)
-    terms = _structure_terms(objective, between, None if model.constant else W, Z)
-    if drift is not None:
-        terms["st"] = instability(drift, batch.X.shape[1])
-    if objective.lambda_so and W is not None:
-        terms["so"] = losses.orthogonality(W)
-    if objective.lambda_co:
-        terms["co"] = losses.collinearity(Z)
-    if model.head is not None:
-        logits = model.head(Z)
-        terms["g"] = losses.mimicry(logits, batch.P)
-        if objective.lambda_l:
-            terms["l"] = losses.excess(logits, batch.P)
-        if objective.aligns:
-            terms |= _explanation_terms(objective, between, slopes_of(model.head.weight))
-    return terms
-
-
-def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
-    """Return the weighted sum of the terms."""
-    if not terms:
-        raise ValueError("no loss term is left to train on; give the objective a weight above 0")
-    weighted = [getattr(objective, f"lambda_{name}") * term for name, term in terms.items()]
-    return torch.stack(weighted).sum()
-
-
-def _views(objective: Objective, model: Maps, batch: Batch, alpha: int) -> Views:
-    """Look at a batch; low-rank maps are made whole only where a term is about their single weights."""
-    whole = objective.lambda_w or objective.lambda_so or alpha < batch.X.shape[1]
-    steady = bool(objective.lambda_st) and not model.constant
-    if isinstance(model.maps, LowRankNetwork) and not whole:
-        maps = FactoredMaps.of(model.maps, batch.X, batch.v)
-        return Views(None, maps.Z, maps.drift() if steady else None, maps.slopes)
-    W, Z, drift = passed(model.maps, batch.X, batch.v if steady else batch.v[:0], alpha)
-    return Views(W, Z, drift if steady else None, partial(slopes, W))
-
-
-class Between:
-    """What a batch's inputs and decisions say about its pairs, each worked out once, on first need."""
-
-    def __init__(self, batch: Batch, columns: Columns) -> None:
-        self.batch, self.columns = batch, columns
+    def __init__(self, batch: Batch, onehot: OneHot) -> None:
+        self.batch, self.onehot = batch, onehot
 
     @cached_property
     def inputs(self) -> Tensor:
-        """How far apart inputs are (n, n)."""
-        return distances.mixed(self.batch.X, self.columns)
-
-    @cached_property
-    def log_X(self) -> Tensor:
-        """Log of who is near whom by inputs (n, n)."""
-        return losses.log_neighbours(self.inputs)
+        """Distances of inputs (n, n)."""
+        return distances.mixed(self.batch.X, self.onehot.mask, self.onehot.count)
 
     @cached_property
     def log_Y(self) -> Tensor:
-        """Log of who is near whom by decisions (n, n)."""
+        """Log of the neighbourhoods by decisions (n, n)."""
         return losses.log_neighbours(distances.cosine(self.batch.P))
 
     @cached_property
@@ -137,43 +54,73 @@ class Between:
         """The nearest rows of the same decision, 0 or 1, (n, n)."""
         return losses.nearest(self.inputs, self.batch.P.argmax(1))
 
-    def prepare(self, objectives: Sequence[Objective]) -> None:
-        """Work out all that some objectives will ask for."""
-        wanted = {"log_X": ("x",), "log_Y": ("y", "e", "py"), "near": ("n", "pn")}
-        for name, terms in wanted.items():
-            if any(getattr(each, f"lambda_{term}") for each in objectives for term in terms):
-                getattr(self, name)
 
-
-def _structure_terms(
-    objective: Objective, between: Between, W: Tensor | None, Z: Tensor
+def loss_terms(
+    objective: Objective, model: EncoderModel, batch: Batch, onehot: OneHot, alpha: int
 ) -> dict[str, Tensor]:
-    terms: dict[str, Tensor] = {}
-    if not (objective.lambda_x or objective.lambda_y or (objective.lambda_w and W is not None)):
-        return terms
-    log_Z = losses.log_neighbours(distances.cosine(Z))
-    if objective.lambda_x:
-        terms["x"] = losses.divergence(between.log_X, log_Z)
-    if objective.lambda_w and W is not None:
-        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.unit_maps(W)))
-    if objective.lambda_y:
-        terms["y"] = losses.divergence(between.log_Y, log_Z)
+    """Return each term with a weight above 0, unweighted, by its name in `Objective.weights`."""
+    constant = model.maps.rank == 0
+    stable = objective.lambda_st > 0 and not constant
+    whole = objective.lambda_w > 0 or objective.lambda_so > 0
+    encoded = EncodedBatch(model.maps, batch.X, batch.v if stable else batch.v[:0], alpha, whole)
+    pairs = PairwiseCache(batch, onehot)
+    W = encoded.W if objective.lambda_w and not constant else None
+    terms = _structure_terms(objective, pairs, W, encoded.Z)
+    if stable:
+        terms["st"] = losses.instability(encoded.drift, batch.X.shape[1])
+    if objective.lambda_so:
+        terms["so"] = losses.orthogonality(encoded.W)
+    if objective.lambda_co:
+        terms["co"] = losses.collinearity(encoded.Z)
+    if model.head is not None:
+        logits = model.head(encoded.Z)
+        terms["g"] = losses.mimicry(logits, batch.P)
+        if objective.lambda_l:
+            terms["l"] = losses.excess(logits, batch.P)
+        if objective.aligns:
+            terms |= _explanation_terms(objective, pairs, encoded.slopes(model.head.weight))
     return terms
 
 
-def _explanation_terms(objective: Objective, between: Between, psi: Tensor) -> dict[str, Tensor]:
+def total(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
+    """Return the weighted sum of the terms."""
+    if not terms:
+        raise ValueError("no loss term is left to train on; give the objective a weight above 0")
+    weights = objective.weights
+    return torch.stack([weights[name] * term for name, term in terms.items()]).sum()
+
+
+def _structure_terms(
+    objective: Objective, pairs: PairwiseCache, W: Tensor | None, Z: Tensor
+) -> dict[str, Tensor]:
+    """Return the KL divergences between neighbourhoods."""
+    terms: dict[str, Tensor] = {}
+    if not (objective.lambda_x or objective.lambda_y or W is not None):
+        return terms
+    log_Z = losses.log_neighbours(distances.cosine(Z))
+    if objective.lambda_x:
+        terms["x"] = losses.divergence(losses.log_neighbours(pairs.inputs), log_Z)
+    if W is not None:
+        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.maps(W)))
+    if objective.lambda_y:
+        terms["y"] = losses.divergence(pairs.log_Y, log_Z)
+    return terms
+
+
+def _explanation_terms(objective: Objective, pairs: PairwiseCache, psi: Tensor) -> dict[str, Tensor]:
+    """Return the terms on slopes psi (n, c * m) and on contributions, slopes times inputs."""
     terms = {}
-    X = between.batch.X
-    for like_decisions, like_neighbours in (("e", "n"), ("py", "pn")):
-        wants_decisions = getattr(objective, f"lambda_{like_decisions}")
-        wants_neighbours = getattr(objective, f"lambda_{like_neighbours}")
-        if not (wants_decisions or wants_neighbours):
-            continue
-        contributions = like_decisions == "py"
-        told = psi * X.repeat(1, psi.shape[1] // X.shape[1]) if contributions else psi
-        if wants_decisions:
-            apart = losses.log_neighbours(distances.cosine(told))
-            terms[like_decisions] = losses.divergence(between.log_Y, apart)
-        if wants_neighbours:
-            terms[like_neighbours] = losses.neighbour_spread(told, between.near)
+    if objective.lambda_e:
+        terms["e"] = losses.divergence(pairs.log_Y, losses.log_neighbours(distances.cosine(psi)))
+    if objective.lambda_n:
+        terms["n"] = losses.neighbour_spread(psi, pairs.near)
+    if not (objective.lambda_py or objective.lambda_pn):
+        return terms
+    X = pairs.batch.X
+    contributions = psi * X.repeat(1, psi.shape[1] // X.shape[1])
+    if objective.lambda_py:
+        apart = losses.log_neighbours(distances.cosine(contributions))
+        terms["py"] = losses.divergence(pairs.log_Y, apart)
+    if objective.lambda_pn:
+        terms["pn"] = losses.neighbour_spread(contributions, pairs.near)
     return terms

@@ -1,4 +1,4 @@
-"""What a training is told: which loss terms count how much, and for how long it goes on."""
+"""Options of training: the weights of the loss terms, and how long to train."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass, fields, replace
 
 @dataclass(frozen=True)
 class Objective:
-    """Weights of the loss terms; 0 leaves a term out, and it is then not computed.
+    """Weights of the loss terms; a term with weight 0 is not computed.
 
     Parameters
     ----------
     lambda_x, lambda_w
-        Latents keep the structure of the inputs; maps keep the structure of the latents.
+        Latents keep the neighbourhoods of the inputs; maps keep those of the latents.
     lambda_y
-        Latents keep the structure of the decisions (0 is the paper's `uc`).
+        Latents keep the neighbourhoods of the decisions (0 is the paper's `uc`).
     lambda_st
-        A row's map is the derivative of its latents (0 is the paper's `us`).
+        Stability: a row's map is the Jacobian of its latents (0 is the paper's `us`).
     lambda_so, lambda_co
         Latent directions use distinct inputs; latents are uncorrelated.
     lambda_g
-        A linear head on the latents is trained along with the encoder and becomes the surrogate.
+        Train a linear head on the latents jointly with the encoder; it becomes the surrogate.
     lambda_l
-        The head's log-odds are as large as the black box's, so that sure rows do not run away.
+        The head's log-odds are close to the black box's, so that those of confident rows stay bounded.
     lambda_e, lambda_n
-        Slopes are as close as decisions are; the nearest rows of one decision share their slopes.
+        Slopes keep the neighbourhoods of the decisions; nearest rows of the same decision share their slopes.
     lambda_py, lambda_pn
         The same two for contributions. These five need the head, `lambda_g > 0`.
     alpha
-        How many inputs a latent direction may use; None is all.
+        The number of inputs that a latent direction may use; None is all.
     calm
-        Factor on the last layer at the start: near 0, the map starts global and bends where it must.
+        Factor on the last layer's initial weights: near 0, all rows start with the same map.
     width
-        Hidden layers are at least so wide; the paper's, geometric between m and m * k, are too
-        narrow for data of few columns.
+        Least width of hidden layers; the paper's, geometric between m and m * k, are too narrow for data
+        with few columns.
     """
 
     lambda_x: float = 1.0
@@ -54,7 +54,7 @@ class Objective:
     width: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse weights that mean nothing."""
+        """Raise if a weight is negative or infinite, or terms need a head that there is none of."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name != "alpha" and not 0 <= value < float("inf"):
@@ -65,23 +65,38 @@ class Objective:
             raise ValueError("lambda_l, lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
 
     @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each loss term, by the name of the term in `History`."""
+        return {
+            "x": self.lambda_x,
+            "w": self.lambda_w,
+            "y": self.lambda_y,
+            "st": self.lambda_st,
+            "so": self.lambda_so,
+            "co": self.lambda_co,
+            "g": self.lambda_g,
+            "l": self.lambda_l,
+            "e": self.lambda_e,
+            "n": self.lambda_n,
+            "py": self.lambda_py,
+            "pn": self.lambda_pn,
+        }
+
+    @property
     def joint(self) -> bool:
-        """Whether a linear head is trained along with the encoder."""
+        """Whether a linear head is trained jointly with the encoder."""
         return self.lambda_g > 0
 
     @property
     def aligns(self) -> bool:
-        """Whether explanations themselves are part of the loss, which takes a head."""
+        """Whether slopes or contributions are part of the loss."""
         return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
 
     def unconditioned(self) -> Objective:
-        """Return the same objective without the terms that need the black box's answers.
-
-        Latents then keep at least the structure of the inputs.
-        """
+        """Return the objective without the terms that need the black box's predictions."""
         return replace(
             self,
-            lambda_x=self.lambda_x or 1.0,
+            lambda_x=self.lambda_x or 1.0,  # something must be left
             lambda_y=0.0,
             lambda_g=0.0,
             lambda_l=0.0,
@@ -92,7 +107,7 @@ class Objective:
         )
 
     def softened(self, alignment: float) -> Objective:
-        """Return the same objective with the four terms on explanations weighted by `alignment`."""
+        """Return the objective with the four terms on slopes and contributions multiplied by `alignment`."""
         return replace(
             self,
             lambda_e=alignment * self.lambda_e,
@@ -105,13 +120,9 @@ class Objective:
     def preset(cls, name: str) -> Objective:
         """Return a named objective.
 
-        `co` and `so` are the paper's best for attributions and for rules (two inputs per latent);
-        `joint` adds the head to `co`. `aligned`, the default, is the head, whose log-odds are kept
-        to the size of the black box's, steady maps and, for neighbours of one decision, the same slopes,
-        without the paper's terms on neighbourhoods: slopes then follow the model itself more closely, at
-        half the cost of a step. Terms that tie
-        explanations to decisions (`lambda_e`, `lambda_py`) are not part of it: they make contributions
-        follow the decision at the cost of following the model.
+        `co` and `so` are the paper's best for attributions and for rules (two inputs per latent); `joint`
+        adds the head to `co`. `aligned` is the default of `Explainer`: a head whose log-odds stay close to
+        the black box's, stable maps, and the same slopes for neighbours of the same decision.
 
         >>> Objective.preset("so").alpha
         2
@@ -125,6 +136,10 @@ PRESETS = {
     "co": Objective(),
     "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
     "joint": Objective(lambda_g=1.0, width=128),
+    # PAPER: no KL divergences between neighbourhoods (lambda_x, lambda_w, lambda_y) and no decorrelation of
+    # latents. They keep neighbourhoods, not the model's predictions: without them slopes follow the model
+    # more closely, and a step costs half as much. Terms that tie explanations to decisions (lambda_e,
+    # lambda_py) are 0 for the same reason.
     "aligned": Objective(
         lambda_x=0.0,
         lambda_w=0.0,
@@ -146,17 +161,17 @@ class Training:
     Parameters
     ----------
     max_epochs, max_steps
-        Whichever is reached first ends the training; a sparse objective is trained twice, dense and sparse.
+        Whichever is reached first ends training; a sparse objective trains twice, dense and then sparse.
     patience
         Epochs without a better validation loss before training ends.
     decay
-        Let the learning rate fall to 0 along a cosine over the epochs, instead of keeping it.
+        Decay the learning rate to 0 along a cosine instead of keeping it constant.
     sparsity_epochs
-        Over how many epochs the number of inputs per latent falls to its target.
+        Number of epochs in which the number of inputs per latent falls to its target.
     stability_rows
-        The stability term is estimated on the first rows of each batch only; None is all of them.
+        Number of rows of each batch on which the stability term is estimated; None is all.
     epoch_rows, validation_rows
-        The most rows that one epoch trains on, and checks with, so that large data stop early too.
+        The most rows per epoch, so that early stopping works on large data too.
     """
 
     batch_size: int = 1024
@@ -171,19 +186,22 @@ class Training:
     validation_rows: int = 8_192
 
     def __post_init__(self) -> None:
-        """Refuse options that cannot work."""
+        """Raise if an option is not positive."""
         for name in ("batch_size", "learning_rate", "max_epochs", "max_steps", "patience", "epoch_rows"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be positive, found {getattr(self, name)!r}")
 
     def n_epochs(self, n_rows: int) -> int:
-        """Return how many epochs the budget allows for so many training rows.
+        """Return the number of epochs that the budget allows.
 
         >>> Training(batch_size=100, max_steps=50).n_epochs(1000)
         5
         """
-        steps = math.ceil(min(n_rows, self.epoch_rows) / self.batch_size)
-        return max(1, min(self.max_epochs, self.max_steps // steps))
+        return max(1, min(self.max_epochs, self.max_steps // self.epoch_steps(n_rows)))
+
+    def epoch_steps(self, n_rows: int) -> int:
+        """Return the number of batches in an epoch."""
+        return math.ceil(min(n_rows, self.epoch_rows) / self.batch_size)
 
 
 PAPER = Training()
@@ -200,7 +218,7 @@ QUICK = Training(
 
 
 def hidden_widths(n_inputs: int, n_latents: int, least: int = 0) -> tuple[int, int]:
-    """Two widths, geometric between m and m * k, but no less than `least`.
+    """Return the widths of two hidden layers, geometric between m and m * k, at least `least`.
 
     >>> hidden_widths(10, 8), hidden_widths(10, 8, least=32)
     ((20, 40), (32, 40))

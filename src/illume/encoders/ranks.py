@@ -1,9 +1,8 @@
-"""Several processes that train one encoder together, each on its share of every batch.
+"""Training by several processes, each on its share of every batch.
 
-They are the processes of an initialised `torch.distributed` group, such as `torchrun` starts. Gradients
-are averaged by one all-reduce of a flat bucket, as `DistributedDataParallel` does; the wrapper itself does
-not fit, for it counts on one call of a module's `forward` per step, and a step here differentiates the
-network forwards as well, on some of the rows, and calls it again on the others.
+The processes are those of an initialised `torch.distributed` group, such as `torchrun` starts. Gradients are
+averaged by one all-reduce of a flat bucket, as in `DistributedDataParallel`; that wrapper itself expects one
+call of a module's `forward` per step, and the stability term needs derivatives of it as well.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Ranks:
-    """How many processes there are, and which of them this one is.
+    """The rank of this process, and the number of processes.
 
     >>> import torch
     >>> from illume.encoders.objective import Batch
@@ -38,21 +37,20 @@ class Ranks:
 
     @property
     def alone(self) -> bool:
-        """Whether there is but one process."""
+        """Whether there is only one process."""
         return self.n == 1
 
-    def widened(self, training: Training) -> Training:
-        """Return a training whose batches are as many times larger as there are processes."""
+    def widen(self, training: Training) -> Training:
+        """Multiply the batch size by the number of processes."""
         if self.alone:
             return training
-        first = training.stability_rows
-        wide = None if first is None else self.n * first
-        return replace(training, batch_size=self.n * training.batch_size, stability_rows=wide)
+        directions = None if training.stability_rows is None else self.n * training.stability_rows
+        return replace(training, batch_size=self.n * training.batch_size, stability_rows=directions)
 
     def share(self, batch: Batch) -> Batch:
         """Return this process's rows of a batch: every n-th of those with a direction, and of the others.
 
-        Of a batch that is too small for all, everybody takes all.
+        A batch that is too small to share is taken whole by every process.
         """
         n_first = len(batch.v)
         if self.alone or n_first < self.n or len(batch.X) < 2 * self.n:
@@ -65,9 +63,9 @@ class Ranks:
         return replace(batch, X=mine(batch.X), P=mine(batch.P), v=batch.v[self.rank :: self.n])
 
     def average(self, loss: Tensor, parameters: Iterable[Tensor], n_rows: int) -> Tensor:
-        """Average gradients, in place, and the loss over all processes, each by its number of rows.
+        """Average gradients (in place) and the loss over all processes, weighted by their rows.
 
-        All processes then hold the same gradients to the last bit, and so go the same steps.
+        Afterwards all processes hold the same gradients to the last bit, and so take the same steps.
         """
         if self.alone:
             return loss
@@ -84,21 +82,21 @@ class Ranks:
         return bucket[-2].clone()
 
     def align(self, parameters: Iterable[Tensor], generator: Any) -> None:
-        """Give all processes the first one's weights and random numbers."""
+        """Copy the first process's weights and random state to all processes."""
         if self.alone:
             return
         from torch import distributed
 
         for each in parameters:
             distributed.broadcast(each.detach(), src=0)
-        generator.set_state(self.agreed(generator.get_state()))
+        generator.set_state(self.agree(generator.get_state()))
 
-    def agreed(self, value: Value) -> Value:
-        """Return the first process's value, so that all decide alike."""
+    def agree(self, value: Value) -> Value:
+        """Return the first process's value in all processes."""
         return self.from_first(lambda: value)
 
     def from_first(self, work: Callable[[], Value]) -> Value:
-        """Let the first process work, and return its result, or raise its error, in all of them."""
+        """Run `work` in the first process only; return its result, or raise its error, in all processes."""
         if self.alone:
             return work()
         from torch import distributed
@@ -117,7 +115,7 @@ class Ranks:
 
 
 def ranks() -> Ranks:
-    """Return the processes of torch's default group; where none was made, this one is alone.
+    """Return the rank in torch's default process group, or rank 0 of 1 without a group.
 
     >>> ranks().alone
     True

@@ -1,16 +1,16 @@
-"""Where maps of low rank start: along the linear model that the black box's log-odds follow best."""
+"""Initial directions of low-rank maps: those of the linear model that fits the black box's log-odds best."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse.linalg import lsqr  # type: ignore[import-untyped]
 
 from illume._typing import FloatArray
 
-SURE = 1e-3  # probabilities nearer to 0 and 1 are taken for this
-MOST_ROWS = 16_384
-FARTHEST = 10.0  # standard deviations; one row far out must not decide
-STEPS = 8  # few, so that what is only noise among many inputs is not followed
-ROUNDING = 1e-24  # what is left of a square where it is solved
+CLIP = 1e-3  # probabilities are clipped to this distance from 0 and 1
+MAX_ROWS = 16_384
+LARGEST = 10.0  # inputs are clipped to so many standard deviations, so that outliers do not decide
+ITERATIONS = 8  # few: stopping early shrinks the solution, as ridge regression does
 
 
 def log_odds(P: FloatArray) -> FloatArray:
@@ -20,41 +20,21 @@ def log_odds(P: FloatArray) -> FloatArray:
     array([[0.],
            [0.]])
     """
-    logs = np.log(np.clip(P, SURE, 1 - SURE))
+    logs = np.log(np.clip(P, CLIP, 1 - CLIP))
     logs = logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdims=True)
     return np.asarray(logs - logs.mean(0))
 
 
 def linear_directions(X: FloatArray, P: FloatArray) -> FloatArray:
-    r"""Return directions of unit length in which the log-odds of P grow with X, (1 or c, m).
-
-    Least squares by a few steps of conjugate gradients, which cost as much as X is large; stopping early
-    shrinks the answer as ridge regression does. Where there is nothing to follow, a direction is 0.
+    """Return unit directions (1 or c, m) in which the log-odds of P grow with X; 0 where they are constant.
 
     >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    >>> linear_directions(X, np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]]))
+    >>> linear_directions(X, np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]])).round(6)
     array([[1., 0.]])
     """
-    every = slice(None, None, -(-len(X) // MOST_ROWS))
-    X, wanted = np.clip(X[every], -FARTHEST, FARTHEST), log_odds(P[every])
+    every = slice(None, None, -(-len(X) // MAX_ROWS))
+    X = np.clip(X[every], -LARGEST, LARGEST)
     X -= X.mean(0)
-    found = _least_squares(X, wanted)
-    length = np.linalg.norm(found, axis=0)
-    return (found / np.where(length > 0, length, 1.0)).T
-
-
-def _least_squares(X: FloatArray, Y: FloatArray) -> FloatArray:
-    """Go some steps towards the solution (m, c), every column by itself."""
-    rest = X.T @ Y
-    found, ahead, square = np.zeros_like(rest), rest.copy(), np.square(rest).sum(0)
-    enough = ROUNDING * square
-    for _ in range(STEPS):
-        curved = X.T @ (X @ ahead)
-        bend = (ahead * curved).sum(0)
-        going = (square > enough) & (bend > 0)
-        step = np.divide(square, bend, out=np.zeros_like(square), where=going)
-        found += step * ahead
-        rest -= step * curved
-        before, square = square, np.square(rest).sum(0)
-        ahead = rest + np.divide(square, before, out=np.zeros_like(square), where=going) * ahead
-    return found
+    found = np.array([lsqr(X, y, iter_lim=ITERATIONS)[0] for y in log_odds(P[every]).T])
+    length = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / np.where(length > 0, length, 1.0)

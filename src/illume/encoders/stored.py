@@ -1,4 +1,4 @@
-"""The trained weights of an encoder as plain arrays, and an encoder from them."""
+"""Fitted encoders from stored weights."""
 
 from __future__ import annotations
 
@@ -10,53 +10,43 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.encoders.base import Head
 from illume.encoders.linear import LinearEncoder
-from illume.encoders.low_rank import WIDTH, low_rank_shapes
-from illume.encoders.meta import MetaEncoder
-from illume.encoders.options import Objective, hidden_widths
+from illume.encoders.meta import MetaEncoder, map_widths
+from illume.encoders.options import Objective
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.trained import TrainedEncoder
 
-MOST = 2**20  # more latents, or wider layers, than any encoder has
+MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
 
 Shape = tuple[int, ...]
 
 
-def weights_of(encoder: TrainedEncoder) -> dict[str, FloatArray]:
-    """Return the weights of a fitted encoder by name."""
-    return dict(encoder.weights_)
-
-
-def shapes_of(
+def weight_shapes(
     encoder: MetaEncoder | LinearEncoder, n_inputs: int, rank: int | None = None, n_bins: int = 0
 ) -> dict[str, Shape]:
-    """Return the names and shapes that the weights of an encoder of n_inputs must have.
+    """Return the names and shapes of an encoder's weights.
 
-    `rank` is that of maps of low rank, None where they are whole; `n_bins` is the number of all bins.
+    `rank` is that of low-rank maps, None for whole ones; `n_bins` counts the bins of all inputs.
 
-    >>> shapes_of(LinearEncoder(2), 3)
-    {'map': (2, 3)}
+    >>> weight_shapes(LinearEncoder(2), 3)
+    {'base': (2, 3)}
     """
     k, m = encoder.n_latents, n_inputs
-    if not 1 <= k <= MOST:
+    if not 1 <= k <= MAX_SIZE:
         raise ValueError(f"n_latents is {k}")
     if rank is not None and not (isinstance(encoder, MetaEncoder) and 1 <= rank <= m):
         raise ValueError(f"the rank is {rank}")
     if isinstance(encoder, LinearEncoder):
-        return {"map": (k, m)}
+        return {"base": (k, m)}
     width = (encoder.objective or Objective()).width
-    if not width <= MOST:
+    if not width <= MAX_SIZE:
         raise ValueError(f"the width is {width}")
-    if rank is not None:
-        return low_rank_shapes(m, k, max(width, WIDTH), rank, n_bins)
-    first, second = hidden_widths(m, k, width)
-    sizes = {0: (first, m + n_bins), 2: (second, first), 4: (k * m, second)}
-    shapes: dict[str, Shape] = {}
-    for i, shape in sizes.items():
+    first, second = map_widths(m, k, width, rank)
+    shapes: dict[str, Shape] = {} if rank is None else {"base": (k, m), "basis": (rank, m)}
+    for i, shape in ((0, (first, m + n_bins)), (2, (second, first)), (4, (k * (rank or m), second))):
         shapes |= {f"layers.{i}.weight": shape, f"layers.{i}.bias": shape[:1]}
     return shapes
 
 
-def restored(
+def restore_encoder(
     encoder: Any,
     n_inputs: int,
     weights: Mapping[str, FloatArray],
@@ -65,7 +55,7 @@ def restored(
     *,
     bins: SoftBins | None = None,
 ) -> Any:
-    """Make an unfitted encoder the fitted one whose weights these are; they must have the right shapes."""
-    mine = {name: np.array(array, dtype=np.float32) for name, array in weights.items()}
+    """Turn an unfitted encoder into the fitted one with these weights, which must have the right shapes."""
     encoder.n_features_in_ = n_inputs
-    return encoder._set(mine, n_inputs, alpha, head, bins or SoftBins.none())
+    own = {name: np.array(array, dtype=np.float32) for name, array in weights.items()}
+    return encoder.set_weights(own, alpha, head, bins or SoftBins.none())

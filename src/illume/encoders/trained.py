@@ -1,9 +1,9 @@
-"""What the two trained encoders share: options, fitting, and encoding in chunks."""
+"""The base class of the trained encoders: options, fitting, and encoding in chunks."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
 from illume.data.threads import RowChunks
-from illume.encoders.base import Head, Latent, Piece, PulledBack, Whole, as_probabilities
-from illume.encoders.forward import Forward, InPieces, Weights
+from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
+from illume.encoders.forward import Forward
 from illume.encoders.options import Objective, Training
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import MissingExtraError
@@ -26,15 +26,15 @@ from illume.results.history import History
 
 if TYPE_CHECKING:
     import torch
-    from torch import nn
 
-    from illume.encoders.learning import Learned
+    from illume.encoders.networks import MapNetwork
+    from illume.encoders.training import TrainedWeights
 
 VALIDATION_SHARE = 0.15
 
 
 def require_torch() -> None:
-    """Refuse to train where torch, which only training needs, cannot be imported."""
+    """Raise if torch, which only training needs, cannot be imported."""
     try:
         import torch  # noqa: F401
     except ImportError as error:
@@ -42,31 +42,33 @@ def require_torch() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Lesson:
-    """What a training is told: objective, options, rows to learn from and to check with, bins, and a seed."""
+class TrainingData:
+    """What an encoder is trained on: rows X (n, m), probabilities P (n, c), validation rows, and options."""
 
+    X: FloatArray
+    P: FloatArray
+    validation: tuple[FloatArray, FloatArray]
     objective: Objective
     training: Training
-    rows: tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
     bins: SoftBins
     seed: int
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
-    """An encoder whose maps come from a network, trained by torch; fitted, it is plain arrays.
+    """An encoder whose maps come from a network, trained by torch; once fitted, it holds plain arrays.
 
     Parameters
     ----------
     n_latents
-        How many latent directions every row has, k.
+        Number of latent directions of every row, k.
     objective
-        Which loss terms count; by default the paper's for attributions, `Objective.preset("co")`.
+        Weights of the loss terms; by default the paper's for attributions, `Objective.preset("co")`.
     training
         How to train; by default as in the paper.
     onehot
         Positions of the inputs that are one-hot columns; distances compare them as categories.
     device
-        `auto` takes a CUDA device where there is one.
+        `auto` takes a CUDA device if there is one.
     random_state
         Seed; on the CPU, equal seeds give identical encoders.
     verbose
@@ -102,23 +104,14 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @abstractmethod
     def _network(
         self, n_inputs: int, objective: Objective, generator: torch.Generator, bins: SoftBins
-    ) -> nn.Module:
-        """Return the untrained module from rows (n, m) to raw maps (n, k, m)."""
-
-    @abstractmethod
-    def _forward(self, weights: Weights, n_inputs: int, bins: SoftBins) -> Forward:
-        """Return the trained network in NumPy."""
+    ) -> MapNetwork:
+        """Return the untrained network."""
 
     def _bins(self, X: FloatArray) -> SoftBins:
-        """Return the bins through which the network sees numbers, for training rows X (n, m)."""
+        """Return the soft bins of training rows X (n, m)."""
         return SoftBins.none()
 
-    @property
-    @abstractmethod
-    def _constant(self) -> bool:
-        """Whether all rows share one map."""
-
-    thread_safe = True  # several threads may pull back, each its own rows
+    thread_safe = True
 
     def fit(
         self,
@@ -130,49 +123,58 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     ) -> Self:
         """Train on rows X (n, m) and y: labels (n,), or the black box's probabilities (n, c).
 
-        `validation` rows (X, P) decide when to stop; by default 15 % of the rows are set apart.
-        With a `checkpoint`, the training goes on from what was written there.
+        Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows. With a
+        `checkpoint`, it resumes from what is stored there.
         """
-        require_torch()
-        from illume.encoders.learning import Learning
+        data = self._training_data(X, y, validation)
+        from illume.encoders.training import Trainer
 
-        lesson = self.lesson(X, y, validation)
-        return self.take(Learning.of(self, lesson, slot=checkpoint).finish())
+        return self._take(Trainer(self, data, checkpoint).fit(), data.bins)
 
-    def lesson(
-        self, X: FloatArray, y: Any = None, validation: tuple[FloatArray, FloatArray] | None = None
-    ) -> Lesson:
-        """Return all that a training learns from; `fit` says what is meant."""
+    def fit_trial(
+        self, X: FloatArray, y: Any, *, validation: tuple[FloatArray, FloatArray] | None = None
+    ) -> Self:
+        """Take only the first 3 % of the steps of `fit`, to judge the settings."""
+        data = self._training_data(X, y, validation)
+        from illume.encoders.training import Trainer
+
+        return self._take(Trainer(self, data).fit_trial(), data.bins)
+
+    def _training_data(
+        self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None
+    ) -> TrainingData:
         require_torch()
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if len(self.onehot) and not 0 <= min(self.onehot) <= max(self.onehot) < X.shape[1]:
             raise ValueError(f"onehot must name inputs from 0 to {X.shape[1] - 1}, found {self.onehot!r}")
-        P = self._targets(y, len(X))
+        P = np.full((len(X), 2), 0.5) if y is None else as_probabilities(y)
+        if len(P) != len(X):
+            raise ValueError(f"X has {len(X)} rows, y has {len(P)}")
         rng = check_random_state(self.random_state)
         if validation is None:
             order = rng.permutation(len(X))
-            apart = order[: max(1, round(VALIDATION_SHARE * len(X)))]
-            kept = np.setdiff1d(order, apart)
-            X, P, validation = X[kept], P[kept], (X[apart], P[apart])
-        objective, training = self.objective or Objective(), self.training or Training()
+            held_out = order[: max(1, round(VALIDATION_SHARE * len(X)))]
+            kept = np.setdiff1d(order, held_out)
+            X, P, validation = X[kept], P[kept], (X[held_out], P[held_out])
+        objective = self.objective or Objective()
         if y is None:
             objective = objective.unconditioned()
         seed = int(rng.randint(2**31 - 1))
-        return Lesson(objective, training, ((X, P), validation), self._bins(X), seed)
+        training = self.training or Training()
+        return TrainingData(X, P, validation, objective, training, self._bins(X), seed)
 
-    def take(self, learned: Learned) -> Self:
-        """Be what a training has come to."""
-        self.history_ = learned.history
-        return self._set(learned.weights, self.n_features_in_, learned.alpha, learned.head, learned.bins)
+    def _take(self, trained: TrainedWeights, bins: SoftBins) -> Self:
+        self.history_ = trained.history
+        return self.set_weights(trained.weights, trained.alpha, trained.head, bins)
 
-    def _set(
-        self, weights: dict[str, FloatArray], n_inputs: int, alpha: int, head: Head | None, bins: SoftBins
+    def set_weights(
+        self, weights: Mapping[str, FloatArray], alpha: int, head: Head | None, bins: SoftBins
     ) -> Self:
-        """Fill in what was learned."""
-        self.weights_, self.alpha_, self.head_, self.bins_ = weights, alpha, head, bins
-        self.forward_ = self._forward(weights, n_inputs, bins)
+        """Set the fitted attributes; `n_features_in_` is known."""
+        self.weights_, self.alpha_, self.head_, self.bins_ = dict(weights), alpha, head, bins
+        self.forward_ = Forward(weights, (self.n_latents, self.n_features_in_), bins)
         return self
 
     @property
@@ -181,65 +183,35 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def encode(self, X: FloatArray) -> Latent:
         """Return maps (n, k, m) and latents (n, k) of all rows at once."""
-        X = self._checked(X)
+        X = self._check_rows(X)
         shape = (len(X), self.n_latents, X.shape[1])
-        if self._constant:  # one matrix, seen n times
-            W = np.broadcast_to(self._maps(np.zeros((1, X.shape[1]))), shape)
+        if self.forward_.constant:  # one matrix, seen n times
+            W = np.broadcast_to(self.forward_.unit_maps(np.zeros((1, X.shape[1])), self.alpha_), shape)
         else:
             W = np.empty(shape)
             chunks = RowChunks(len(X))
             for rows in chunks:
                 with chunks:
-                    W[rows] = self._maps(X[rows])
+                    W[rows] = self.forward_.unit_maps(X[rows], self.alpha_)
         return Latent(W, (W @ X[:, :, None])[:, :, 0])
 
     def transform(self, X: FloatArray) -> FloatArray:
-        """Return the latents (n, k), never holding more than a chunk of maps."""
-        X = self._checked(X)
+        """Return the latents (n, k) in bounded memory."""
+        X = self._check_rows(X)
         Z = np.empty((len(X), self.n_latents))
-        nothing = np.empty((0, self.n_latents))
+        no_weights = np.empty((0, self.n_latents))
         chunks = RowChunks(len(X))
         for rows in chunks:
             with chunks:
-                Z[rows] = self.pull_back(X[rows], nothing).Z
+                Z[rows] = self.pull_back(X[rows], no_weights).Z
         return Z
 
     def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
-        """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k).
+        """Return slopes (n, c, m) of weights (c, k) on the latents, and the latents (n, k)."""
+        if not hasattr(self, "forward_"):
+            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first")
+        return PulledBack(*self.forward_.pull_back(X, coef, at, self.alpha_))
 
-        Nothing of the encoder is changed, so that several threads may call this, each with its own rows.
-        """
-        return PulledBack(*self._fitted.pull_back(X, coef, at, self.alpha_))
-
-    @property
-    def _fitted(self) -> Forward:
-        try:
-            return self.forward_
-        except AttributeError:
-            raise NotFittedError(f"this {type(self).__name__} is not fitted yet; call fit first") from None
-
-    def _maps(self, X: FloatArray) -> FloatArray:
-        return self.forward_.unit_maps(X, self.alpha_)
-
-    def _checked(self, X: FloatArray) -> FloatArray:
+    def _check_rows(self, X: FloatArray) -> FloatArray:
         check_is_fitted(self, "forward_")
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
-
-    def _targets(self, y: Any, n_rows: int) -> FloatArray:
-        if y is None:
-            return np.full((n_rows, 2), 0.5)
-        P = as_probabilities(y)
-        if len(P) != n_rows:
-            raise ValueError(f"X has {n_rows} rows, y has {len(P)}")
-        return P
-
-
-def pieces_of(encoder: Any, X: FloatArray, coef: FloatArray) -> Iterator[Piece]:
-    """Yield what an encoder pulls back: a few rows at a time where it is ours, else all at once."""
-    forward = getattr(encoder, "forward_", None)
-    ours = getattr(type(encoder), "pull_back", None) is TrainedEncoder.pull_back
-    if ours and isinstance(forward, InPieces):
-        yield from forward.pieces(X, coef, encoder.alpha_)
-    else:
-        pulled = encoder.pull_back(X, coef)
-        yield Whole(pulled.slopes, pulled.Z)

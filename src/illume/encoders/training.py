@@ -2,280 +2,375 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import time
 from collections.abc import Iterator
-from functools import partial
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
+from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
-from illume.encoders.batches import Ahead, Model, Rows
-from illume.encoders.distances import Columns
-from illume.encoders.objective import Batch, Between, loss_terms, total
-from illume.encoders.options import Objective, Training
+from illume.data.threads import is_out_of_memory
+from illume.encoders.base import Head
+from illume.encoders.cuda_graphs import GraphedStep, Terms
+from illume.encoders.forward import LARGEST
+from illume.encoders.networks import EncoderModel, linear
+from illume.encoders.objective import Batch, OneHot, loss_terms, total
 from illume.encoders.ranks import ranks
-from illume.encoders.sparsity import SparsitySchedule
-from illume.encoders.standing import (
+from illume.encoders.starts import linear_directions
+from illume.encoders.training_state import (
     DENSE,
     DIVERGED,
     FINISHED,
     NOTHING,
     SPARSE,
     THINNING,
-    Parts,
-    Standing,
-    dump_standing,
-    restore,
-    weights_of,
+    Phase,
+    TrainingParts,
+    dump_state,
+    restore_state,
 )
-from illume.encoders.steps import Steps, optimiser, precision, set_learning_rate
+from illume.errors import OutOfMemoryError
 from illume.results.history import Epoch, History
+
+if TYPE_CHECKING:
+    from illume.encoders.trained import TrainedEncoder, TrainingData
+
+INTERRUPTED = "interrupted, the best so far was kept"
+BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
+TRIAL_SHARE = 0.03  # of the steps of a whole training
+MIN_TRIAL_STEPS, MAX_TRIAL_SHARE = 32, 0.1  # a trial has at least so many steps, up to this share
+AVERAGED_SHARE = 0.25  # the last steps of a trial, over which its weights are averaged
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedWeights:
+    """What a training returns: weights by name, inputs per latent, the joint head and the epochs."""
+
+    weights: dict[str, FloatArray]
+    alpha: int
+    head: Head | None
+    history: History
 
 
 class Trainer:
-    """Trains a model in place and leaves it with its best weights on the validation rows.
+    """Trains the network of an encoder and keeps the weights that are best on validation rows.
 
-    With a slot, the training goes on from what is there, and is written there now and then and at its end.
-    Of trainers that were made alike, other models apart, all see the same batches.
+    With a slot, training resumes from the checkpoint there, and writes checkpoints now and then.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        objective: Objective,
-        training: Training,
-        rows: tuple[Rows, Rows],
-        *,
-        onehot: Tensor,
-        generator: torch.Generator,
-        slot: Slot | None = None,
-    ) -> None:
+    def __init__(self, encoder: TrainedEncoder, data: TrainingData, slot: Slot | None = None) -> None:
+        self.encoder, self.objective, self.slot = encoder, data.objective, slot
         self.ranks = ranks()
-        self.ranks.align(model.modules.parameters(), generator)
-        self.model, self.objective, self.training = model, objective, self.ranks.widened(training)
-        self.rows, self.validation = rows
-        self.columns, self.generator = Columns.of(onehot), generator
-        self.optimiser = optimiser(list(model.modules.parameters()), training.learning_rate)
-        forget = partial(self.optimiser.zero_grad, set_to_none=True)
-        self.train_step = Steps(self._trained, forget, recorded=self.ranks.alone)
-        self.measure_step = Steps(self._measured, lambda: None)
-        self.alpha = self.n_inputs = self.rows.X.shape[1]
-        self.target = min(objective.alpha or self.n_inputs, self.n_inputs)
+        self.training = self.ranks.widen(data.training)
+        device = torch.device(_device(encoder.device))
+        self.X, self.P = _tensor(data.X, device), _tensor(data.P, device)
+        self.validation_X, self.validation_P = (_tensor(A, device) for A in data.validation)
+        self.model = self._build(data).to(device)
+        mask = torch.zeros(self.n_inputs, dtype=torch.bool, device=device)
+        mask[list(encoder.onehot)] = True
+        self.onehot = OneHot(mask, len(set(encoder.onehot)))
+        # apart from the weights' generator: encoders of all sizes see the same batches
+        self.generator = torch.Generator().manual_seed(data.seed ^ BATCH_SEED)
+        self.ranks.align(self.model.parameters(), self.generator)
+        self.optimizer = _adam(list(self.model.parameters()), self.training.learning_rate)
+        self.train_step = GraphedStep(self._train_step, record=self.ranks.alone)
+        self.validation_step = GraphedStep(self._terms)
+        self.alpha = self.n_inputs
+        self.target = min(self.objective.alpha or self.n_inputs, self.n_inputs)
+        self.n_epochs = self.training.n_epochs(len(self.X))
         self.epochs: list[Epoch] = []
-        self.losses: list[Tensor] = []
-        self.ahead: Ahead | None = None
-        self.at = Standing(weights=weights_of(model.modules))
-        self.validation_seed = int(torch.randint(2**31, (), generator=generator))
-        # shuffled, for the rows may come sorted, and a batch must be like the others
-        order = torch.randperm(len(self.validation), generator=generator)
-        self.validation_order = order[: training.validation_rows]
+        self._begin(DENSE)
+        self.validation_seed = int(torch.randint(2**31, (), generator=self.generator))
+        # shuffled, because rows may come sorted and batches must be alike
+        order = torch.randperm(len(self.validation_X), generator=self.generator)
+        self.validation_order = order[: self.training.validation_rows]
         self.start = time.perf_counter()
-        self.slot: Slot | None = None
-        self.keep_in(slot)
 
     @property
-    def n_epochs(self) -> int:
-        """How many epochs there are to go through at the most, before any thinning out."""
-        return self.training.n_epochs(len(self.rows))
+    def n_inputs(self) -> int:
+        """The number of inputs, m."""
+        return self.X.shape[1]
 
-    @property
-    def epoch_steps(self) -> int:
-        """How many batches an epoch has."""
-        return math.ceil(min(len(self.rows), self.training.epoch_rows) / self.training.batch_size)
+    def _build(self, data: TrainingData) -> EncoderModel:
+        generator = torch.Generator().manual_seed(data.seed)
+        maps = self.encoder._network(self.n_inputs, self.objective, generator, data.bins)
+        if maps.rank and self.objective.joint:
+            maps.start_at(torch.from_numpy(linear_directions(data.X, data.P)))
+        outputs = 1 if self.P.shape[1] == 2 else self.P.shape[1]
+        return EncoderModel(
+            maps, linear(self.encoder.n_latents, outputs, generator) if self.objective.joint else None
+        )
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether the phase that it is in has epochs left."""
-        return self.at.done < self.n_epochs and not self.at.ended
-
-    def run(self, progress: tqdm[None]) -> History:
+    def fit(self) -> TrainedWeights:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
+        self._resume()
         thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
-        progress.reset(total=self.n_epochs + (thinning + self.n_epochs if thinning else 0))
-        progress.update(len(self.epochs))
+        n_epochs = self.n_epochs + (thinning + self.n_epochs if thinning else 0)
         interrupted = False
-        try:
-            with precision(self.rows.X.device):
-                self._train_on(thinning, progress)
-            ended, best = self.at.ended, self.at.best
-        except KeyboardInterrupt:
-            interrupted = True
-            ended, best = "interrupted, the best so far was kept", self._best_epoch()
-        finally:
-            self._forget_recordings()
-        return History(tuple(self.epochs), best, ended, interrupted, diverged=self.at.diverged)
+        with self._progress("training", "epoch", n_epochs) as self.bar, self._memory_errors():
+            self.bar.update(len(self.epochs))
+            try:
+                self._run_phases(thinning)
+                ended, best = self.phase.ended, self.phase.best
+            except KeyboardInterrupt:
+                interrupted, ended, best = True, INTERRUPTED, self._best_epoch()
+        self._reset_graphs()
+        epochs = tuple(self.epochs)
+        return self._result(History(epochs, best, ended, interrupted, diverged=self.phase.diverged))
 
-    def _train_on(self, thinning: int, progress: tqdm[None]) -> None:
-        """Go on from where the training stands to its end."""
-        if self.at.phase == DENSE:
-            self._until_no_better(progress)
-            if thinning and not self.at.diverged:
-                self._begin(THINNING, self.at.best)
-        if self.at.phase == THINNING:
-            self._thin(thinning, progress)
-            if not self.at.diverged:
+    def fit_trial(self) -> TrainedWeights:
+        """Take the first steps of a training only, and average the weights over the last of them."""
+        n_steps = trial_steps(self.n_epochs * self.training.epoch_steps(len(self.X)))
+        averaged, interrupted = AveragedModel(self.model), False
+        with self._progress("trial", "step", n_steps) as bar, self._memory_errors():
+            try:
+                for i, batch in enumerate(islice(self._all_batches(), n_steps)):
+                    self.train_step(batch)
+                    bar.update()
+                    if i >= (1 - AVERAGED_SHARE) * n_steps:
+                        averaged.update_parameters(self.model)
+                self.model.load_state_dict(averaged.module.state_dict())
+            except KeyboardInterrupt:
+                interrupted = True
+        self._reset_graphs()
+        return self._result(
+            History((), 0, INTERRUPTED if interrupted else f"a trial of {n_steps} steps", interrupted)
+        )
+
+    def _run_phases(self, thinning: int) -> None:
+        if self.phase.kind == DENSE:
+            self._train_until_no_better()
+            if thinning and not self.phase.diverged:
+                self._begin(THINNING, self.phase.best)
+                self._checkpoint_if_due()
+        if self.phase.kind == THINNING:
+            self._thin(thinning)
+            if not self.phase.diverged:
                 self._begin(SPARSE, len(self.epochs))
-        if self.at.phase == SPARSE:
-            self._until_no_better(progress)
-        if self.at.phase != FINISHED:
+                self._checkpoint_if_due()
+        if self.phase.kind == SPARSE:
+            self._train_until_no_better()
+        if self.phase.kind != FINISHED:
             self._set_alpha(self.target)
-            self.at.phase = FINISHED
-            self._write()
+            self.phase.kind = FINISHED
+            self._write_checkpoint()
 
-    def _begin(self, phase: int, best: int) -> None:
-        self.at = Standing(phase, best=best, weights=weights_of(self.model.modules))
+    def _begin(self, kind: int, best: int = 0) -> None:
+        self.phase = Phase(kind, best=best, weights=copy.deepcopy(self.model.state_dict()))
 
-    def _until_no_better(self, progress: tqdm[None]) -> None:
-        """Train until the validation loss stops falling, and go back to where it was lowest."""
+    def _train_until_no_better(self) -> None:
+        """Train until the validation loss stops falling, and return to the weights where it was lowest."""
+        phase, patience = self.phase, self.training.patience
         try:
-            while self.goes_on:
-                self.one_epoch(progress)
+            while phase.done < self.n_epochs and not phase.ended:
+                self._set_learning_rate(phase.done / self.n_epochs)
+                epoch = self.run_epoch()
+                phase.done += 1
+                if not _is_finite(epoch):
+                    phase.ended = NOTHING if math.isinf(phase.best_loss) and phase.kind == DENSE else DIVERGED
+                elif epoch.validation_loss < phase.best_loss:
+                    phase.keep_best(epoch.validation_loss, epoch.number, self.model)
+                elif epoch.number - phase.best >= patience:
+                    phase.ended = f"no better for {patience} epochs"
+                if not phase.ended:
+                    self._checkpoint_if_due()
         finally:
-            if self.at.best or self.at.ended:  # else, no epoch is done that one could go back to
-                self.model.modules.load_state_dict(self.at.weights)
-        self.at.ended = self.at.ended or f"all {self.n_epochs} epochs done"
+            if phase.best or phase.ended:  # otherwise no epoch is complete
+                self.model.load_state_dict(phase.weights)
+        phase.ended = phase.ended or f"all {self.n_epochs} epochs done"
 
-    def one_epoch(self, progress: tqdm[None]) -> None:
-        """Train one epoch, or what is left of it, and see whether it is the best, or the last."""
-        at = self.at
-        self.set_learning_rate()
-        loss = self._epoch(progress)
-        at.done += 1
-        if not self._finite():
-            at.ended = NOTHING if math.isinf(at.best_loss) and at.phase == DENSE else DIVERGED
-        elif loss < at.best_loss:
-            at.remember(loss, len(self.epochs), self.model.modules)
-        elif len(self.epochs) - at.best >= self.training.patience:
-            at.ended = f"no better for {self.training.patience} epochs"
-        if not at.ended:
-            self._checkpoint()
-
-    def _thin(self, n_epochs: int, progress: tqdm[None]) -> None:
-        """Let the number of inputs fall; where the loss becomes NaN, go back to the dense weights."""
-        at, schedule = self.at, SparsitySchedule(self.n_inputs, self.target, n_epochs)
+    def _thin(self, n_epochs: int) -> None:
+        """Reduce the inputs per latent epoch by epoch; if the loss becomes NaN, return to dense weights."""
         self._set_learning_rate(0.0)
-        while at.done < n_epochs:
-            self._set_alpha(schedule(at.done))
-            self._epoch(progress)
-            at.done += 1
-            if not self._finite():
-                self.model.modules.load_state_dict(at.weights)
-                at.ended = DIVERGED
+        while self.phase.done < n_epochs:
+            self._set_alpha(scheduled_alpha(self.phase.done, n_epochs, self.n_inputs, self.target))
+            epoch = self.run_epoch()
+            self.phase.done += 1
+            if not _is_finite(epoch):
+                self.model.load_state_dict(self.phase.weights)
+                self.phase.ended = DIVERGED
                 return
-            self._checkpoint()
+            self._checkpoint_if_due()
         self._set_alpha(self.target)
 
-    def _finite(self) -> bool:
-        """Whether the last epoch's losses are numbers."""
-        return math.isfinite(self.epochs[-1].loss) and math.isfinite(self.epochs[-1].validation_loss)
+    def run_epoch(self) -> Epoch:
+        """Train one epoch, validate, and record both."""
+        loss, terms = self.ranks.agree((self.train_epoch(), self.validate()))
+        weights = self.objective.weights
+        validation_loss = sum(weights[name] * term for name, term in terms.items())
+        seconds = time.perf_counter() - self.start
+        epoch = Epoch(len(self.epochs) + 1, self.alpha, loss, validation_loss, terms, seconds)
+        self.epochs.append(epoch)
+        self.bar.update()
+        self.bar.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
+        return epoch
 
-    def keep_in(self, slot: Slot | None) -> None:
-        """Write to a slot from now on; go to where an earlier process wrote a checkpoint, if there is one."""
-        self.slot = slot
-        stage = None if slot is None else slot.load()
-        if stage is None:
-            return
-        self.at, place = restore(stage, self._parts)
-        self.alpha, self.epochs = place.alpha, list(place.epochs)
-        self.losses, self.ahead = [], None
-        if self.epochs:
-            self.start = time.perf_counter() - self.epochs[-1].seconds
+    def train_epoch(self) -> float:
+        """Take one step on every batch of an epoch; return the mean loss."""
+        losses = [self.train_step(batch)["loss"] for batch in self._training_batches()]
+        return float(torch.stack(losses).mean())
 
-    def _checkpoint(self) -> None:
-        if self.slot is not None and self.slot.due:
-            self._write()
+    @torch.no_grad()
+    def validate(self) -> dict[str, float]:
+        """Return each term on the validation rows, with the same random directions every time."""
+        generator = torch.Generator().manual_seed(self.validation_seed)
+        sums: Terms = {}
+        for batch in self._batches(self.validation_X, self.validation_P, self.validation_order, generator):
+            for name, term in self.validation_step(batch).items():
+                sums[name] = sums.get(name, 0.0) + term * (len(batch.X) / len(self.validation_order))
+        return {name: float(term) for name, term in sums.items()}
 
-    def _write(self) -> None:
-        if self.slot is not None:
-            self.slot.save(*dump_standing(self.at, self.alpha, self.epochs, self._parts))
+    def _train_step(self, batch: Batch) -> Terms:
+        """Take one step on this process's share of a batch; return the loss before it."""
+        batch = self.ranks.share(batch)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = total(self.objective, self._terms(batch))
+        loss.backward()
+        loss = self.ranks.average(loss.detach(), self.model.parameters(), len(batch.X))
+        self.optimizer.step()
+        return {"loss": loss}
 
-    @property
-    def _parts(self) -> Parts:
-        return Parts(self.model.modules, self.optimiser, self.generator)
+    def _terms(self, batch: Batch) -> Terms:
+        return loss_terms(self.objective, self.model, batch, self.onehot, self.alpha)
+
+    def _all_batches(self) -> Iterator[Batch]:
+        for epoch in range(self.n_epochs):
+            self._set_learning_rate(epoch / self.n_epochs)
+            yield from self._training_batches()
+
+    def _training_batches(self) -> Iterator[Batch]:
+        order = torch.randperm(len(self.X), generator=self.generator)[: self.training.epoch_rows]
+        return self._batches(self.X, self.P, order, self.generator)
+
+    def _batches(self, X: Tensor, P: Tensor, order: Tensor, generator: torch.Generator) -> Iterator[Batch]:
+        """Yield the rows in `order` in batches of about equal size, each with random directions."""
+        n_batches = math.ceil(len(order) / self.training.batch_size)
+        for index in torch.tensor_split(order.to(X.device), n_batches):
+            n_directions = min(len(index), self.training.stability_rows or len(index))
+            v = torch.randn(n_directions, X.shape[1], generator=generator).to(X.device)
+            yield Batch(X.index_select(0, index), P.index_select(0, index), v)
+
+    def _set_learning_rate(self, done: float) -> None:
+        """Set the learning rate for the share of epochs done."""
+        factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
+        rate, group = self.training.learning_rate * factor, self.optimizer.param_groups[0]
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
+
+    def _set_alpha(self, alpha: int) -> None:
+        if alpha != self.alpha:
+            self.alpha = alpha
+            self._reset_graphs()
+
+    def _reset_graphs(self) -> None:
+        self.train_step.reset()
+        self.validation_step.reset()
 
     def _best_epoch(self) -> int:
         same = [epoch for epoch in self.epochs if epoch.alpha == self.alpha]
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
 
-    def set_learning_rate(self) -> None:
-        """Set the learning rate of the epoch that is next, or has begun."""
-        self._set_learning_rate(self.at.done / self.n_epochs)
+    def _result(self, history: History) -> TrainedWeights:
+        def array(tensor: Tensor) -> FloatArray:
+            return tensor.detach().cpu().numpy().copy()
 
-    def _set_learning_rate(self, done: float) -> None:
-        """Set the learning rate for a share of the epochs that is done."""
-        factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
-        set_learning_rate(self.optimiser, self.training.learning_rate * factor)
+        head = self.model.head
+        weights = {name: array(tensor) for name, tensor in self.model.maps.state_dict().items()}
+        found = None if head is None else Head(array(head.weight), array(head.bias))
+        return TrainedWeights(weights, self.alpha, found, history)
 
-    def _set_alpha(self, alpha: int) -> None:
-        if alpha != self.alpha:
-            self.alpha = alpha
-            self._forget_recordings()
+    @property
+    def _parts(self) -> TrainingParts:
+        return TrainingParts(self.model, self.optimizer, self.generator)
 
-    def _forget_recordings(self) -> None:
-        self.train_step.forget()
-        self.measure_step.forget()
+    def _resume(self) -> None:
+        stage = None if self.slot is None else self.slot.load()
+        if stage is None:
+            return
+        self.phase, progress = restore_state(stage, self._parts)
+        self.alpha, self.epochs = progress.alpha, list(progress.epochs)
+        if self.epochs:
+            self.start = time.perf_counter() - self.epochs[-1].seconds
 
-    def _epoch(self, progress: tqdm[None]) -> float:
-        """Train one epoch, record it, and return the validation loss."""
-        loss, terms = self.ranks.agreed((self._train(), self._validate()))
-        weights = {name: getattr(self.objective, f"lambda_{name}") for name in terms}
-        validation_loss = sum(weights[name] * term for name, term in terms.items())
-        seconds = time.perf_counter() - self.start
-        self.epochs.append(Epoch(len(self.epochs) + 1, self.alpha, loss, validation_loss, terms, seconds))
-        progress.update()
-        progress.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
-        return validation_loss
+    def _checkpoint_if_due(self) -> None:
+        if self.slot is not None and self.slot.due:
+            self._write_checkpoint()
 
-    def upcoming(self) -> Ahead:
-        """Return the rest of the epoch that has begun, or else a new one: the training rows, shuffled."""
-        if self.ahead is None:
-            order = torch.randperm(len(self.rows), generator=self.generator)
-            order = order[: self.training.epoch_rows]
-            self.ahead = Ahead(self._batches(self.rows, order, self.generator), self.epoch_steps)
-        return self.ahead
+    def _write_checkpoint(self) -> None:
+        if self.slot is not None:
+            self.slot.save(*dump_state(self.phase, self.alpha, self.epochs, self._parts))
 
-    def _train(self) -> float:
-        """Show the training rows once, as far as they have not been; return the mean loss."""
-        self.losses += [self.train_step(batch) for batch in self.upcoming()]
-        loss = float(torch.stack(self.losses).mean())
-        self.losses, self.ahead = [], None
-        return loss
+    def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
+        verbose = self.encoder.verbose
+        disable = self.ranks.rank > 0 or (None if verbose is None else not verbose)
+        return tqdm(desc=f"{what}, {self.encoder.n_latents} latents", unit=unit, total=total, disable=disable)
 
-    @torch.no_grad()
-    def _validate(self) -> dict[str, float]:
-        """Return each term on the validation rows, with the same random directions every time."""
-        generator = torch.Generator().manual_seed(self.validation_seed)
-        order = self.validation_order
-        batches = self._batches(self.validation, order, generator)
-        parts = [self.measure_step(batch) * (len(batch.X) / len(order)) for batch in batches]
-        sums = torch.stack(parts).sum(0).tolist()
-        return dict(zip(self.names, sums, strict=True))
+    @contextmanager
+    def _memory_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise OutOfMemoryError(
+                f"memory ran out while training on batches of {self.training.batch_size} rows ({error}); "
+                f"use smaller ones, Training(batch_size=…), or device='cpu'"
+            ) from error
 
-    def _batches(self, rows: Rows, order: Tensor, generator: torch.Generator) -> Iterator[Batch]:
-        return rows.batches(order, self.training.batch_size, generator, self.training.stability_rows)
 
-    def _trained(self, batch: Batch) -> Tensor:
-        """Go one step down the gradient; return the loss before it."""
-        return self.trained(Between(self.ranks.share(batch), self.columns))
+def trial_steps(n_steps: int) -> int:
+    """Return the number of steps of a trial, given that of a whole training.
 
-    def trained(self, between: Between) -> Tensor:
-        """Go one step on this process's share of a batch; return the loss before it."""
-        loss = total(self.objective, self._terms(between))
-        loss.backward()
-        parameters = self.model.modules.parameters()
-        loss = self.ranks.average(loss.detach(), parameters, len(between.batch.X))
-        self.optimiser.step()
-        return loss
+    >>> trial_steps(2_400), trial_steps(640), trial_steps(100), trial_steps(1)
+    (72, 32, 10, 1)
+    """
+    return max(1, round(TRIAL_SHARE * n_steps), min(MIN_TRIAL_STEPS, round(MAX_TRIAL_SHARE * n_steps)))
 
-    def _measured(self, batch: Batch) -> Tensor:
-        """Return each term, stacked."""
-        terms = self._terms(Between(batch, self.columns))
-        self.names = tuple(terms)
-        return torch.stack(list(terms.values()))
 
-    def _terms(self, between: Between) -> dict[str, Tensor]:
-        batch, columns = between.batch, between.columns
-        return loss_terms(self.objective, self.model, batch, columns, self.alpha, between=between)
+def scheduled_alpha(epoch: int, n_epochs: int, start: int, end: int) -> int:
+    """Return how many inputs a latent may use at an epoch, falling evenly from `start` to `end`.
+
+    >>> [scheduled_alpha(epoch, 3, start=8, end=2) for epoch in range(5)]
+    [8, 6, 4, 2, 2]
+    """
+    return round(start + min(epoch / n_epochs, 1.0) * (end - start))
+
+
+def _is_finite(epoch: Epoch) -> bool:
+    return math.isfinite(epoch.loss) and math.isfinite(epoch.validation_loss)
+
+
+def _adam(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
+    """Return Adam; on a GPU its learning rate is a tensor, so that a recorded step sees it change."""
+    device = parameters[0].device
+    if device.type != "cuda":
+        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+    rate = torch.tensor(learning_rate, device=device)
+    return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
+
+
+def _tensor(A: FloatArray, device: torch.device) -> Tensor:
+    with np.errstate(over="ignore"):  # too large values are clipped
+        small = A.astype(np.float32)
+    return torch.from_numpy(np.clip(small, -LARGEST, LARGEST, out=small)).to(device)
+
+
+def _device(name: str) -> str:
+    if name == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        return str(torch.device(name))
+    except RuntimeError as error:
+        raise ValueError(f"device {name!r} is not known: {error}") from error

@@ -13,7 +13,6 @@ from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
 from illume.data.threads import RowChunks, in_chunks, single_blas_thread
-from illume.encoders.trained import pieces_of
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.encode_rows import fitted_labels, row_values
 from illume.explanations.fitted import Fitted, Pair
@@ -255,23 +254,18 @@ class AttributionMaker:
 
     def _attribute(self, result: Attributions, room: Room, at: slice, part: slice) -> None:
         """Fill in slopes, contributions, the surrogate's answers, and the latents of rows to refine."""
-        X, Z, surrogate = room.X[part], room.Z[part], self.pair.surrogate
-        for piece in pieces_of(self.pair.encoder, X, surrogate.coef_):
-            here = slice(at.start + piece.rows.start, at.start + piece.rows.stop)
-            rows = X[piece.rows]
-            logits = self._contribute(result, here, piece.slopes, rows)
-            if getattr(type(surrogate), "probabilities", None) is Weighted.probabilities:
-                Q = probabilities_of(logits)
-            else:
-                Q = surrogate.probabilities(piece.latents(rows))
-            result.surrogate_probabilities[here] = Q
-            if result.stand_in:
-                result.probabilities[here] = Q
-            agreed = decisions_of(Q) == decisions_of(result.probabilities[here])
-            result.refinement.agreed[here] = agreed
-            others = np.flatnonzero(~agreed)
-            if len(others) and not result.refinement.off:
-                Z[piece.rows][others] = piece.latents(rows, others)
+        X, surrogate = room.X[part], self.pair.surrogate
+        pulled = self.pair.encoder.pull_back(X, surrogate.coef_)
+        room.Z[part] = pulled.Z
+        logits = self._contribute(result, at, pulled.slopes, X)
+        if getattr(type(surrogate), "probabilities", None) is Weighted.probabilities:
+            Q = probabilities_of(logits)
+        else:
+            Q = surrogate.probabilities(pulled.Z)
+        result.surrogate_probabilities[at] = Q
+        if result.stand_in:
+            result.probabilities[at] = Q
+        result.refinement.agreed[at] = decisions_of(Q) == decisions_of(result.probabilities[at])
 
     def _contribute(self, result: Attributions, here: slice, slopes: FloatArray, X: FloatArray) -> FloatArray:
         """Fill in slopes and contributions of some rows; return the log-odds (n, c) that they add up to."""

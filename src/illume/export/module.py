@@ -13,8 +13,8 @@ from torch.nn.functional import linear
 
 from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
-from illume.encoders.binned import Binned
 from illume.encoders.forward import LARGEST
+from illume.encoders.networks import BinLayer
 from illume.export.devices import CHUNK_ROWS, PRECISIONS, Precision
 from illume.export.parts import Parts
 from illume.export.values_module import ValuesModule
@@ -49,7 +49,7 @@ class ExplainingModule(nn.Module):
             raise ValueError(f"chunk_rows must be at least 1, found {chunk_rows!r}")
         self.precision, self.chunk_rows = precision, chunk_rows
         self.shape, self.alpha, self.n_layers = parts.shape, parts.alpha, len(parts.layers)
-        self.binned = Binned(parts.bins)
+        self.binned = BinLayer(parts.bins)
         half = torch.bfloat16 if precision == "bfloat16" else torch.float32
         for i, (weight, bias) in enumerate(parts.layers):  # the first, which sees the rows, is never halved
             kind = half if i else torch.float32

@@ -16,7 +16,7 @@ from illume.data.encoding import Encoding
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
-from illume.encoders.soft_bins import SoftBins
+from illume.encoders.soft_bins import HEIGHT, SoftBins
 from illume.errors import ExportError, MissingExtraError
 from illume.export.parts import Parts
 
@@ -195,6 +195,8 @@ def _binned(graph: Graph, bins: SoftBins, X: str) -> str:
     deep = graph.add("Gather", X, graph.constant(bins.column, np.int64), axis=1)
     deep = graph.add("Mul", graph.add("Sub", deep, low), steepness)
     deep = graph.add("Clip", deep, graph.constant(0.0, np.float32), graph.constant(1.0, np.float32))
+    deep = graph.add("Sub", deep, graph.constant(0.5, np.float32))
+    deep = graph.add("Mul", deep, graph.constant(HEIGHT, np.float32))
     return graph.add("Concat", X, deep, axis=1)
 
 

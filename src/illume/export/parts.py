@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.encoders.forward import ConstantForward, keep_largest, scaled
+from illume.encoders.forward import Forward
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError
 from illume.shapley.shapley_model import ShapleyModel
@@ -83,10 +83,10 @@ class Parts:
         m, fixed = encoding.n_inputs, None
         layers: tuple[Layer, ...] = ()
         forward: Any = getattr(encoder, "forward_", None)
-        if hasattr(forward, "unfolded"):
-            layers = forward.unfolded
-        elif isinstance(forward, ConstantForward):
-            fixed = scaled(keep_largest(forward.map[None].copy(), encoder.alpha_))[0]
+        if isinstance(forward, Forward) and forward.constant:
+            fixed = forward.unit_maps(np.zeros((1, m)), encoder.alpha_)[0]
+        elif isinstance(forward, Forward) and forward.basis is None:
+            layers = tuple((weight.T, bias) for weight, bias in forward.layers)
         elif forward is None and type(encoder).__name__ == "IdentityEncoder":
             fixed = np.eye(m)
         else:

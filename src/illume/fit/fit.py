@@ -41,7 +41,7 @@ def fit_explainer(parameters: Mapping[str, Any], settings: Settings, X: Any) -> 
     """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
     start = time.perf_counter()
     settings.validate()
-    seed = ranks().agreed(check_random_state(settings.random_state).randint(2**31 - 1))
+    seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
     drawing = RowLimit(settings.data.row_budget, seed, settings.data.backend, settings.verbose)
     source = load_rows(X, settings.model, settings.data.schema, settings.categorical, drawing)
     with open_checkpoint(parameters, source) as stages:

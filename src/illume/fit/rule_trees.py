@@ -13,7 +13,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
 from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
-from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import IdentityEncoder
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.layout import Layout

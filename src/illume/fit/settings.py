@@ -18,10 +18,8 @@ from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
 from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder
-from illume.encoders.identity import IdentityEncoder
-from illume.encoders.linear import LinearEncoder
-from illume.encoders.low_rank import resolved_rank
-from illume.encoders.meta import MetaEncoder
+from illume.encoders.linear import IdentityEncoder, LinearEncoder
+from illume.encoders.meta import MetaEncoder, resolve_rank
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder, require_torch
@@ -198,7 +196,7 @@ class Settings:
                 )
             resolve_objective(self.rules.objective)
         resolve_objective(self.surrogate.objective)
-        resolved_rank(self.surrogate.rank, 1)
+        resolve_rank(self.surrogate.rank, 1)
         _ = self.choices
 
     def _validate_checkpoints(self) -> None:

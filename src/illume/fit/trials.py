@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,9 @@ from illume.data.checkpoints import Stages, checkpoint_slot
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.typed_json import dump, read
 from illume.encoders.base import Encoder
-from illume.encoders.identity import IdentityEncoder
-from illume.encoders.ranks import ranks
+from illume.encoders.linear import IdentityEncoder
 from illume.encoders.trained import TrainedEncoder
-from illume.errors import CheckpointError, FormatError, OutOfMemoryError
+from illume.errors import CheckpointError, FormatError
 from illume.explanations.fitted import FitRows, Pair, Setting, Trial
 from illume.fit.pairs import (
     describe_early_end,
@@ -35,8 +33,6 @@ LATENTS_TOLERANCE = 0.015
 ALIGNMENT_TOLERANCE = 0.03
 CLEARLY = 1.645  # standard errors that a mean difference must exceed, one-sided at 5 %
 TRIAL_ROWS = 10_000  # validation rows that judge a trial
-TRIAL_SHARE = 0.03  # of the steps of a whole training
-FEWEST_STEPS, MOST_SHARE = 32, 0.1  # a trial has no fewer steps, unless that is too large a share
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +111,11 @@ def clearly_better(one: Pair, other: Pair, rows: FitRows) -> bool:
     return float(gain.mean()) > CLEARLY * float(gain.std(ddof=1)) / math.sqrt(len(gain))
 
 
-def trial_steps(n_steps: int) -> int:
-    """Return how many steps a trial takes where a whole training has so many.
-
-    >>> trial_steps(2_400), trial_steps(640), trial_steps(100), trial_steps(1)
-    (72, 32, 10, 1)
-    """
-    return max(1, round(TRIAL_SHARE * n_steps), min(FEWEST_STEPS, round(MOST_SHARE * n_steps)))
-
-
 class Search:
     """Trials, in the order in which they were judged; an interrupt ends the search with the best of them.
 
-    Dense encoders of illume's own are tried side by side. A trial is the beginning of a whole training,
-    which the chosen one goes on with: it ends as it would have, had there been nothing to choose. Encoders
-    that are thinned out afterwards are tried one by one, each by a short training of all phases.
+    A trial takes the first 3 % of the steps of a whole training. Sparse encoders are tried by a short training
+    of all phases instead.
     """
 
     def __init__(
@@ -141,7 +127,6 @@ class Search:
     ) -> None:
         self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
         self.trials: list[Trial] = self._stored()
-        self.begun: dict[Setting, Callable[[], Encoder]] = {}
         self.best: tuple[float, Pair, Setting] | None = None
         self.interrupted: Pair | None = None
 
@@ -169,49 +154,25 @@ class Search:
         known = {trial.setting for trial in self.trials}
         new = [setting for setting in settings if setting not in known]
         if new and self.interrupted is None:
-            encoders = [self.make(setting, False) for setting in new]
-            if all(isinstance(encoder, TrainedEncoder) and _dense(encoder) for encoder in encoders):
-                self._side_by_side_or_not(new, encoders)
-            else:
-                self._one_by_one(new)
+            for setting in new:
+                if self.interrupted is None:
+                    self._judge(setting, self._fit_trial(setting))
             self._store()
         found = {trial.setting: _known(trial.fidelity.score) for trial in self.trials}
         return {setting: found.get(setting, -math.inf) for setting in settings}
 
     def trained(self, setting: Setting) -> Pair:
-        """Return the pair of a whole training; one that was begun as a trial goes on."""
+        """Return the pair of a whole training."""
         slot = checkpoint_slot(self.stages, "training")
-        go_on = self.begun.pop(setting, None)
-        self.begun.clear()
-        if go_on is None:
-            return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
-        return pair_encoder(go_on(), self.surrogate, self.rows)
+        return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
 
-    def _side_by_side_or_not(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
-        """Try all at once; where memory does not hold all of them, one by one."""
-        try:
-            self._side_by_side(settings, encoders)
-        except OutOfMemoryError:
-            if len(settings) == 1 or not ranks().alone:
-                raise
-            self._one_by_one(settings)
-
-    def _side_by_side(self, settings: Sequence[Setting], encoders: Sequence[Any]) -> None:
-        from illume.encoders.together import Together
-
-        learned, validation = self.rows.learned, self.rows.validation
-        together = Together(encoders, learned.X, learned.P, (validation.X, validation.P))
-        interrupted = together.go(trial_steps(together.n_steps))
-        for i, (setting, encoder) in enumerate(zip(settings, encoders, strict=True)):
-            encoder.take(together.learned(i, interrupted=interrupted))
-            self._judge(setting, pair_encoder(encoder, self.surrogate, self.rows))
-            self.begun[setting] = partial(together.finish, i, checkpoint_slot(self.stages, "training"))
-
-    def _one_by_one(self, settings: Sequence[Setting]) -> None:
-        for setting in settings:
-            if self.interrupted is None:
-                slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
-                self._judge(setting, fit_pair(self.make(setting, True), self.surrogate, self.rows, slot))
+    def _fit_trial(self, setting: Setting) -> Pair:
+        encoder, learned, validation = self.make(setting, False), self.rows.learned, self.rows.validation
+        if isinstance(encoder, TrainedEncoder) and _dense(encoder):
+            encoder.fit_trial(learned.X, learned.P, validation=(validation.X, validation.P))
+            return pair_encoder(encoder, self.surrogate, self.rows)
+        slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
+        return fit_pair(self.make(setting, True), self.surrogate, self.rows, slot)
 
     def _judge(self, setting: Setting, pair: Pair) -> None:
         found = validation_fidelity(pair, self.rows, TRIAL_ROWS)

@@ -9,7 +9,7 @@ import numpy as np
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.typed_json import expect, expect_fields
 from illume.encoders.base import Head
-from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import IdentityEncoder
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.io.settings import ENCODERS, dump_settings, unfitted
@@ -29,9 +29,7 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> dict[str, Any]
     settings = dump_settings(encoder.get_params(deep=False))
     if isinstance(encoder, IdentityEncoder):
         return {"kind": kind, "settings": settings} | NOTHING
-    from illume.encoders.stored import weights_of
-
-    for part, array in weights_of(encoder).items():
+    for part, array in encoder.weights_.items():
         arrays.add(f"{name}.maps.{part}", array)
     outputs = None
     if encoder.head_ is not None:
@@ -59,12 +57,12 @@ def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> 
             raise FormatError(f"{name} has weights, which an identity encoder never has")
         encoder.n_features_in_ = n_inputs
         return encoder
-    from illume.encoders.stored import restored, shapes_of
+    from illume.encoders.stored import restore_encoder, weight_shapes
 
     bins = _read_bins(n_bins, arrays, name, n_inputs)
     rank = None if rank is None else expect(int, rank, f"{name}.rank")
     try:
-        shapes = shapes_of(encoder, n_inputs, rank, len(bins))
+        shapes = weight_shapes(encoder, n_inputs, rank, len(bins))
     except ValueError as error:
         raise FormatError(f"{name}: {error}") from error
     weights = {part: arrays.take(f"{name}.maps.{part}", np.float32, shape) for part, shape in shapes.items()}
@@ -75,7 +73,7 @@ def read_encoder(values: Any, arrays: ArrayReader, name: str, n_inputs: int) -> 
         size = expect(int, outputs, f"{name}.head")
         coef = arrays.take(f"{name}.head.coef", np.float32, (size, encoder.n_latents))
         head = Head(coef, arrays.take(f"{name}.head.intercept", np.float32, (size,)))
-    return restored(encoder, n_inputs, weights, alpha, head, bins=bins)
+    return restore_encoder(encoder, n_inputs, weights, alpha, head, bins=bins)
 
 
 def _dump_bins(bins: SoftBins, arrays: ArrayWriter, name: str) -> int | None:

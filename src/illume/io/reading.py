@@ -18,7 +18,7 @@ from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader
 from illume.data.stored_frames import read_frame
 from illume.data.typed_json import expect, expect_fields, read
-from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Pair, Trial
 from illume.explanations.neighbours import SEARCHES, Neighbours

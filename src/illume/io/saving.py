@@ -19,7 +19,7 @@ from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
 from illume.data.typed_json import dump
-from illume.encoders.identity import IdentityEncoder
+from illume.encoders.linear import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.fitted import AnsweredRows, Fitted, Trial
 from illume.explanations.rule_sample import spread

@@ -9,8 +9,7 @@ import numpy as np
 
 from illume.data.schema import Schema
 from illume.data.typed_json import dump, dump_scalar, expect, read, read_scalar
-from illume.encoders.identity import IdentityEncoder
-from illume.encoders.linear import LinearEncoder
+from illume.encoders.linear import IdentityEncoder, LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
