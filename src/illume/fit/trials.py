@@ -114,8 +114,8 @@ def clearly_better(one: Pair, other: Pair, rows: FitRows) -> bool:
 class Search:
     """Trials, in the order in which they were judged; an interrupt ends the search with the best of them.
 
-    A trial takes the first 3 % of the steps of a whole training. Sparse encoders are tried by a short training
-    of all phases instead.
+    A trial takes the first 3 % of the steps of a whole training; a sparse encoder is tried by a short
+    training of all phases instead.
     """
 
     def __init__(
