@@ -114,8 +114,8 @@ def _seconds(kind: int) -> float:
 
 def unreadable(folder: Path) -> int:
     """Count checkpoints that cannot be read."""
-    from illume import FormatError
     from illume.data import archive
+    from illume.errors import FormatError
 
     bad = 0
     for path in folder.glob("*.checkpoint"):

@@ -184,7 +184,7 @@ def tried(content: bytes, original: bytes | None, folder: Path, watch: Watch, ou
     watch.on = True
     try:
         explainer = illume.load(path)
-    except illume.FormatError:
+    except illume.errors.FormatError:
         watch.on = False
         outcome.refused += 1
         return

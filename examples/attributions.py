@@ -18,7 +18,9 @@ model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 # %%
 # Settings are smaller than the default here, to be quick: less effort, a given number of latents, and at most
 # 30,000 made-up rows that are put to the model.
-explainer = illume.Explainer(model, effort="quick", n_latents=4, queries=30_000).fit(X_train)
+explainer = illume.Explainer(
+    model, effort="quick", queries=30_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
+).fit(X_train)
 attributions = explainer(X_test)
 print(attributions[0])
 

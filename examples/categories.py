@@ -10,6 +10,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.common import grouped
 
 import illume
 
@@ -36,7 +37,7 @@ model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=50, random
 # %%
 # `region` holds numbers that are codes, and the explainer cannot know; all else it sees for itself.
 settings = {"effort": "quick", "n_latents": 4, "queries": 10_000}  # to be quick
-explainer = illume.Explainer(model, categorical=["region"], **settings).fit(X)
+explainer = illume.Explainer(model, **grouped(categorical=["region"], **settings)).fit(X)
 for feature in explainer.schema_.features:
     print(feature.name, feature.kind.value, list(feature.categories))
 
@@ -61,5 +62,5 @@ illume.plots.dependence(attributions, "income", colour="education")
 # A category that was never seen is an error that names it, unless you ask for `unknown="ignore"`.
 try:
     explainer(X[:1].assign(education="doctor"))
-except illume.SchemaError as error:
+except illume.errors.SchemaError as error:
     print(error)

@@ -14,7 +14,9 @@ model = RandomForestClassifier(200, random_state=0).fit(X, y)
 
 # %%
 # The number of latents is given, and few rows are made up, to be quick.
-explainer = illume.Explainer(model, n_latents=4, queries=2_000).fit(X)
+explainer = illume.Explainer(
+    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
+).fit(X)
 attributions = explainer(X)
 print(attributions.values.shape, attributions.output_names)
 

@@ -36,7 +36,9 @@ model = make_pipeline(columns, MLPClassifier((32,), max_iter=800, random_state=0
 print(model.score(X, y))
 
 # %%
-explainer = illume.Explainer(model, n_latents=4, queries=2_000).fit(X)
+explainer = illume.Explainer(
+    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
+).fit(X)
 attributions = explainer(X)
 print(attributions.feature_names)
 print(attributions[0])
@@ -49,9 +51,8 @@ illume.plots.dependence(attributions, "hours", colour="distance")
 # The model may also be a function from a frame to probabilities.
 as_function = illume.Explainer(
     lambda frame: model.predict_proba(frame)[:, 1],
-    class_names=["leaves", "stays"],
-    n_latents=4,
     queries=500,
-    training=illume.Training(max_epochs=10),
+    surrogate_options=illume.SurrogateOptions(n_latents=4, training=illume.Training(max_epochs=10)),
+    data_options=illume.DataOptions(class_names=["leaves", "stays"]),
 ).fit(X)
 print(as_function(X[:1])[0].decision)

@@ -17,7 +17,9 @@ model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 
 # %%
 # Few made-up rows and four latents, to be quick.
-explainer = illume.Explainer(model, n_latents=4, queries=2_000).fit(X)
+explainer = illume.Explainer(
+    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
+).fit(X)
 rules = explainer.rules(X)
 print(repr(rules[0]))
 

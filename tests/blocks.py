@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
 
 import illume
-from tests.common import FAST
+from tests.common import FAST, grouped
 
 QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def prepared():
     data = load_breast_cancer(as_frame=True)
     X, y = data.data, data.target_names[data.target]
     model = HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
-    explainer = illume.Explainer(model, **QUICK).fit(X)
+    explainer = illume.Explainer(model, **grouped(**QUICK)).fit(X)
     return {
         "illume": illume,
         "X": X,

@@ -1,11 +1,11 @@
 """Small data and short trainings that the tests share."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
 
-from illume import Training
+from illume import DataOptions, RuleOptions, SurrogateOptions, Training
 from illume.explanations.trust_map import TrustMap
 
 FAST = Training(batch_size=64, learning_rate=5e-3, max_epochs=8, patience=8)
@@ -43,3 +43,28 @@ def use_local(explainer, search="exact"):
     neighbours = pair.neighbours(fitted.rows.training, search)
     explainer.fitted_ = replace(fitted, pair=pair, neighbours=neighbours, trust_map=trust_map)
     return explainer
+
+
+def grouped(**settings):
+    """Return parameters of an explainer, options by name put into their groups."""
+    groups = {
+        "surrogate_options": SurrogateOptions,
+        "rule_options": RuleOptions,
+        "data_options": DataOptions,
+    }
+    renamed = {"surrogate": "model", "rule_objective": "objective"}
+    for group, kind in groups.items():
+        known = {field.name for field in fields(kind)}
+        known -= {"objective"} if kind is RuleOptions else set()
+        known |= (
+            {"surrogate"}
+            if kind is SurrogateOptions
+            else {"rule_objective"}
+            if kind is RuleOptions
+            else set()
+        )
+        known -= {"model"}
+        found = {renamed.get(name, name): settings.pop(name) for name in known & settings.keys()}
+        if found:
+            settings[group] = kind(**found)
+    return settings

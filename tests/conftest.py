@@ -7,8 +7,8 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from illume import Explainer
-from tests.common import FAST, loans
+from illume import Explainer, SurrogateOptions
+from tests.common import FAST, grouped, loans
 
 torch.set_num_threads(1)
 
@@ -31,21 +31,23 @@ def loan_model(loan_frame):
 
 @pytest.fixture(scope="session")
 def loan_explainer(loan_model, loan_frame):
-    return Explainer(loan_model, n_latents=3, queries=300, training=FAST).fit(loan_frame)
+    return Explainer(
+        loan_model, queries=300, surrogate_options=SurrogateOptions(n_latents=3, training=FAST)
+    ).fit(loan_frame)
 
 
 @pytest.fixture(scope="session")
 def loan_pullback(loan_model, loan_frame):
     """Contributions as in the paper: slopes times centred inputs."""
     settings = {"n_latents": 3, "queries": 300, "training": FAST}
-    return Explainer(loan_model, contributions="pullback", **settings).fit(loan_frame)
+    return Explainer(loan_model, **grouped(contributions="pullback", **settings)).fit(loan_frame)
 
 
 @pytest.fixture(scope="session")
 def loan_measured(loan_model):
     """Shapley values whose errors were measured."""
     settings = {"n_latents": 3, "queries": 3_000, "effort": "quick", "training": FAST}
-    return Explainer(loan_model, **settings).fit(loans(400, seed=9))
+    return Explainer(loan_model, **grouped(**settings)).fit(loans(400, seed=9))
 
 
 @pytest.fixture(scope="session")
@@ -60,10 +62,17 @@ def three_class():
 @pytest.fixture(scope="session")
 def three_class_pullback(three_class):
     model, X = three_class
-    return Explainer(model, contributions="pullback", n_latents=3, queries=300, training=FAST).fit(X)
+    return Explainer(
+        model,
+        contributions="pullback",
+        queries=300,
+        surrogate_options=SurrogateOptions(n_latents=3, training=FAST),
+    ).fit(X)
 
 
 @pytest.fixture(scope="session")
 def three_class_explainer(three_class):
     model, X = three_class
-    return Explainer(model, n_latents=3, queries=300, training=FAST).fit(X)
+    return Explainer(model, queries=300, surrogate_options=SurrogateOptions(n_latents=3, training=FAST)).fit(
+        X
+    )

@@ -7,9 +7,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
-from illume import BlackBoxError, Explainer, LinearEncoder, Schema, SchemaError
+from illume import Explainer, LinearEncoder, Schema
 from illume.encoders.training import Trainer
-from tests.common import FAST, linear_black_box, loans
+from illume.errors import BlackBoxError, SchemaError
+from tests.common import FAST, grouped, linear_black_box, loans
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def numbers(n=40, m=3):
 
 
 def explainer_of(model, **settings):
-    return Explainer(model, **({"n_latents": 2, "queries": 50, "training": FAST} | settings))
+    return Explainer(model, **grouped(**{"n_latents": 2, "queries": 50, "training": FAST} | settings))
 
 
 def test_a_misspelt_column_is_named_with_the_nearest_match(loan_explainer):

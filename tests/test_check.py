@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 import illume
-from illume import Explainer, RowError, SchemaError
+from illume import Explainer, SurrogateOptions
 from illume.drift import comparing
+from illume.errors import RowError, SchemaError
 from tests.common import linear_black_box, loans
 
 
@@ -24,7 +25,7 @@ def model(frame):
 
 @pytest.fixture(scope="module")
 def explainer():
-    return Explainer(model, encoder="identity", queries=0).fit(loans(400))
+    return Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(loans(400))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +116,9 @@ def test_a_combination_never_seen_is_far_though_every_value_is_known():
     rng = np.random.default_rng(0)
     a = rng.normal(size=500)
     X = pd.DataFrame({"a": a, "b": a + rng.normal(size=500) / 20})
-    explainer = Explainer(linear_black_box([1.0, 1.0]), encoder="identity", queries=0).fit(X)
+    explainer = Explainer(
+        linear_black_box([1.0, 1.0]), queries=0, surrogate_options=SurrogateOptions(encoder="identity")
+    ).fit(X)
     new = X.assign(b=-X["a"])
     inside = new[(new["b"] >= X["b"].min()) & (new["b"] <= X["b"].max())]
     found = explainer.check(inside)
@@ -128,7 +131,7 @@ def test_a_combination_never_seen_is_far_though_every_value_is_known():
 
 def test_a_model_that_changed_is_told_by_the_agreement(explainer, tmp_path):
     explainer.save(tmp_path / "a.illume", rules=False)
-    with pytest.warns(illume.ModelChangedWarning):
+    with pytest.warns(illume.errors.ModelChangedWarning):
         other = illume.load(tmp_path / "a.illume", model=lambda frame: 1 - model(frame))
     found = other.check(loans(300, seed=3))
     assert found.agreement.agreement < 0.2

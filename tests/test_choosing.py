@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from illume import CheckpointError, Objective
+from illume import Objective
 from illume.data.sampling import Split
 from illume.encoders.linear import IdentityEncoder
 from illume.encoders.training import Trainer
+from illume.errors import CheckpointError
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
 from illume.fit import trials
 from illume.fit.pairs import fit_pair, validation_fidelity

@@ -6,16 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer, Feature, Kind, Schema, SchemaError
+from illume import Explainer, Feature, Kind, Schema
+from illume.errors import SchemaError
 from illume.explanations.counterfactual_pool import diverse
 from illume.explanations.counterfactual_search import Task
-from tests.common import FAST, linear_black_box, loans
+from tests.common import FAST, grouped, linear_black_box, loans
 
 SETTINGS = {"shared": {}, "linear": {"encoder": "linear"}, "identity": {"encoder": "identity"}}
 
 
 def explainer_of(model, **settings):
-    return Explainer(model, **({"n_latents": 3, "queries": 300, "training": FAST} | settings))
+    return Explainer(model, **grouped(**{"n_latents": 3, "queries": 300, "training": FAST} | settings))
 
 
 @pytest.fixture(scope="module", params=["binary", "several"])

@@ -8,13 +8,14 @@ import pytest
 from illume import Explainer, Objective, Training
 from illume.encoders.training import Trainer
 from tests.checkpoints.common import BRIEF, ROWS, SMALL, Model
+from tests.common import grouped
 
 SPARSE = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
 
 
 def fitted(objective=SMALL, training=BRIEF, **settings):
     usual = {"n_latents": 2, "queries": 60, "verbose": False}
-    return Explainer(Model(), objective=objective, training=training, **(usual | settings)).fit(ROWS)
+    return Explainer(Model(), **grouped(objective=objective, training=training, **usual | settings)).fit(ROWS)
 
 
 def explode_at(monkeypatch, epoch):
@@ -89,7 +90,7 @@ def test_rules_fall_back_too():
 
 
 def test_a_training_for_which_memory_runs_out_is_told_with_advice(monkeypatch):
-    from illume import OutOfMemoryError
+    from illume.errors import OutOfMemoryError
 
     def full(self):
         raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")

@@ -15,7 +15,7 @@ from illume import Explainer, IdentityEncoder, LinearEncoder, MetaEncoder, Objec
 from illume.data.frames import as_frame
 from illume.encoders.training import Trainer
 from illume.surrogates.base import scores
-from tests.common import FAST, linear_black_box, loans
+from tests.common import FAST, grouped, linear_black_box, loans
 
 SETTINGS = {
     "aligned": {},
@@ -31,7 +31,7 @@ SETTINGS = {
 
 def explainer_of(model, **settings):
     defaults = {"n_latents": 3, "queries": 300, "training": FAST, "contributions": "pullback"}
-    return Explainer(model, **(defaults | settings))
+    return Explainer(model, **grouped(**defaults | settings))
 
 
 @pytest.fixture(scope="module", params=["binary", "several"])
@@ -287,8 +287,8 @@ def test_scikit_learn_models_are_surrogates(loan_model, loan_frame):
 def test_cloning_keeps_the_fitted_model_and_copies_the_rest(loan_explainer, loan_model):
     again = clone(loan_explainer)
     assert again.model is loan_model
-    assert again.get_params()["n_latents"] == 3
-    assert again.training == FAST
+    assert again.get_params()["surrogate_options"].n_latents == 3
+    assert again.surrogate_options.training == FAST
     with pytest.raises(NotFittedError):
         again(loans(2))
     assert again.set_params(queries=7).queries == 7
@@ -373,7 +373,7 @@ def test_codes_are_categories_by_declaration():
 def test_encoders_are_built_by_name(loan_model, loan_frame):
     explainer = explainer_of(loan_model, random_state=np.random.RandomState(0)).fit(loan_frame)
     assert explainer.quality_.encoder in ("meta", "identity")
-    assert isinstance(explainer.encoder, str)
+    assert isinstance(explainer.surrogate_options.encoder, str)
     assert MetaEncoder(2).n_latents == 2
 
 

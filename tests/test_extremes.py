@@ -7,11 +7,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume import Explainer, SchemaError
+from illume import Explainer, SurrogateOptions
 from illume.data.blocks import LARGEST, standardise
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
+from illume.errors import SchemaError
 from illume.explanations.rule_sample import roundest
 from tests.common import loans
 
@@ -43,7 +44,9 @@ def test_the_largest_and_smallest_numbers_are_fitted_explained_and_ruled(encoder
     rng = np.random.default_rng(0)
     ends = rng.choice([1.7e308, -1.7e308, 5e-324, 0.0, 1.0, 1e-300], 40)
     frame = pd.DataFrame({"a": ends, "b": rng.normal(size=40) * 1e300, "c": rng.normal(size=40) * 1e-300})
-    explainer = Explainer(by_sign, encoder=encoder, n_latents=1, queries=40, verbose=False).fit(frame)
+    explainer = Explainer(
+        by_sign, queries=40, verbose=False, surrogate_options=SurrogateOptions(encoder=encoder, n_latents=1)
+    ).fit(frame)
     found, rules = explainer(frame), explainer.rules(frame)
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.trust.distance).all()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from illume import BlackBoxError, Explainer, RowError
-from illume.errors import rows_after
+from illume import Explainer, SurrogateOptions
+from illume.errors import BlackBoxError, RowError, rows_after
 from illume.explanations import counterfactuals
 from illume.explanations.counterfactuals import CounterfactualAssembly
 from illume.report import explained
@@ -34,7 +34,11 @@ class Touchy:
 
 @pytest.fixture(scope="module")
 def fitted():
-    return Explainer(Touchy(), encoder="identity", queries=0).fit(X).fit_rules()
+    return (
+        Explainer(Touchy(), queries=0, surrogate_options=SurrogateOptions(encoder="identity"))
+        .fit(X)
+        .fit_rules()
+    )
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from illume.explanations.fitted import AnsweredRows
 from illume.fit import pairs
 from illume.io.parts import read_neighbours
 from illume.surrogates import selection
+from tests.common import grouped
 
 QUERIES = 50
 
@@ -41,7 +42,7 @@ def rows_of(n):
 def fitted(n, model=None):
     training = replace(QUICK, max_steps=3)
     settings = {"n_latents": 2, "queries": QUERIES, "training": training, "verbose": False}
-    return Explainer(model or Counting(), **settings).fit(rows_of(n))
+    return Explainer(model or Counting(), **grouped(**settings)).fit(rows_of(n))
 
 
 @pytest.fixture(scope="module")

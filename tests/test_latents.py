@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer, Training
+from illume import Explainer, SurrogateOptions, Training
 from illume.results.latents import Plane
-from tests.common import FAST, linear_black_box, loans, use_local
+from tests.common import FAST, grouped, linear_black_box, loans, use_local
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,9 @@ def explainer(request, wide):
     X, model = wide
     if request.param == "fell back":  # nothing local can beat the global surrogate on its own kind
         options = {"training": Training(max_epochs=1), "n_latents": 1}
-        return Explainer(linear_black_box([1, 2, 0, 0, 1]), queries=0, **options).fit(X)
+        return Explainer(linear_black_box([1, 2, 0, 0, 1]), **grouped(queries=0, **options)).fit(X)
     options = {"queries": 100, "n_latents": 3, "training": FAST}
-    fitted = Explainer(model, encoder=request.param, **options).fit(X)
+    fitted = Explainer(model, **grouped(encoder=request.param, **options)).fit(X)
     if fitted.quality_.fell_back:  # one map for all is no better here; look at it all the same
         use_local(fitted)
     return fitted
@@ -43,18 +43,18 @@ def test_latents_are_the_maps_times_the_inputs_for_every_encoder(explainer, wide
 
 def test_where_the_global_surrogate_explains_latents_are_the_inputs(explainer, wide):
     found = explainer.latents(wide[0][:10], maps=True)
-    if explainer.encoder == "identity" or explainer.n_latents == 1:
+    if explainer.surrogate_options.encoder == "identity" or explainer.surrogate_options.n_latents == 1:
         np.testing.assert_array_equal(found.Z, found.X)
         np.testing.assert_array_equal(found.maps[3], np.eye(5))
         assert found.names == ("x0", "x1", "x2", "x3", "x4")
     else:
         assert found.names == ("z1", "z2", "z3")
         shared = np.allclose(found.maps[0], found.maps[1])
-        assert shared == (explainer.encoder == "linear")
+        assert shared == (explainer.surrogate_options.encoder == "linear")
 
 
 def test_the_explainer_that_should_fall_back_does(explainer):
-    assert explainer.n_latents != 1 or explainer.quality_.fell_back
+    assert explainer.surrogate_options.n_latents != 1 or explainer.quality_.fell_back
 
 
 def test_a_row_alone_is_the_row_in_a_batch_and_has_the_same_place(explainer, wide):
@@ -120,7 +120,9 @@ def test_a_frame_of_latents_has_the_rows_own_index(loan_explainer):
 def test_a_column_that_is_called_like_a_figure_keeps_its_name():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["decision", "b"])
     model = linear_black_box([1, 1])
-    found = Explainer(model, encoder="identity", queries=0).fit(X).latents(X)
+    found = (
+        Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(X).latents(X)
+    )
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["decision"], found.X[:, 0])
     assert set(frame["decision_"]) <= {"0", "1"}

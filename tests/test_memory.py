@@ -6,10 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume import IllumeError
 from illume.data.threads import RowChunks, is_out_of_memory
 from illume.encoders.forward import Forward
-from illume.errors import OutOfMemoryError
+from illume.errors import IllumeError, OutOfMemoryError
 from tests.common import use_local
 
 CUDA = RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")

@@ -78,7 +78,7 @@ def test_wrong_params_are_refused(folder, rows):
 
 
 def test_bad_rows_get_illumes_own_words(folder, rows):
-    with pytest.raises(illume.SchemaError, match="income"):
+    with pytest.raises(illume.errors.SchemaError, match="income"):
         mlflow.pyfunc.load_model(str(folder)).predict(rows.drop(columns="income"))
 
 
@@ -103,7 +103,9 @@ def test_only_a_model_that_was_asked_for_is_pickled(without_model, folder):
 
 def test_where_pickles_are_forbidden_the_model_is_not_loaded(folder, loan_explainer, rows, monkeypatch):
     monkeypatch.setenv("MLFLOW_ALLOW_PICKLE_DESERIALIZATION", "false")
-    with pytest.raises(illume.BlackBoxError, match="is a pickle, and MLFLOW_ALLOW_PICKLE_DESERIALIZATION"):
+    with pytest.raises(
+        illume.errors.BlackBoxError, match="is a pickle, and MLFLOW_ALLOW_PICKLE_DESERIALIZATION"
+    ):
         mlflow.pyfunc.load_model(str(folder))
     assert len(flavour.load_model(folder, model=loan_explainer.model)(rows)) == 12
 
@@ -159,10 +161,10 @@ def test_a_signature_with_params_of_its_own_is_left_alone(loan_explainer, rows, 
 
 def test_a_model_that_cannot_be_asked_or_pickled_is_refused(loan_explainer, tmp_path):
     lock = threading.Lock()
-    with pytest.raises(illume.BlackBoxError, match="a bool cannot be asked"):
+    with pytest.raises(illume.errors.BlackBoxError, match="a bool cannot be asked"):
         flavour.save_model(loan_explainer, tmp_path / "model", model=True)
     with pytest.raises(
-        illume.SaveError, match=r"the function cannot be pickled: .*save the explainer without"
+        illume.errors.SaveError, match=r"the function cannot be pickled: .*save the explainer without"
     ):
         flavour.save_model(loan_explainer, tmp_path / "model", model=lambda frame: lock)
     assert not (tmp_path / "model").exists()
@@ -173,7 +175,9 @@ def test_another_kind_of_model_is_refused(tmp_path):
     mlflow.pyfunc.save_model(
         tmp_path / "other", loader_module="tests.common", data_path=tmp_path / "data", pip_requirements=[]
     )
-    with pytest.raises(illume.FormatError, match=r"holds a model of \['python_function'\], expected an expl"):
+    with pytest.raises(
+        illume.errors.FormatError, match=r"holds a model of \['python_function'\], expected an expl"
+    ):
         flavour.load_model(tmp_path / "other")
 
 
@@ -185,7 +189,7 @@ def test_a_star_does_not_hide_the_real_mlflow():
 
 def test_without_mlflow_the_extra_is_named(loan_explainer, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(illume.MissingExtraError, match=r'pip install "illume\[mlflow\]"'):
+    with pytest.raises(illume.errors.MissingExtraError, match=r'pip install "illume\[mlflow\]"'):
         flavour.save_model(loan_explainer, tmp_path / "model")
 
 

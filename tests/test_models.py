@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from tests.common import FAST, loans
 
 
@@ -17,7 +17,9 @@ def rows():
 
 
 def explained(model, frame):
-    explainer = Explainer(model, n_latents=2, queries=200, training=FAST).fit(frame)
+    explainer = Explainer(
+        model, queries=200, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
+    ).fit(frame)
     attributions = explainer(frame)
     assert np.isfinite(attributions.values).all()
     assert attributions.agreed.mean() > 0.6

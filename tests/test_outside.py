@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from tests.common import loans
 from tests.io.common import same
 
@@ -18,7 +18,9 @@ def model(frame):
 def explainer():
     rows = loans(200).assign(always="same", five=5.0)
     with pytest.warns(UserWarning, match="only one value"):
-        return Explainer(model, encoder="identity", queries=0, unknown="ignore").fit(rows)
+        return Explainer(
+            model, queries=0, unknown="ignore", surrogate_options=SurrogateOptions(encoder="identity")
+        ).fit(rows)
 
 
 @pytest.fixture

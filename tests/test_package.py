@@ -17,7 +17,7 @@ explainer = illume.Explainer(model, n_latents=2, queries=50, training=illume.Tra
 print(explainer(X)[0])
 try:
     explainer(X).to_frame()
-except illume.MissingExtraError as error:
+except illume.errors.MissingExtraError as error:
     print(error)
 """
 

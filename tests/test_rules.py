@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from illume import Explainer, IdentityEncoder, Objective
 from illume.data.frames import as_frame
 from illume.encoders.base import Latent, PulledBack
-from tests.common import FAST, linear_black_box, loans
+from tests.common import FAST, grouped, linear_black_box, loans
 
 SETTINGS = {
     "shared": {},
@@ -35,7 +35,7 @@ OPTIONS = {
 
 
 def explainer_of(model, **settings):
-    return Explainer(model, **({"n_latents": 3, "queries": 300, "training": FAST} | settings))
+    return Explainer(model, **grouped(**{"n_latents": 3, "queries": 300, "training": FAST} | settings))
 
 
 @pytest.fixture(scope="module", params=["binary", "several"])

@@ -8,10 +8,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 
-from illume import CheckpointError, Explainer, Schema, SchemaError, load
+from illume import DataOptions, Explainer, Schema, load
 from illume.data.load_rows import RowLimit, load_rows
+from illume.errors import CheckpointError, SchemaError
 from tests.checkpoints.common import Killed, kill_at
-from tests.common import FAST, loans
+from tests.common import FAST, grouped, loans
 
 BUDGET = 120
 QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "verbose": False}
@@ -48,7 +49,7 @@ def _arrow(rows):
 
 @pytest.fixture(scope="module")
 def streamed(folder):
-    return Explainer(model, row_budget=BUDGET, **QUICK).fit(folder)
+    return Explainer(model, **grouped(row_budget=BUDGET, **QUICK)).fit(folder)
 
 
 def drawn(data, seed=0, **options):
@@ -66,7 +67,7 @@ def alike(one, other, frame):
 
 
 def test_a_folder_and_a_frame_of_the_same_rows_give_the_same_explainer(streamed, rows):
-    framed = Explainer(model, row_budget=BUDGET, **QUICK).fit(rows)
+    framed = Explainer(model, **grouped(row_budget=BUDGET, **QUICK)).fit(rows)
     alike(streamed, framed, rows[:50])
 
 
@@ -74,7 +75,7 @@ def test_the_explainer_is_that_of_the_drawn_rows_in_memory(streamed, folder, row
     found = drawn(folder, check_seed())
     assert len(found.frame) == BUDGET
     assert found.n_rows == 1_000
-    in_memory = Explainer(model, schema=found.schema, **QUICK).fit(found.frame.native)
+    in_memory = Explainer(model, **grouped(schema=found.schema, **QUICK)).fit(found.frame.native)
     alike(streamed, in_memory, rows[:50])
 
 
@@ -99,7 +100,7 @@ def test_what_was_drawn_is_said_and_kept(streamed, rows, tmp_path):
 def test_where_all_rows_are_taken_nothing_was_drawn(tmp_path):
     few, path = loans(200), tmp_path / "few.parquet"
     few.to_parquet(path)
-    one, other = (Explainer(model, **QUICK).fit(each) for each in (few, path))
+    one, other = (Explainer(model, **grouped(**QUICK)).fit(each) for each in (few, path))
     assert one.quality_.sampling is other.quality_.sampling is None
     alike(one, other, few[:50])
 
@@ -150,9 +151,9 @@ def test_the_same_rows_are_drawn_from_every_kind_of_source(folder, rows, source,
 def test_the_user_says_of_which_library_frames_are(folder):
     assert drawn(folder, backend="pyarrow").frame.origin.backend == "pyarrow"
     with pytest.raises(ValueError, match=r"backend must be None or one of .*, found 'numpy'"):
-        Explainer(model, backend="numpy").fit(folder)
+        Explainer(model, data_options=DataOptions(backend="numpy")).fit(folder)
     with pytest.raises(ValueError, match=r"row_budget must be None or an integer from 10, found 9"):
-        Explainer(model, row_budget=9).fit(folder)
+        Explainer(model, data_options=DataOptions(row_budget=9)).fit(folder)
 
 
 def test_codes_and_a_schema_by_hand_are_seen_to_as_in_a_frame(folder, rows):
@@ -183,7 +184,7 @@ def test_explanations_of_a_folder_come_piece_by_piece(streamed, folder, rows, ki
 
 
 def test_a_killed_fit_of_a_folder_goes_on_and_other_rows_are_refused(streamed, folder, rows, tmp_path):
-    mine = Explainer(model, row_budget=BUDGET, checkpoint_dir=tmp_path / "points", **QUICK)
+    mine = Explainer(model, **grouped(row_budget=BUDGET, checkpoint_dir=tmp_path / "points", **QUICK))
     with pytest.MonkeyPatch.context() as patch:
         kill_at(patch, 2)
         with pytest.raises(Killed):

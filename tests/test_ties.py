@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer
+from illume import DataOptions, Explainer, SurrogateOptions
 from illume.results.predictions import decisions_of
 
 
@@ -19,7 +19,12 @@ def model(rows):
 def explainer():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"a": np.tile([0.0, 1.0, 1.5, 2.0, 2.5, 3.0], 40), "b": rng.normal(size=240)})
-    return Explainer(model, encoder="identity", queries=0, class_names=["no", "yes"]).fit(rows)
+    return Explainer(
+        model,
+        queries=0,
+        surrogate_options=SurrogateOptions(encoder="identity"),
+        data_options=DataOptions(class_names=["no", "yes"]),
+    ).fit(rows)
 
 
 def row(a):

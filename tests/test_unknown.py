@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import BlackBoxError, Explainer, RowError, UnknownCategoryError
-from illume.errors import rows_after
+from illume import DataOptions, Explainer, SurrogateOptions
+from illume.errors import BlackBoxError, RowError, UnknownCategoryError, rows_after
 from illume.explanations import attributions
 from illume.explanations import encode_rows as answers
 from tests.common import loans
@@ -76,7 +76,9 @@ def test_what_to_do_with_them_can_be_chosen_after_the_fit(kind, explainer, loan_
 
 def test_it_is_as_if_that_had_been_chosen_when_fitting(loan_model, loan_frame):
     plain, lenient = (
-        Explainer(loan_model, encoder="identity", queries=0, unknown=choice).fit(loan_frame)
+        Explainer(
+            loan_model, queries=0, unknown=choice, surrogate_options=SurrogateOptions(encoder="identity")
+        ).fit(loan_frame)
         for choice in ("error", "ignore")
     )
     rows = strange(6, 2)
@@ -128,5 +130,10 @@ def test_a_category_that_a_schema_made_by_hand_lacks_is_named_by_its_row_in_the_
     schema = illume.Schema.infer(loan_frame)
     rows.loc[[150, 151, 152, 153, 199], "education"] = "doctorate"
     with pytest.raises(UnknownCategoryError) as caught:
-        Explainer(loan_model, encoder="identity", queries=0, schema=schema).fit(rows)
+        Explainer(
+            loan_model,
+            queries=0,
+            surrogate_options=SurrogateOptions(encoder="identity"),
+            data_options=DataOptions(schema=schema),
+        ).fit(rows)
     assert rows["education"][caught.value.row] == "doctorate"

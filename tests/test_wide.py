@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import illume
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from illume.encoders.meta import RANK, WIDE
 from tests.common import FAST, use_local
 
@@ -17,7 +17,9 @@ def curved(rows):
 
 @pytest.fixture(scope="module")
 def wide():
-    found = Explainer(curved, n_latents=2, queries=0, training=FAST, verbose=False).fit(ROWS)
+    found = Explainer(
+        curved, queries=0, verbose=False, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
+    ).fit(ROWS)
     return use_local(found)  # so few rows of so many columns teach little
 
 
@@ -43,16 +45,24 @@ def test_a_saved_one_explains_the_same(wide, tmp_path):
 
 def test_whole_maps_can_be_asked_for():
     explainer = Explainer(
-        curved, rank=None, n_latents=2, queries=0, training=illume.Training(max_epochs=1), verbose=False
+        curved,
+        queries=0,
+        verbose=False,
+        surrogate_options=SurrogateOptions(rank=None, n_latents=2, training=illume.Training(max_epochs=1)),
     )
     assert explainer.fit(ROWS[:, :20]).fitted_.local.encoder.rank_ is None
 
 
 def test_a_rank_that_means_nothing_is_refused_before_the_model_is_asked():
     with pytest.raises(ValueError, match="rank must be 'auto', None"):
-        Explainer(None, rank=0).fit(ROWS)
+        Explainer(None, surrogate_options=SurrogateOptions(rank=0)).fit(ROWS)
 
 
 def test_other_encoders_have_no_rank():
-    fitted = Explainer(curved, encoder="linear", rank=3, n_latents=2, queries=0, training=FAST, verbose=False)
+    fitted = Explainer(
+        curved,
+        queries=0,
+        verbose=False,
+        surrogate_options=SurrogateOptions(encoder="linear", rank=3, n_latents=2, training=FAST),
+    )
     assert not hasattr(fitted.fit(ROWS[:, :5]).fitted_.local.encoder, "rank")

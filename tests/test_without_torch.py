@@ -63,7 +63,7 @@ def model(frame):
 for encoder in ("meta", "linear", illume.MetaEncoder(2)):
     try:
         illume.Explainer(model, encoder=encoder).fit(rows())
-    except illume.MissingExtraError as error:
+    except illume.errors.MissingExtraError as error:
         assert "illume[train]" in str(error)
     else:
         raise AssertionError(encoder)

@@ -70,7 +70,7 @@ def main():
         path.write_bytes(changed(atheris.FuzzedDataProvider(data), files))
         try:
             loading.load(path)
-        except illume.FormatError:
+        except illume.errors.FormatError:
             return
 
     atheris.Setup(sys.argv, one)

@@ -41,7 +41,9 @@ class Case:
         X = pd.DataFrame(points, columns=["width", "height"])
         model = RandomForestClassifier(200, min_samples_leaf=5, random_state=0)
         model.fit(X, np.where(y, "below", "above"))
-        explainer = illume.Explainer(model, n_latents=2, queries=30_000, objective=LOOSE)
+        explainer = illume.Explainer(
+            model, queries=30_000, surrogate_options=illume.SurrogateOptions(n_latents=2, objective=LOOSE)
+        )
         return cls(X, model, explainer.fit(X))
 
 

@@ -14,8 +14,6 @@ from illume.data.checkpoints import Checkpoints
 from illume.data.frames import chunks
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.schema import Schema, Unknown, check_names, require_unknown
-from illume.encoders.base import Encoder
-from illume.encoders.options import Objective, Training
 from illume.errors import rows_after
 from illume.explanations.attributions import attribute
 from illume.explanations.counterfactual_request import CounterfactualRequest
@@ -46,25 +44,8 @@ class Explainer(BaseEstimator):
     Parameters
     ----------
     model
-        The black box: an object with `predict_proba`, a scikit-learn Pipeline, or a callable from a
-        frame to probabilities. It is asked with the very frames that are passed in.
-    encoder
-        `meta` gives every row its own linear map (the default), `linear` one map for all, `identity`
-        none (a global surrogate); or an encoder object, which has its own objective, training and latents.
-    surrogate
-        `logistic`, a linear classifier of scikit-learn, or an object with `fit(Z, P)`,
-        `probabilities(Z)`, `coef_` and `intercept_`. With `logistic`, the head that a joint objective trains
-        along with the encoder is the surrogate.
-    objective
-        `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
-        is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
-    n_latents
-        How many latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
-        fidelity on validation rows is within .015 of the best.
-    rank
-        For wide data: `auto` lets the maps of 500 inputs or more be a constant and a part of rank 32 that
-        differs from row to row, so that weights and time grow as the number of inputs and not as its
-        square; a number is another rank, None never does this. Only for `encoder="meta"`.
+        The black box: an object with `predict_proba`, a scikit-learn Pipeline, or a callable from a frame to
+        probabilities. It is called with the same kind of frame that is passed in.
     contributions
         `shapley` (the default): interventional Shapley values of the model's log-odds, which add up to the
         model's own log-odds. `pullback`: the paper's, slopes times centred inputs, which add up to the
@@ -74,52 +55,26 @@ class Explainer(BaseEstimator):
     effort
         `quick`, `standard` or `thorough`: how much time the fit may take to come close to the model.
     queries
-        At most so many made-up, but possible, rows are put to the model while fitting. `auto` asks about as
-        many as the model answers in a few seconds, from 10,000 to 2,000,000. 0 switches this off;
+        Maximum number of made-up, but possible, rows that the model is asked about while fitting. `auto` asks
+        as many as the model answers in a few seconds, from 10,000 to 2,000,000. 0 switches this off;
         contributions are then `pullback`.
-    row_budget
-        The most rows to learn from, drawn uniformly and by `random_state`; ranges and categories are those
-        of all rows. None takes all rows of a frame, and 200,000 of a folder, a dataset or a lazy frame.
-    backend
-        The library of the frames that the model is asked with where `fit` reads the rows itself: `pandas`
-        (the default where it is there), `polars` or `pyarrow`.
-    schema, categorical
-        A `Schema` made by hand, or only the names of numeric columns that are codes of categories.
-    class_names
-        What to call the classes; by default the model's own `classes_`.
+    categorical
+        Names of numeric columns that are codes of categories.
     unknown
         What to do with a category not seen while fitting: `error`, or `ignore` (it is then none of
         the known ones). It can be changed after the fit, too: `explainer.unknown = "ignore"`.
-    validation_size, report_size
-        Shares of the rows that choose, and that are reported on.
-    rule_objective
-        `shared` (the default) grows the tree that rules come from on the latents of the attributions; the
-        paper's `so`, another name or an `Objective` trains an encoder for rules alone.
-    tree
-        `tree`, or a tree classifier of scikit-learn, which is then not chosen over.
-    search
-        How neighbours are found among the training rows: `exact`, of at most 16,384 a decision, or of all
-        of them by an `index` (faiss).
-    training
-        How to train; by default quick for joint objectives, as in the paper for the others.
+    surrogate_options, rule_options, data_options
+        How the local surrogate is built, where rules come from, and how rows are read and divided: see
+        `SurrogateOptions`, `RuleOptions` and `DataOptions`. The defaults serve without them.
     device
-        `auto` takes a CUDA device where there is one.
+        `auto` uses a CUDA device where there is one.
     random_state
         Seed; on the CPU, equal seeds give identical explainers.
     verbose
         Show progress bars; None shows them only on a terminal.
     checkpoint_dir
-        A folder, or `Checkpoints`: `fit` writes there what it has done, and a fit that was killed goes on
-        from there when it is started again with the same settings, rows and model, to the same result.
-
-    Attributes
-    ----------
-    quality_
-        How true contributions are, agreement of the surrogate per class, and how the explainer came about.
-    rule_quality_
-        Precision and coverage of rules on report rows, once rules have been asked for.
-    schema_, class_names_, history_, trials_
-        The features, the classes, the training epochs, and the trials that chose the latents.
+        A folder, or `Checkpoints`: `fit` saves its progress there, and a fit that was killed resumes
+        from there when it is started again with the same parameters, rows and model, to the same result.
 
     Examples
     --------
@@ -127,7 +82,7 @@ class Explainer(BaseEstimator):
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> model = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> explainer = Explainer(model, n_latents=4, queries=500).fit(X)
+    >>> explainer = Explainer(model, queries=500, effort="quick").fit(X)
     >>> attributions = explainer(X)
     >>> attributions.values.shape
     (150, 4, 3)
@@ -137,54 +92,30 @@ class Explainer(BaseEstimator):
         self,
         model: Any,
         *,
-        encoder: str | Encoder = "meta",
-        surrogate: Any = "logistic",
-        objective: str | Objective = "aligned",
-        n_latents: int | str = "auto",
-        rank: int | str | None = "auto",
         contributions: str = "shapley",
         background: Any = None,
         effort: str = "standard",
         queries: int | str = "auto",
-        row_budget: int | None = None,
-        backend: str | None = None,
-        schema: Schema | None = None,
         categorical: Sequence[str] = (),
-        class_names: Sequence[Any] | None = None,
         unknown: Unknown = "error",
-        validation_size: float = 0.15,
-        report_size: float = 0.15,
-        rule_objective: str | Objective = "shared",
-        tree: Any = "tree",
-        search: str = "exact",
-        training: Training | None = None,
+        surrogate_options: SurrogateOptions = SurrogateOptions(),  # noqa: B008 -- frozen
+        rule_options: RuleOptions = RuleOptions(),  # noqa: B008
+        data_options: DataOptions = DataOptions(),  # noqa: B008
         device: str = "auto",
         random_state: Any = 0,
         verbose: bool | None = None,
         checkpoint_dir: str | PathLike[str] | Checkpoints | None = None,
     ) -> None:
         self.model = model
-        self.encoder = encoder
-        self.surrogate = surrogate
-        self.objective = objective
-        self.n_latents = n_latents
-        self.rank = rank
         self.contributions = contributions
         self.background = background
         self.effort = effort
         self.queries = queries
-        self.row_budget = row_budget
-        self.backend = backend
-        self.schema = schema
         self.categorical = categorical
-        self.class_names = class_names
         self.unknown = unknown
-        self.validation_size = validation_size
-        self.report_size = report_size
-        self.rule_objective = rule_objective
-        self.tree = tree
-        self.search = search
-        self.training = training
+        self.surrogate_options = surrogate_options
+        self.rule_options = rule_options
+        self.data_options = data_options
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
@@ -201,13 +132,13 @@ class Explainer(BaseEstimator):
         """
         parameters = self.get_params(deep=False)
         require_whole(parameters)
-        self._keep(fit_explainer(parameters, self._settings(), X))
+        self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
         if self._fitted().rule_model is None:
-            self._keep(fit_rules(self._fitted(), self._settings(), self.stages_))
+            self._keep(fit_rules(self._fitted(), Settings(**self.get_params(deep=False)), self.stages_))
         return self
 
     def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
@@ -454,39 +385,6 @@ class Explainer(BaseEstimator):
     def n_features_in_(self) -> int:
         """Number of features."""
         return len(self._fitted().schema)
-
-    def _settings(self) -> Settings:
-        return Settings(
-            model=self.model,
-            contributions=self.contributions,
-            background=self.background,
-            effort=self.effort,
-            queries=self.queries,
-            surrogate=SurrogateOptions(
-                self.encoder,
-                self.surrogate,
-                self.objective,
-                self.n_latents,
-                self.rank,
-                self.training,
-                self.search,
-            ),
-            rules=RuleOptions(self.rule_objective, self.tree),
-            data=DataOptions(
-                self.schema,
-                self.class_names,
-                self.row_budget,
-                self.backend,
-                self.validation_size,
-                self.report_size,
-            ),
-            categorical=self.categorical,
-            unknown=self.unknown,
-            device=self.device,
-            random_state=self.random_state,
-            verbose=self.verbose,
-            checkpoint_dir=self.checkpoint_dir,
-        )
 
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted

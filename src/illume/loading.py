@@ -43,7 +43,7 @@ def load(path: str | os.PathLike[str], model: Any = None) -> Explainer:
     if model is None:
         black_box: BlackBox | SurrogateBlackBox = SurrogateBlackBox(stored.encoding, stored.pair)
     else:
-        black_box = BlackBox(model, explainer.class_names)
+        black_box = BlackBox(model, explainer.data_options.class_names)
         black_box.n_classes = len(stored.class_names)
         _check_model(black_box, stored)
     explainer.fitted_, explainer.stages_ = _fitted(stored, black_box), None

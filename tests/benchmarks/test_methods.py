@@ -7,7 +7,7 @@ from benchmarks.methods.default import attributions, bounds
 from benchmarks.methods.outcome import by_feature, column_bounds, explained_classes, of_class
 from benchmarks.methods.surrogates import InputSearch, Rows, inp
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from illume.explanations.boxes import Boxes as InputBoxes
 from illume.explanations.layout import Layout
 from illume.metrics import covered
@@ -60,9 +60,12 @@ def test_columns_of_a_feature_are_added_up_and_categories_become_bounds():
 
 
 def test_rules_of_the_library_cover_the_same_rows_as_bounds_on_columns(small):
-    explainer = Explainer(small.frame_model, encoder="identity", contributions="pullback", verbose=False).fit(
-        small.train
-    )
+    explainer = Explainer(
+        small.frame_model,
+        contributions="pullback",
+        verbose=False,
+        surrogate_options=SurrogateOptions(encoder="identity"),
+    ).fit(small.train)
     some = small.test.head(20)
     rules = explainer.rules(some)
     inside = covered(in_own_units(small, bounds(rules.bounds, small)), small.test.to_numpy(float))
@@ -71,9 +74,12 @@ def test_rules_of_the_library_cover_the_same_rows_as_bounds_on_columns(small):
 
 
 def test_slopes_come_per_column_in_units_of_the_encoded_rows(small):
-    explainer = Explainer(small.frame_model, encoder="identity", contributions="pullback", verbose=False).fit(
-        small.train
-    )
+    explainer = Explainer(
+        small.frame_model,
+        contributions="pullback",
+        verbose=False,
+        surrogate_options=SurrogateOptions(encoder="identity"),
+    ).fit(small.train)
     found = explainer(small.test)
     slopes, contributions = attributions(found, small, explained_classes(small))
     sign = np.where(small.P_test.argmax(1) == 1, 1.0, -1.0)[:, None]

@@ -8,6 +8,7 @@ from benchmarks.killed_fits import timeless
 from illume import Checkpoints, Explainer, Objective, Training
 from illume.data.locks import lock
 from illume.encoders.training import Trainer
+from tests.common import grouped
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=8, patience=4, decay=True, sparsity_epochs=3)
@@ -32,7 +33,7 @@ class Model:
 def explainer(folder=None, model=None, every=0.0, keep=False, **settings):
     where = None if folder is None else Checkpoints(folder, every=every, keep=keep)
     usual = {"n_latents": 2, "queries": 60, "training": BRIEF, "objective": SMALL, "verbose": False}
-    return Explainer(model or Model(), checkpoint_dir=where, **(usual | settings))
+    return Explainer(model or Model(), **grouped(checkpoint_dir=where, **usual | settings))
 
 
 def kill_at(monkeypatch, epoch):

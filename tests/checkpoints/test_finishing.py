@@ -1,8 +1,8 @@
 import pytest
 
-from illume import CheckpointWarning
 from illume.data.checkpoints import Stages
 from illume.data.locks import lock
+from illume.errors import CheckpointWarning
 from tests.checkpoints.common import ROWS, SMALL, HeldError, Killed, explainer, kill_at, refusal, same
 
 OWN = {"rule_objective": SMALL}  # rules have an encoder of their own

@@ -5,9 +5,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import CheckpointError, Checkpoints, CheckpointWarning, Explainer, Training
+from illume import Checkpoints, Explainer, SurrogateOptions, Training
 from illume.data import archive
 from illume.data.frames import as_frame
+from illume.errors import CheckpointError, CheckpointWarning
 from illume.fit.resume import hash_frame
 from tests.checkpoints.common import ROWS, Killed, Model, explainer, kill_at, same
 
@@ -145,7 +146,18 @@ def test_settings_without_a_lasting_name_are_no_obstacle():
         def probabilities(self, Z):
             return np.full((len(Z), 2), 0.5)
 
-    from illume.fit.resume import mark_of
+    from illume.data.load_rows import LoadedRows
+    from illume.data.schema import Schema
+    from illume.fit.resume import fingerprint
+    from illume.fit.settings import Settings
 
-    one, other = (mark_of(Explainer(None, surrogate=Own()), as_frame(ROWS)) for _ in range(2))
+    one, other = (
+        fingerprint(
+            Settings(
+                **Explainer(None, surrogate_options=SurrogateOptions(model=Own())).get_params(deep=False)
+            ),
+            LoadedRows(as_frame(ROWS), Schema.infer(ROWS), frozenset(), len(ROWS)),
+        )
+        for _ in range(2)
+    )
     assert one == other

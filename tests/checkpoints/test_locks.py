@@ -8,9 +8,9 @@ import warnings
 
 import pytest
 
-from illume import CheckpointError, CheckpointWarning
 from illume.data import locks
 from illume.data.locks import lock
+from illume.errors import CheckpointError, CheckpointWarning
 from tests.checkpoints.common import ROWS, HeldError, Killed, explainer, kill_at, refusal, same
 
 HOLD = """

@@ -40,9 +40,13 @@ def test_a_folder_is_read_piece_by_piece_and_rows_are_drawn(run, parts, model, f
     assert answer["n_rows"] == 200
     assert answer["quality"]["sampling"] == {"n_rows": 200, "n_drawn": 90, "seed": 0}
     assert "Fitting the explainer on 90 of 200 rows and 4 features" in done.stderr
-    by_hand = illume.Explainer(joblib.load(model), n_latents=2, queries=0, row_budget=90, verbose=False).fit(
-        parts
-    )
+    by_hand = illume.Explainer(
+        joblib.load(model),
+        queries=0,
+        verbose=False,
+        surrogate_options=illume.SurrogateOptions(n_latents=2),
+        data_options=illume.DataOptions(row_budget=90),
+    ).fit(parts)
     written = illume.load(tmp_path / "drawn.illume", model=by_hand.model)
     rows = loan_table(20, seed=5)
     np.testing.assert_allclose(written(rows).values, by_hand(rows).values, rtol=1e-5, atol=1e-8)

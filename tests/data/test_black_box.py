@@ -5,10 +5,11 @@ import torch
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline
 
-from illume import BlackBoxError, Explainer
+from illume import Explainer
 from illume.data import black_box as module
 from illume.data.black_box import BlackBox
 from illume.data.frames import as_frame
+from illume.errors import BlackBoxError
 from tests.common import loans
 
 FRAME = as_frame(np.arange(12.0).reshape(6, 2))

@@ -4,9 +4,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from illume import Schema, SchemaError
+from illume import Schema
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
+from illume.errors import SchemaError
 from tests.common import loans
 
 

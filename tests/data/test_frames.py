@@ -4,8 +4,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from illume import SchemaError
 from illume.data.frames import Storage, as_frame, chunks
+from illume.errors import SchemaError
 from tests.common import loans
 
 LIBRARIES = {

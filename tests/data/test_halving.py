@@ -3,10 +3,10 @@ import pickle
 import numpy as np
 import pytest
 
-from illume import BlackBoxError
 from illume.data import black_box as module
 from illume.data.black_box import BlackBox
 from illume.data.frames import as_frame
+from illume.errors import BlackBoxError
 
 
 class Fragile:

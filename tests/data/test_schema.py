@@ -2,9 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Feature, Kind, Schema, SchemaError
+from illume import Feature, Kind, Schema
 from illume.data.frames import as_frame
 from illume.data.schema import require_columns
+from illume.errors import SchemaError
 from tests.common import loans
 
 

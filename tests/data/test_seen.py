@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from illume import Schema, SchemaError
+from illume import Schema
 from illume.data.column_stats import stats_for
+from illume.errors import SchemaError
 
 COLUMNS = {
     "number": st.one_of(st.none(), st.floats(-1e300, 1e300), st.just(float("nan")), st.integers(-5, 5)),

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from illume import MissingExtraError, SchemaError
 from illume.distributed import explain_partition
+from illume.errors import MissingExtraError, SchemaError
 from tests.distributed.common import KINDS, Kills, assert_same, poisoned
 
 MODULES = {"ray": ["ray", "ray.data"], "spark": ["pyspark", "pyspark.sql.pandas.types"], "dask": ["dask"]}

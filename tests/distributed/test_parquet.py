@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from illume import BlackBoxError, Explainer, FormatError, SchemaError, UnknownCategoryError
+from illume import Explainer, SurrogateOptions
 from illume.distributed import WorkerError, explain_parquet, parquet
+from illume.errors import BlackBoxError, FormatError, SchemaError, UnknownCategoryError
 from tests.distributed.common import KINDS, Fails, Kills, assert_same, keyed, poisoned, write_files
 
 PARTS = [f"part-{i:05}.parquet" for i in range(6)]
@@ -35,7 +36,9 @@ def test_fit_and_explain_parquet_take_the_same_files(ending, rows, loan_model, t
     folder = tmp_path / "rows"
     folder.mkdir()
     rows.drop(columns="key").to_parquet(folder / f"0.{ending}")
-    explainer = Explainer(loan_model, encoder="identity", queries=0, verbose=False).fit(folder)
+    explainer = Explainer(
+        loan_model, queries=0, verbose=False, surrogate_options=SurrogateOptions(encoder="identity")
+    ).fit(folder)
     assert explain_parquet(folder, tmp_path / "out", explainer, workers=0).n_rows == len(rows)
 
 

@@ -6,12 +6,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume import BlackBoxError, Explainer, SchemaError
+from illume import Explainer, SurrogateOptions
 from illume.distributed import explain_partition, output_schema
 from illume.distributed.output_columns import OutputFormat
 from illume.distributed.packed_explainer import load_explainer, pack
 from illume.distributed.spark import decode_dictionaries
-from tests.common import FAST
+from illume.errors import BlackBoxError, SchemaError
+from tests.common import FAST, grouped
 from tests.distributed.common import KINDS, Fails, assert_same, keyed, poisoned
 
 
@@ -62,7 +63,7 @@ def test_the_decided_class_or_all_of_several_classes(three_class_explainer, thre
 def shapley_explainer(three_class):
     model, X = three_class
     settings = {"n_latents": 2, "queries": 2_000, "effort": "quick", "training": FAST, "verbose": False}
-    return Explainer(model, **settings).fit(X)
+    return Explainer(model, **grouped(**settings)).fit(X)
 
 
 @pytest.mark.parametrize("classes", ["decided", "all"])
@@ -133,7 +134,7 @@ def test_frames_of_all_libraries_get_the_same_answer(rows, given):
 
 def test_an_explainer_of_arrays_takes_columns_by_position(tmp_path):
     X = np.random.default_rng(0).normal(size=(80, 2))
-    explainer = Explainer(_by_first, encoder="identity", queries=0).fit(X)
+    explainer = Explainer(_by_first, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(X)
     table = pa.table({"key": np.arange(80), "left": X[:, 0], "right": X[:, 1]})
     found = explain_partition(table, explainer, keep=["key"])
     np.testing.assert_allclose(found["x0"], explainer(X).values[:, 0])
@@ -149,7 +150,9 @@ def test_names_that_are_taken_get_an_underscore(three_class):
     model, X = three_class
     renamed = X.rename(columns={"a": "decision", "b": "key"})
     explainer = Explainer(
-        lambda frame: model.predict_proba(frame.set_axis(list("abcd"), axis=1)), encoder="identity", queries=0
+        lambda frame: model.predict_proba(frame.set_axis(list("abcd"), axis=1)),
+        queries=0,
+        surrogate_options=SurrogateOptions(encoder="identity"),
     ).fit(renamed)
     found = explain_partition(renamed, explainer, keep=["key"])
     assert {"decision", "decision_", "key", "key_"} <= set(found.columns)
@@ -165,7 +168,7 @@ def test_texts_are_categories_for_the_model_where_they_were(loan_frame):
         assert str(frame["education"].dtype) == "category"
         return np.clip(frame["age"].to_numpy() / 100, 0, 1)
 
-    explainer = Explainer(model, encoder="identity", queries=0).fit(X)
+    explainer = Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(X)
     assert_same(
         explain_partition(keyed(9), explainer, keep=["key"]),
         explain_partition(keyed(9).astype({"education": "category"}), explainer, keep=["key"]),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from illume import SurrogateOptions
 from illume.encoders.objective import Batch
 from illume.encoders.options import Training
 from illume.encoders.ranks import Ranks, ranks
@@ -62,13 +63,15 @@ def fitted(name, batch_size):
     )
     explainer = Explainer(
         model,
-        n_latents="auto" if name == "choosing" else 2,
         queries=64,
         contributions="pullback",
-        objective=Objective.preset(name) if name == "aligned" else apart,
-        training=training,
         verbose=False,
         device="cpu",
+        surrogate_options=SurrogateOptions(
+            n_latents="auto" if name == "choosing" else 2,
+            objective=Objective.preset(name) if name == "aligned" else apart,
+            training=training,
+        ),
     ).fit(rows)
     return {
         "maps": [explainer.fitted_.local.encoder.encode(rows).W, *explainer.fitted_.local.encoder.head_],

@@ -3,9 +3,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume import Explainer, Objective
+from illume import Explainer, Objective, SurrogateOptions
 from illume.explanations.fitted import SurrogateBlackBox
-from tests.common import FAST, use_local
+from tests.common import FAST, grouped, use_local
 
 SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
 
@@ -29,20 +29,25 @@ def explainers(loan_model, loan_frame, three_class):
     valued = {**quick, "queries": 2_000, "effort": "quick"}
     noisy = loan_frame.assign(noise=np.arange(len(loan_frame)) % 9)
     made = {
-        "two classes, mixed": (Explainer(loan_model, **quick), loan_frame),
-        "three classes": (Explainer(model, **quick), X),
-        "sparse, mixed": (Explainer(loan_model, objective=SPARSE, **quick), loan_frame),
-        "linear, missing numbers": (Explainer(by_age, encoder="linear", **quick), numbers),
+        "two classes, mixed": (Explainer(loan_model, **grouped(**quick)), loan_frame),
+        "three classes": (Explainer(model, **grouped(**quick)), X),
+        "sparse, mixed": (Explainer(loan_model, **grouped(objective=SPARSE, **quick)), loan_frame),
+        "linear, missing numbers": (Explainer(by_age, **grouped(encoder="linear", **quick)), numbers),
         "identity, three classes": (
-            Explainer(model, encoder="identity", contributions="pullback", verbose=False),
+            Explainer(
+                model,
+                contributions="pullback",
+                verbose=False,
+                surrogate_options=SurrogateOptions(encoder="identity"),
+            ),
             X,
         ),
         "Shapley, mixed, an ignored column": (
-            Explainer(loan_model_and_noise, **{**valued, "queries": 16_000}),
+            Explainer(loan_model_and_noise, **grouped(**{**valued, "queries": 16_000})),
             noisy,
         ),
-        "Shapley, three classes": (Explainer(model, **valued), X),
-        "Shapley, text alone": (Explainer(by_text, **valued), loan_frame[["education", "owner"]]),
+        "Shapley, three classes": (Explainer(model, **grouped(**valued)), X),
+        "Shapley, text alone": (Explainer(by_text, **grouped(**valued)), loan_frame[["education", "owner"]]),
     }
     fitted = {name: (use_local(explainer.fit(rows)), rows) for name, (explainer, rows) in made.items()}
     assert fitted["Shapley, mixed, an ignored column"][0].quality_.ignored

@@ -9,10 +9,11 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import ExportError, Feature, Kind, MissingExtraError, SaveError
+from illume import Feature, Kind
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import MISSING, Other, Schema
+from illume.errors import ExportError, MissingExtraError, SaveError
 from illume.export.graph import Graph
 from illume.export.onnx_file import _encoded, _scaled
 

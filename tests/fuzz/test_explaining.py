@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from illume import Explainer, IllumeError, Training
+from illume import Explainer, SurrogateOptions, Training
+from illume.errors import IllumeError
 from tests.common import use_local
 from tests.fuzz.frames import Model, column
 from tests.fuzz.settings import examples
@@ -59,12 +60,10 @@ def explainer(request):
     frame = _frame({name: (kind, 7, 0.1 * (kind == "normal")) for name, kind in SPEC.items()}, 60)
     made = Explainer(
         Model(3, n_classes=3),
-        encoder=request.param,
-        n_latents=2,
         queries=30,
-        training=TINY,
         unknown="ignore",
         verbose=False,
+        surrogate_options=SurrogateOptions(encoder=request.param, n_latents=2, training=TINY),
     ).fit(frame)
     if request.param == "meta":  # explain by what was trained, even if it is not the better one
         use_local(made)

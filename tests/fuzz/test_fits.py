@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import illume
-from illume import Explainer, IllumeError, Training
+from illume import Explainer, Training
+from illume.errors import IllumeError
+from tests.common import grouped
 from tests.fuzz.frames import frames, models
 from tests.fuzz.settings import examples
 from tests.io.common import same
@@ -33,7 +35,7 @@ def fitted(model, frame, options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         try:
-            return Explainer(model, **{**OPTIONS, **options}).fit(frame)
+            return Explainer(model, **grouped(**{**OPTIONS, **options})).fit(frame)
         except IllumeError:
             return None
 

@@ -6,7 +6,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from tests.common import FAST, loans
 
 
@@ -14,7 +14,9 @@ def explainer_of(codes, frame):
     text = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     encode = make_column_transformer((text, ["education"]), remainder="passthrough")
     model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=20, random_state=0))
-    return Explainer(model.fit(frame, codes), n_latents=3, queries=300, training=FAST).fit(frame)
+    return Explainer(
+        model.fit(frame, codes), queries=300, surrogate_options=SurrogateOptions(n_latents=3, training=FAST)
+    ).fit(frame)
 
 
 @pytest.fixture(scope="session")

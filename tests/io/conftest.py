@@ -7,7 +7,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
-from tests.common import FAST, linear_black_box, loans, use_local
+from tests.common import FAST, grouped, linear_black_box, loans, use_local
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 SHORT = replace(FAST, max_epochs=1, learning_rate=1e-6)  # too short to come close
@@ -30,7 +30,7 @@ def numpy_rows():
 @pytest.fixture(scope="session")
 def small(numpy_rows):
     """A small explainer of a model of numbers that no linear surrogate follows."""
-    return use_local(Explainer(steep, **QUICK).fit(numpy_rows))
+    return use_local(Explainer(steep, **grouped(**QUICK)).fit(numpy_rows))
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +138,7 @@ def _by_letter(rows):
 def saved(request, tmp_path_factory):
     """An explainer of each kind, its rows, its model, and the file that it was saved to."""
     model, rows, settings = KINDS[request.param]()
-    explainer = Explainer(model, **{**QUICK, **settings}).fit(rows)
+    explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
     if "fell back" not in request.param:
         use_local(explainer)
     path = tmp_path_factory.mktemp("io") / "kind.illume"

@@ -6,11 +6,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from illume import FormatError, SaveError
 from illume.data.archive import format_json, parse_json
 from illume.data.frames import as_frame
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.stored_frames import dump_frame, read_frame
+from illume.errors import FormatError, SaveError
 from tests.io.common import differences
 
 PANDAS = {

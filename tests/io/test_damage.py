@@ -10,7 +10,7 @@ from safetensors.numpy import load, save
 
 import illume
 from benchmarks import mutated_files
-from illume import FormatError
+from illume.errors import FormatError
 from tests.io.common import forged, members_of, zipped
 
 

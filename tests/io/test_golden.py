@@ -9,6 +9,7 @@ import pytest
 
 import illume
 from illume.data.archive import VERSION
+from tests.common import grouped
 
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))
@@ -88,7 +89,9 @@ def main():
     objective = illume.Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_y=0.0, width=12)
     training = illume.Training(batch_size=32, learning_rate=1e-2, max_epochs=60)
     settings = {"n_latents": 3, "effort": "quick", "queries": 2_000, "objective": objective}
-    explainer = illume.Explainer(model, training=training, validation_size=0.25, report_size=0.25, **settings)
+    explainer = illume.Explainer(
+        model, **grouped(training=training, validation_size=0.25, report_size=0.25, **settings)
+    )
     path = FILES / f"version{VERSION}.illume"
     explainer.fit(rows()).save(path)
     print(explainer.quality_, path.stat().st_size)  # noqa: T201

@@ -8,7 +8,7 @@ import pytest
 import illume
 from illume import Explainer, IdentityEncoder
 from illume.data.frames import as_frame
-from tests.common import use_local
+from tests.common import grouped, use_local
 from tests.io.common import differences, same
 from tests.io.conftest import QUICK, steep
 
@@ -80,7 +80,7 @@ def test_fewer_rows_change_only_explanations_that_were_refined(saved, tmp_path):
 
 def test_an_index_of_neighbours_is_built_again(numpy_rows, tmp_path):
     rows = np.tile(numpy_rows, (3, 1)) + np.random.default_rng(0).normal(scale=0.1, size=(180, 3))
-    explainer = use_local(Explainer(steep, **{**QUICK, "search": "index"}).fit(rows))
+    explainer = use_local(Explainer(steep, **grouped(**{**QUICK, "search": "index"})).fit(rows))
     use_local(explainer, "index")
     explainer.save(tmp_path / "a.illume")
     loaded = illume.load(tmp_path / "a.illume", model=steep)
@@ -128,20 +128,20 @@ class OwnEncoder(IdentityEncoder):
 
 
 def test_an_encoder_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
-    explainer = Explainer(steep, **{**QUICK, "encoder": OwnEncoder()}).fit(numpy_rows)
+    explainer = Explainer(steep, **grouped(**{**QUICK, "encoder": OwnEncoder()})).fit(numpy_rows)
     use_local(explainer)
-    with pytest.raises(illume.SaveError, match=r"OwnEncoder cannot be saved.*MetaEncoder"):
+    with pytest.raises(illume.errors.SaveError, match=r"OwnEncoder cannot be saved.*MetaEncoder"):
         explainer.save(tmp_path / "a.illume")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_surrogate_of_ones_own_is_refused_by_name(numpy_rows, tmp_path):
     model = lambda rows: 1 / (1 + np.exp(-rows[:, 0]))  # noqa: E731
-    explainer = Explainer(model, **{**QUICK, "encoder": "identity", "surrogate": OwnSurrogate()}).fit(
-        numpy_rows
-    )
+    explainer = Explainer(
+        model, **grouped(**{**QUICK, "encoder": "identity", "surrogate": OwnSurrogate()})
+    ).fit(numpy_rows)
     with pytest.raises(
-        illume.SaveError, match=r"OwnSurrogate cannot be saved.*linear classifiers of scikit-learn"
+        illume.errors.SaveError, match=r"OwnSurrogate cannot be saved.*linear classifiers of scikit-learn"
     ):
         explainer.save(tmp_path / "a.illume")
     assert not list(tmp_path.iterdir())

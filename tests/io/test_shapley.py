@@ -8,11 +8,14 @@ import pytest
 from safetensors.numpy import load, save
 
 import illume
-from illume import Explainer, FormatError
+from illume import Explainer
 from illume.data.frames import as_frame
 from illume.data.load_rows import LoadedRows
 from illume.data.schema import Schema
+from illume.errors import FormatError
 from illume.fit.resume import fingerprint, hash_frame
+from illume.fit.settings import Settings
+from tests.common import grouped
 from tests.io.common import forged, members_of, same
 from tests.io.conftest import VALUED, bent, pandas_rows, polars_rows, steep
 
@@ -43,7 +46,7 @@ KINDS = {
 def valued(request, tmp_path_factory):
     """An explainer of each kind, its rows, its model, and the file that it was saved to."""
     model, rows, settings = KINDS[request.param]()
-    explainer = Explainer(model, **{**VALUED, **settings}).fit(rows)
+    explainer = Explainer(model, **grouped(**{**VALUED, **settings})).fit(rows)
     path = tmp_path_factory.mktemp("shapley") / "kind.illume"
     explainer.save(path)
     return explainer, rows, model, path
@@ -83,7 +86,7 @@ def test_without_the_model_values_add_up_to_the_log_odds_of_the_surrogate(valued
     found = loaded(rows)
     wanted = loaded.fitted_.shapley.log_odds(found.surrogate_probabilities)
     np.testing.assert_allclose(found.scores.reshape(wanted.shape), wanted, atol=1e-9)
-    with pytest.raises(illume.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
+    with pytest.raises(illume.errors.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
         loaded(rows, refine=4)
 
 
@@ -95,7 +98,7 @@ def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
     loaded = illume.load(tmp_path / "none.illume", model=model)
     assert loaded.fitted_.background is None
     assert same(explainer(rows).values, loaded(rows).values)
-    with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+    with pytest.raises(illume.errors.LeftOutError, match="saved with rows='none'"):
         loaded(rows, refine=4)
 
 
@@ -103,7 +106,7 @@ def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
 def of_own_background(tmp_path_factory):
     """An explainer with a background of its own, and its file."""
     rows, background = pandas_rows(), pandas_rows().iloc[:30].assign(income=12345.5)
-    explainer = Explainer(bent, **VALUED, background=background).fit(rows)
+    explainer = Explainer(bent, **grouped(**VALUED, background=background)).fit(rows)
     path = tmp_path_factory.mktemp("own") / "own.illume"
     explainer.save(path)
     return explainer, path
@@ -125,7 +128,9 @@ def test_checkpoints_tell_backgrounds_apart():
     rows = pandas_rows()
     source = LoadedRows(as_frame(rows), Schema.infer(rows), frozenset(), len(rows))
     marks = [
-        fingerprint(Explainer(bent, background=background).get_params(deep=False), source)["background"]
+        fingerprint(Settings(**Explainer(bent, background=background).get_params(deep=False)), source)[
+            "background"
+        ]
         for background in (None, rows, rows.copy(), rows.iloc[:5], rows.assign(age=3))
     ]
     assert marks[1] == marks[2]

@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import illume
-from tests.common import FAST
+from tests.common import FAST, grouped
 from tests.io.common import members_of, same
 from tests.io.conftest import steep
 
@@ -47,7 +47,7 @@ def test_without_the_model_the_global_view_is_the_same(small, small_file):
 
 
 def test_without_the_model_there_are_no_counterfactuals(small_file, numpy_rows):
-    with pytest.raises(illume.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
+    with pytest.raises(illume.errors.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
         illume.load(small_file).counterfactuals(numpy_rows)
 
 
@@ -58,27 +58,29 @@ def test_the_same_model_raises_no_warning(small, small_file):
 
 
 def test_another_model_is_told_with_how_much_differs(small_file):
-    with pytest.warns(illume.ModelChangedWarning, match=r"on 42 of 42 stored rows.*42 are decided otherwise"):
+    with pytest.warns(
+        illume.errors.ModelChangedWarning, match=r"on 42 of 42 stored rows.*42 are decided otherwise"
+    ):
         illume.load(small_file, model=lambda rows: 1 - steep(rows))
 
 
 def test_a_model_that_moves_by_less_than_the_tolerance_is_the_same(small, small_file):
     illume.load(small_file, model=lambda rows: small.model(rows) + 4e-7 * np.sign(0.5 - small.model(rows)))
-    with pytest.warns(illume.ModelChangedWarning, match="0 are decided otherwise"):
+    with pytest.warns(illume.errors.ModelChangedWarning, match="0 are decided otherwise"):
         illume.load(small_file, model=lambda rows: 0.999 * small.model(rows) + 0.0005)
 
 
 def test_a_model_of_other_classes_or_columns_is_refused(small_file):
-    with pytest.raises(illume.BlackBoxError, match="answered 3 classes, 2 when fitted"):
+    with pytest.raises(illume.errors.BlackBoxError, match="answered 3 classes, 2 when fitted"):
         illume.load(small_file, model=lambda rows: np.full((len(rows), 3), 1 / 3))
-    with pytest.raises(illume.BlackBoxError, match="raised"):
+    with pytest.raises(illume.errors.BlackBoxError, match="raised"):
         illume.load(small_file, model=lambda rows: rows["no such column"])
 
 
 @pytest.fixture(scope="module")
 def pulled_back(loan_model, loan_frame):
     settings = {"n_latents": 3, "queries": 300, "contributions": "pullback", "training": FAST}
-    return illume.Explainer(loan_model, **settings).fit(loan_frame)
+    return illume.Explainer(loan_model, **grouped(**settings)).fit(loan_frame)
 
 
 @pytest.fixture(scope="module")
@@ -117,25 +119,27 @@ def test_without_rows_there_are_the_trees_own_rules(pulled_back, loan_model, loa
     assert after.n_rows == 0
     assert np.isnan(after.precision).all()
     for asked in (loaded.rules, loaded.counterfactuals):
-        with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+        with pytest.raises(illume.errors.LeftOutError, match="saved with rows='none'"):
             asked(loan_frame)
-    with pytest.raises(illume.LeftOutError, match="polish=False"):
+    with pytest.raises(illume.errors.LeftOutError, match="polish=False"):
         loaded.rules(loan_frame, polish=False, max_conditions=2)
-    with pytest.raises(illume.LeftOutError, match="saved with rows='none'"):
+    with pytest.raises(illume.errors.LeftOutError, match="saved with rows='none'"):
         loaded.rule_set()
 
 
 def test_without_rules_attributions_are_the_same_and_rules_say_why_not(three_class, tmp_path):
     model, X = three_class
-    explainer = illume.Explainer(model, n_latents=2, queries=0, training=FAST, verbose=False).fit(X)
+    explainer = illume.Explainer(
+        model, queries=0, verbose=False, surrogate_options=illume.SurrogateOptions(n_latents=2, training=FAST)
+    ).fit(X)
     explainer.save(tmp_path / "a.illume", rules=False)
     assert not hasattr(explainer, "rule_model_")
     loaded = illume.load(tmp_path / "a.illume", model=model)
     assert same(explainer(X), loaded(X))
     for asked in (lambda: loaded.rules(X), lambda: loaded.counterfactuals(X), loaded.rule_set):
-        with pytest.raises(illume.LeftOutError, match="rules=False"):
+        with pytest.raises(illume.errors.LeftOutError, match="rules=False"):
             asked()
-    with pytest.raises(illume.LeftOutError, match="rules=False"):
+    with pytest.raises(illume.errors.LeftOutError, match="rules=False"):
         loaded.save(tmp_path / "b.illume")
     loaded.save(tmp_path / "b.illume", rules=False)
     assert (tmp_path / "b.illume").read_bytes() == (tmp_path / "a.illume").read_bytes()
@@ -171,12 +175,12 @@ def test_without_the_model_latents_say_so(small, small_file, numpy_rows):
 def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_rows, tmp_path):
     tree = DecisionTreeClassifier(max_depth=2)
     settings = {"encoder": "identity", "contributions": "pullback", "tree": tree, "verbose": False}
-    explainer = illume.Explainer(steep, **settings).fit(numpy_rows)
+    explainer = illume.Explainer(steep, **grouped(**settings)).fit(numpy_rows)
     explainer.save(tmp_path / "a.illume", rules=False)
     loaded = illume.load(tmp_path / "a.illume", model=steep)
-    with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set_params\(tree=…\)"):
+    with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set it again before fitting"):
         loaded.fit(numpy_rows)
-    loaded.set_params(tree=tree).fit(numpy_rows)
+    loaded.set_params(rule_options=illume.RuleOptions(tree=tree)).fit(numpy_rows)
 
 
 def test_a_model_that_fails_on_stored_rows_is_told_that_they_are_the_files(small_file):
@@ -184,7 +188,7 @@ def test_a_model_that_fails_on_stored_rows_is_told_that_they_are_the_files(small
         raise ValueError("no such rows")
 
     with pytest.raises(
-        illume.BlackBoxError, match=r"asked about \d+ rows of the file.*no such rows"
+        illume.errors.BlackBoxError, match=r"asked about \d+ rows of the file.*no such rows"
     ) as found:
         illume.load(small_file, model=failing)
     assert found.value.rows == ()

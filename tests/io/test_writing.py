@@ -32,16 +32,18 @@ def test_a_full_disk_leaves_the_old_file_and_says_so(small, tmp_path, monkeypatc
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(archive.os if call == "fsync" else archive.Path, call, full)
-    with pytest.raises(illume.SaveError, match="No space left on device; what was there before is unchanged"):
+    with pytest.raises(
+        illume.errors.SaveError, match="No space left on device; what was there before is unchanged"
+    ):
         small.save(path, rows="none")
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["a.illume"]
 
 
 def test_a_missing_folder_and_a_folder_as_path_are_told(small, tmp_path):
-    with pytest.raises(illume.SaveError, match="does not exist; make it first"):
+    with pytest.raises(illume.errors.SaveError, match="does not exist; make it first"):
         small.save(tmp_path / "nowhere" / "a.illume")
-    with pytest.raises(illume.SaveError, match="is a folder; name a file in it"):
+    with pytest.raises(illume.errors.SaveError, match="is a folder; name a file in it"):
         small.save(tmp_path)
     assert not list(tmp_path.iterdir())
 

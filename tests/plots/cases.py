@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from illume import Explainer, plots
-from tests.common import loans
+from tests.common import grouped, loans
 
 CASES = (
     "binary, with categories and missing values",
@@ -73,7 +73,7 @@ def two_latents():
         return weights / weights.sum(1, keepdims=True)
 
     names = ["low", "mid", "top"]
-    return Explainer(model, class_names=names, **QUICK).fit(X), X.iloc[:40]
+    return Explainer(model, **grouped(class_names=names, **QUICK)).fit(X), X.iloc[:40]
 
 
 def sixty_features():
@@ -87,7 +87,7 @@ def sixty_features():
     def model(rows):
         return 1 / (1 + np.exp(-rows.to_numpy() @ weights))
 
-    return Explainer(model, class_names=classes, **QUICK).fit(frame), frame.iloc[:30]
+    return Explainer(model, **grouped(class_names=classes, **QUICK)).fit(frame), frame.iloc[:30]
 
 
 def odd(whole):

@@ -8,7 +8,8 @@ import pytest
 from matplotlib import pyplot as plt
 from matplotlib.text import Text
 
-from illume import MissingExtraError, plots
+from illume import plots
+from illume.errors import MissingExtraError
 from tests.plots.cases import DRAW, DRAW_MANY
 
 ALL = {

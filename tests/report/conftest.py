@@ -1,6 +1,6 @@
 import pytest
 
-from illume import Explainer
+from illume import DataOptions, Explainer, SurrogateOptions
 from tests.common import FAST
 from tests.report.common import CLASSES, DATE, SCRIPT, odd_frame, odd_model
 
@@ -12,7 +12,12 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def odd_explainer():
-    return Explainer(odd_model, n_latents=2, queries=200, training=FAST, class_names=CLASSES).fit(odd_frame())
+    return Explainer(
+        odd_model,
+        queries=200,
+        surrogate_options=SurrogateOptions(n_latents=2, training=FAST),
+        data_options=DataOptions(class_names=CLASSES),
+    ).fit(odd_frame())
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from tests.report.common import LONG, SCRIPT, data_of, numbers
 
 pytestmark = pytest.mark.browser
@@ -112,7 +112,11 @@ def big_report(folder):
     def model(frame):
         return 1 / (1 + np.exp(-frame["feature 0"] * frame["feature 1"] - 2 * frame["feature 2"]))
 
-    return Explainer(model, encoder="identity").fit(X).report(X, folder / "big.html")
+    return (
+        Explainer(model, surrogate_options=SurrogateOptions(encoder="identity"))
+        .fit(X)
+        .report(X, folder / "big.html")
+    )
 
 
 @pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_report"])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from illume import SurrogateOptions
 from tests.common import loans
 from tests.report.common import DATE, data_of, numbers, text_of
 
@@ -158,7 +159,9 @@ def test_any_frame_can_be_reported(kind, tmp_path):
         return np.asarray(rows)[:, 0] > 0
 
     explainer = Explainer(
-        lambda rows: model(rows).astype(float), encoder="identity", contributions="pullback"
+        lambda rows: model(rows).astype(float),
+        contributions="pullback",
+        surrogate_options=SurrogateOptions(encoder="identity"),
     ).fit(frame)
     path = explainer.report(frame, tmp_path / "report.html", max_counterfactual_rows=3)
     assert data_of(path)["rows"]["labels"] is None

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from illume.errors import SaveError, SchemaError
 from illume.report.packing import pack_rounded
 from illume.report.writing import write
@@ -90,7 +90,9 @@ def test_ten_thousand_rows_of_thirty_features_stay_below_15_mb(tmp_path):
         return 1 / (1 + np.exp(-frame["feature 0"] * frame["feature 1"] - frame["feature 2"]))
 
     path = (
-        Explainer(model, encoder="identity", effort="quick", queries=20_000)
+        Explainer(
+            model, effort="quick", queries=20_000, surrogate_options=SurrogateOptions(encoder="identity")
+        )
         .fit(X)
         .report(X, tmp_path / "big.html", max_counterfactual_rows=100)
     )

@@ -6,7 +6,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from illume import Attribution, Attributions
+from illume import Attributions, SurrogateOptions
+from illume.results.attributions import Attribution
 from tests.common import loans
 
 FEATURES = ("age", "income", "owner", "education")
@@ -204,7 +205,15 @@ def test_features_named_like_our_columns_keep_their_name():
     from tests.common import FAST, linear_black_box
 
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["decision", "b"])
-    frame = Explainer(linear_black_box([2, -1]), n_latents=2, queries=0, training=FAST).fit(X)(X).to_frame()
+    frame = (
+        Explainer(
+            linear_black_box([2, -1]),
+            queries=0,
+            surrogate_options=SurrogateOptions(n_latents=2, training=FAST),
+        )
+        .fit(X)(X)
+        .to_frame()
+    )
     assert {"decision", "decision_"} <= set(frame.columns)
     assert frame["decision"].dtype == float
 
@@ -217,7 +226,7 @@ def test_the_frame_comes_back_in_the_library_of_the_rows(loan_explainer):
         lambda frame: by_library.model.predict_proba(frame.to_pandas()),
         n_latents=2,
         queries=0,
-        training=loan_explainer.training,
+        training=loan_explainer.surrogate_options.training,
     ).fit(pl.from_pandas(loans(60)))
     assert isinstance(polars(pl.from_pandas(rows)).to_frame(), pl.DataFrame)
 
@@ -273,7 +282,11 @@ def test_wide_rows_are_cut_in_text_and_html():
     from tests.common import FAST, linear_black_box
 
     X = np.random.default_rng(0).normal(size=(60, 20))
-    batch = Explainer(linear_black_box(np.ones(20)), n_latents=2, queries=0, training=FAST).fit(X)(X)
+    batch = Explainer(
+        linear_black_box(np.ones(20)),
+        queries=0,
+        surrogate_options=SurrogateOptions(n_latents=2, training=FAST),
+    ).fit(X)(X)
     assert "and 12 more" in repr(batch)
     assert "12 other features" in repr(batch[0])
     assert "10 other features" in batch[0]._repr_html_()

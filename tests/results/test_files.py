@@ -11,7 +11,8 @@ import pytest
 from pyarrow import parquet as pq
 
 import illume
-from illume import FormatError
+from illume.errors import FormatError
+from tests.common import grouped
 from tests.io.common import same
 
 SUFFIXES = ("json", "parquet")
@@ -62,7 +63,7 @@ def test_a_result_comes_back_with_every_bit(results, name, suffix, tmp_path):
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_results_of_polars_rows_come_back_as_such(loan_explainer, loan_model, loan_frame, suffix, tmp_path):
     explainer = illume.Explainer(
-        lambda rows: loan_model.predict_proba(rows.to_pandas()), **loan_settings(loan_explainer)
+        lambda rows: loan_model.predict_proba(rows.to_pandas()), **grouped(**loan_settings(loan_explainer))
     )
     rows = pl.from_pandas(loan_frame)
     explainer.fit(rows)
@@ -74,7 +75,7 @@ def test_results_of_polars_rows_come_back_as_such(loan_explainer, loan_model, lo
 
 
 def loan_settings(explainer):
-    return {"n_latents": 2, "queries": 0, "training": explainer.training, "verbose": False}
+    return {"n_latents": 2, "queries": 0, "training": explainer.surrogate_options.training, "verbose": False}
 
 
 def test_json_is_read_by_anybody(results, tmp_path):

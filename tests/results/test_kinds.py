@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 
 import illume
-from illume import Explainer, FormatError
-from tests.common import FAST
+from illume import Explainer
+from illume.errors import FormatError
+from tests.common import FAST, grouped
 from tests.io.common import same
 
 
 @pytest.fixture(scope="module", params=["shapley", "pullback"])
 def attributions(request, loan_model, loan_frame):
     settings = {"n_latents": 2, "queries": 1_000, "effort": "quick", "training": FAST, "verbose": False}
-    explainer = Explainer(loan_model, contributions=request.param, **settings).fit(loan_frame)
+    explainer = Explainer(loan_model, **grouped(contributions=request.param, **settings)).fit(loan_frame)
     return explainer(loan_frame.head(12))
 
 

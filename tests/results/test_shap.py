@@ -6,7 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from illume import MissingExtraError
+from illume.errors import MissingExtraError
 from tests.common import loans
 
 mpl.use("Agg")

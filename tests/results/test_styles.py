@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import MissingExtraError
 from illume.data.frames import Origin
+from illume.errors import MissingExtraError
 from illume.results import colours
 from tests.common import loans
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from tests.common import FAST, linear_black_box
 from tests.serve.client import Client, records
 
@@ -76,7 +76,9 @@ def test_frames_of_other_libraries_get_the_same_numbers(library):
         assert type(asked).__module__.startswith(library)
         return model(asked if library == "numpy" else asked.to_pandas().to_numpy())
 
-    explainer = Explainer(black_box, n_latents=2, queries=50, training=FAST).fit(given)
+    explainer = Explainer(
+        black_box, queries=50, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
+    ).fit(given)
     answer = Client(explainer).post("/explain", json={"rows": records(frame[:6]), "layout": "arrays"}).json()
     assert answer["arrays"] == plain(explainer(given[:6]).to_dict())
 
@@ -95,7 +97,9 @@ def test_without_a_model_the_surrogate_stands_in_and_answers_say_so(without_mode
 
 
 def test_what_was_not_saved_is_409_with_advice(loan_model, loan_frame, tmp_path, row):
-    explainer = Explainer(loan_model, n_latents=2, queries=0, training=FAST).fit(loan_frame)
+    explainer = Explainer(
+        loan_model, queries=0, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
+    ).fit(loan_frame)
     explainer.save(tmp_path / "bare.illume", rows="none", rules=False)
     client = Client(illume.load(tmp_path / "bare.illume", model=loan_model))
     assert client.post("/explain", json={"rows": [row]}).status_code == 200

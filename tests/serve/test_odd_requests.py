@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from illume import Explainer
+from illume import Explainer, SurrogateOptions
 from illume.cli.loading import load_explainer
 from illume.cli.voice import Voice
 from tests.common import FAST
@@ -158,9 +158,12 @@ def test_extreme_numbers_are_answered_and_the_answer_is_json(client, row, number
 
 
 def test_unknown_categories_are_answered_where_the_explainer_ignores_them(loan_model, loan_frame, row):
-    explainer = Explainer(loan_model, n_latents=2, queries=50, training=FAST, unknown="ignore").fit(
-        loan_frame
-    )
+    explainer = Explainer(
+        loan_model,
+        queries=50,
+        unknown="ignore",
+        surrogate_options=SurrogateOptions(n_latents=2, training=FAST),
+    ).fit(loan_frame)
     client = Client(explainer)
     given = row | {"education": "PhD"}
     answer = client.post("/explain", json={"rows": [given]}).json()["explanations"][0]
@@ -191,7 +194,11 @@ def test_a_model_that_fails_on_rows_is_named_and_no_server_error(loan_frame, row
             raise ValueError("too old")
         return 1 / (1 + 2.0 ** -(rows["age"] - 50))
 
-    client = Client(Explainer(model, n_latents=2, queries=0, training=FAST).fit(loan_frame))
+    client = Client(
+        Explainer(model, queries=0, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)).fit(
+            loan_frame
+        )
+    )
     (found,) = problems(client.post("/explain", json={"rows": [row | {"age": 2000}]}))
     assert found["type"] == "model_error"
     assert found["msg"].startswith("the model raised ValueError on 1 rows: too old")

@@ -128,18 +128,18 @@ def _trained(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice
 
 
 def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
-    from illume import Checkpoints, Explainer
+    from illume import Checkpoints, DataOptions, Explainer, SurrogateOptions
 
     used = [str(name) for name in getattr(model, "feature_names_in_", learning.columns)]
     explainer = Explainer(
         model,
         categorical=[name for name in categorical if name in used],
-        n_latents=plan.n_latents,
-        rank=plan.rank,
         queries=plan.queries,
         effort=plan.effort,
-        row_budget=plan.row_budget,
-        objective=plan.objective,
+        surrogate_options=SurrogateOptions(
+            objective=plan.objective, n_latents=plan.n_latents, rank=plan.rank
+        ),
+        data_options=DataOptions(row_budget=plan.row_budget),
         random_state=plan.seed,
         unknown=plan.unknown,
         # Kept until the explainer is written, too.

@@ -13,7 +13,8 @@ from illume.cli.options import Debug, ExplainerFile, Json, Quiet, voice_of
 from illume.cli.voice import Voice
 from illume.cli.writing import answer, as_json
 
-SETTINGS = ("contributions", "effort", "encoder", "objective", "n_latents", "queries", "random_state")
+SETTINGS = ("contributions", "effort", "queries", "random_state")
+SURROGATE = ("encoder", "objective", "n_latents")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,10 @@ class Shown:
             "Explains": " or ".join(map(repr, explainer.class_names_)),
             "Holds": f"{held['held']:,} of {held['of']:,} training rows; not the model",
             "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
-            "Settings": ", ".join(f"{name} {settings[name]}" for name in SETTINGS if name in settings),
+            "Settings": ", ".join(
+                [f"{name} {settings[name]}" for name in SETTINGS]
+                + [f"{name} {getattr(explainer.surrogate_options, name)}" for name in SURROGATE]
+            ),
         }
         width = max(map(len, about))
         head = "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,14 +36,16 @@ class FitResult:
     interrupted: bool
 
 
-def fit_explainer(parameters: Mapping[str, Any], settings: Settings, X: Any) -> FitResult:
+def fit_explainer(settings: Settings, X: Any) -> FitResult:
     """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
     start = time.perf_counter()
     settings.validate()
     seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
-    drawing = RowLimit(settings.data.row_budget, seed, settings.data.backend, settings.verbose)
-    source = load_rows(X, settings.model, settings.data.schema, settings.categorical, drawing)
-    with open_checkpoint(parameters, source) as stages:
+    drawing = RowLimit(
+        settings.data_options.row_budget, seed, settings.data_options.backend, settings.verbose
+    )
+    source = load_rows(X, settings.model, settings.data_options.schema, settings.categorical, drawing)
+    with open_checkpoint(settings, source) as stages:
         prepared = prepare(source, settings, np.random.default_rng(seed), stages)
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
         with training_threads(settings.device) as device:
@@ -52,7 +53,7 @@ def fit_explainer(parameters: Mapping[str, Any], settings: Settings, X: Any) -> 
             choice = choose_pair(
                 settings.encoder_maker(prepared.encoding),
                 settings.choices,
-                settings.surrogate.model,
+                settings.surrogate_options.model,
                 prepared.rows,
                 stages,
             )
@@ -84,7 +85,7 @@ def _assemble(
     Q = pair.probabilities(rows.report.X)
     trust_map = TrustMap.fit(rows.report.X, rows.report.P, Q)
     training = AnsweredFrame(prepared.frame, prepared.P).take(prepared.split.training)
-    neighbours = pair.neighbours(rows.training, settings.surrogate.search)
+    neighbours = pair.neighbours(rows.training, settings.surrogate_options.search)
     reference = prepared.reference.with_distances(trust_map, rows.training.X)
     seconds = time.perf_counter() - start
     return Fitted(
@@ -120,9 +121,9 @@ def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitR
     start = time.perf_counter()
     encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents)
     with reopen_for_rules(stages if encoder is not None else None) as slot:
-        pairs = rule_pairs(fitted.local, encoder, settings.rules.tree, fitted.rows, slot)
+        pairs = rule_pairs(fitted.local, encoder, settings.rule_options.tree, fitted.rows, slot)
         layout = Layout.of(fitted.encoding)
-        model = fit_rule_model(pairs, fitted.rows, layout, settings.surrogate.search)
+        model = fit_rule_model(pairs, fitted.rows, layout, settings.surrogate_options.search)
         fitted = replace(fitted, rule_model=model)
         quality = measure_rules(fitted, time.perf_counter() - start)
         interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())

@@ -65,7 +65,9 @@ def measure_quality(
 def warn_few_rows(quality: Quality, settings: Settings) -> None:
     """Warn where quality is measured on very few rows."""
     if quality.few:
-        needed = rows_needed(FEW, min(settings.data.validation_size, settings.data.report_size))
+        needed = rows_needed(
+            FEW, min(settings.data_options.validation_size, settings.data_options.report_size)
+        )
         warnings.warn(
             f"{quality.few}; fit with {needed} rows or more "
             f"(or, in Python, larger validation_size, report_size)",

@@ -50,9 +50,11 @@ def prepare(
     """Ask the black box about the rows, divide and encode them."""
     frame, schema = source.frame, source.schema
     features = frame.select(schema.names)
-    black_box = BlackBox(settings.model, settings.data.class_names)
+    black_box = BlackBox(settings.model, settings.data_options.class_names)
     P = _ask_model(black_box, frame, stages)
-    split = split_rows(P.argmax(1), settings.data.validation_size, settings.data.report_size, rng)
+    split = split_rows(
+        P.argmax(1), settings.data_options.validation_size, settings.data_options.report_size, rng
+    )
     encoding = _fit_encoding(schema, features, split, settings)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
@@ -107,7 +109,7 @@ def _count_queries(
     if settings.queries != "auto":
         return int(settings.queries)
     if not settings.shapley:
-        return ENCODER_QUERIES if settings.surrogate.encoder != "identity" else 0
+        return ENCODER_QUERIES if settings.surrogate_options.encoder != "identity" else 0
     slot = checkpoint_slot(stages, "speed")
     stage = None if slot is None else slot.load()
     if stage is not None:
@@ -128,7 +130,7 @@ def _count_queries(
 
 def _encoder_share(n_queries: int, settings: Settings) -> int:
     """Return how many of the queries the encoder learns from."""
-    if settings.surrogate.encoder == "identity":
+    if settings.surrogate_options.encoder == "identity":
         return 0
     return min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import re
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -18,23 +19,24 @@ from illume.data.column_values import Storage
 from illume.data.frames import Frame, as_frame
 from illume.data.load_rows import LoadedRows
 from illume.errors import CheckpointError, CheckpointWarning, SchemaError
-from illume.io.settings import dump_setting
+from illume.fit.settings import Settings
 
 NO_EFFECT = {
     "model",
     "verbose",
     "checkpoint_dir",
 }  # on the result of a fit; the model is compared by its answers
+ADDRESS = r" at 0x[0-9a-fA-F]+"  # of an object in memory, which differs between processes
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 
 
 @contextmanager
-def open_checkpoint(parameters: Mapping[str, Any], source: LoadedRows) -> Iterator[Stages | None]:
+def open_checkpoint(settings: Settings, source: LoadedRows) -> Iterator[Stages | None]:
     """Yield the stages of a fit, locked against other fits; None without a checkpoint folder."""
-    if parameters["checkpoint_dir"] is None:
+    if settings.checkpoint_dir is None:
         yield None
         return
-    stages = Stages(Checkpoints.of(parameters["checkpoint_dir"]), fingerprint(parameters, source))
+    stages = Stages(Checkpoints.of(settings.checkpoint_dir), fingerprint(settings, source))
     with stages.lock():
         stages.begin()
         yield stages
@@ -55,14 +57,12 @@ def reopen_for_rules(stages: Stages | None) -> Iterator[Slot | None]:
         yield checkpoint_slot(stages, "rules")
 
 
-def fingerprint(parameters: Mapping[str, Any], source: LoadedRows) -> dict[str, Any]:
+def fingerprint(settings: Settings, source: LoadedRows) -> dict[str, Any]:
     """Return what the result of a fit depends on, except the model: parameters, data and versions."""
-    settings = dict(parameters)
-    if settings["background"] is not None:
-        settings["background"] = hash_frame(as_frame(settings["background"]))
-    mark = {
-        name: _drop_addresses(dump_setting(settings[name])) for name in sorted(settings.keys() - NO_EFFECT)
-    }
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    if settings.background is not None:
+        values["background"] = hash_frame(as_frame(settings.background))
+    mark = {name: re.sub(ADDRESS, "", repr(values[name])) for name in sorted(values.keys() - NO_EFFECT)}
     mark |= {f"the version of {name}": found for name, found in library_versions(LIBRARIES).items()}
     mark["the version of illume"] = import_module("illume").__version__
     mark["the data"] = hash_frame(source.frame)
@@ -87,12 +87,3 @@ def _column_bytes(frame: Frame, name: str) -> bytes:
     except SchemaError:  # a column that the model may not use at all
         pass
     return repr(frame.labels(name)).encode("utf-8", "surrogatepass")
-
-
-def _drop_addresses(value: Any) -> Any:
-    """Remove the memory addresses in an object's repr, which differ between processes."""
-    if isinstance(value, dict):
-        return {name: _drop_addresses(each) for name, each in value.items()}
-    if isinstance(value, list):
-        return [_drop_addresses(each) for each in value]
-    return re.sub(r" at 0x[0-9a-fA-F]+", "", value) if isinstance(value, str) else value

@@ -58,11 +58,11 @@ class Settings:
     background: Any
     effort: str
     queries: int | str
-    surrogate: SurrogateOptions
-    rules: RuleOptions
-    data: DataOptions
     categorical: Sequence[str]
     unknown: Unknown
+    surrogate_options: SurrogateOptions
+    rule_options: RuleOptions
+    data_options: DataOptions
     device: str
     random_state: Any
     verbose: bool | None
@@ -81,17 +81,19 @@ class Settings:
     @property
     def named_encoder(self) -> bool:
         """Whether the encoder is one of illume's, given by name, that is trained."""
-        return isinstance(self.surrogate.encoder, str) and self.surrogate.encoder != "identity"
+        return (
+            isinstance(self.surrogate_options.encoder, str) and self.surrogate_options.encoder != "identity"
+        )
 
     @property
     def trains_rule_encoder(self) -> bool:
         """Whether rules have an encoder of their own."""
-        return self.rules.objective != "shared" and self.surrogate.encoder != "identity"
+        return self.rule_options.objective != "shared" and self.surrogate_options.encoder != "identity"
 
     @cached_property
     def choices(self) -> Choices:
         """What is left to choose; a given number of latents or objective is not chosen over."""
-        n_latents, objective = self.surrogate.n_latents, self.surrogate.objective
+        n_latents, objective = self.surrogate_options.n_latents, self.surrogate_options.objective
         if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
             raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
         if not self.named_encoder:
@@ -102,24 +104,24 @@ class Settings:
 
     def encoder_maker(self, encoding: Encoding) -> EncoderMaker:
         """Return a function that makes unfitted encoders."""
-        return self._maker(self.surrogate.objective, encoding)
+        return self._maker(self.surrogate_options.objective, encoding)
 
     def rule_encoder(self, encoding: Encoding, n_latents: int) -> Encoder | None:
         """Return the unfitted encoder that rules have of their own, if they do."""
         if not self.trains_rule_encoder:
             return None
-        return self._maker(self.rules.objective, encoding)(Setting(n_latents), False)
+        return self._maker(self.rule_options.objective, encoding)(Setting(n_latents), False)
 
     def _maker(self, objective: str | Objective, encoding: Encoding) -> EncoderMaker:
-        encoder, onehot = self.surrogate.encoder, np.flatnonzero(encoding.onehot).tolist()
+        encoder, onehot = self.surrogate_options.encoder, np.flatnonzero(encoding.onehot).tolist()
         if encoder == "identity":
             return lambda setting, trial: IdentityEncoder()
         if not isinstance(encoder, str):
             return lambda setting, trial: _copy_encoder(encoder, onehot)
         resolved = resolve_objective(objective)
-        training = self.surrogate.training or (QUICK if resolved.joint else PAPER)
+        training = self.surrogate_options.training or (QUICK if resolved.joint else PAPER)
         short = _shorten(training)
-        options = {"rank": self.surrogate.rank} if encoder == "meta" else {}
+        options = {"rank": self.surrogate_options.rank} if encoder == "meta" else {}
 
         def make(setting: Setting, trial: bool) -> Encoder:
             return ENCODERS[encoder](
@@ -137,14 +139,21 @@ class Settings:
 
     def validate(self) -> None:
         """Raise for parameters that cannot work."""
+        for name, kind in (
+            ("surrogate_options", SurrogateOptions),
+            ("rule_options", RuleOptions),
+            ("data_options", DataOptions),
+        ):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} must be {kind.__name__}(…), found {getattr(self, name)!r}")
         self._validate_values()
         self._validate_parts()
         self._validate_checkpoints()
-        if self.named_encoder or self.shapley or isinstance(self.surrogate.encoder, TrainedEncoder):
+        if self.named_encoder or self.shapley or isinstance(self.surrogate_options.encoder, TrainedEncoder):
             require_torch()
 
     def _validate_values(self) -> None:
-        queries, data = self.queries, self.data
+        queries, data = self.queries, self.data_options
         if queries != "auto" and not (isinstance(queries, Integral) and int(queries) >= 0):
             raise ValueError(f"queries must be 'auto' or an integer, 0 or more, found {queries!r}")
         require_effort(self.effort)
@@ -171,19 +180,21 @@ class Settings:
             raise ValueError("give either a schema or categorical, not both")
 
     def _validate_parts(self) -> None:
-        encoder, search = self.surrogate.encoder, self.surrogate.search
+        encoder, search = self.surrogate_options.encoder, self.surrogate_options.search
         if isinstance(encoder, str) and encoder not in (*ENCODERS, "identity"):
             names = sorted([*ENCODERS, "identity"])
             raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
-        if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate.model)):
+        if any(
+            isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate_options.model)
+        ):
             raise ValueError(
                 "a tree gives no attributions, and `rules` grows its own: pass it as the tree of the rules, "
                 "and 'logistic' or a linear classifier as the surrogate's model"
             )
-        for choice in candidates(self.rules.tree):
+        for choice in candidates(self.rule_options.tree):
             if not hasattr(choice, "apply"):
                 raise ValueError(
-                    f"tree {self.rules.tree!r} gives no rules; use 'tree' or a tree classifier of "
+                    f"tree {self.rule_options.tree!r} gives no rules; use 'tree' or a tree classifier of "
                     f"scikit-learn"
                 )
         _require_choice("search", search, SEARCHES)
@@ -194,9 +205,9 @@ class Settings:
                 raise ValueError(
                     "an encoder object brings its own objective; use the objective 'shared' for rules"
                 )
-            resolve_objective(self.rules.objective)
-        resolve_objective(self.surrogate.objective)
-        resolve_rank(self.surrogate.rank, 1)
+            resolve_objective(self.rule_options.objective)
+        resolve_objective(self.surrogate_options.objective)
+        resolve_rank(self.surrogate_options.rank, 1)
         _ = self.choices
 
     def _validate_checkpoints(self) -> None:
@@ -207,7 +218,7 @@ class Settings:
             raise ValueError(
                 "checkpoint_dir cannot be used by several processes that train together; leave it out"
             )
-        for seed in (self.random_state, getattr(self.surrogate.encoder, "random_state", 0)):
+        for seed in (self.random_state, getattr(self.surrogate_options.encoder, "random_state", 0)):
             if not isinstance(seed, Integral):
                 raise ValueError(
                     f"with checkpoint_dir, random_state must be a number, found {seed!r}: a fit that is "

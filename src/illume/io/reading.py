@@ -22,6 +22,7 @@ from illume.encoders.linear import IdentityEncoder
 from illume.errors import FormatError, IllumeError, MissingExtraError
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Pair, Trial
 from illume.explanations.neighbours import SEARCHES, Neighbours
+from illume.explanations.options import SurrogateOptions
 from illume.explanations.reference import Reference
 from illume.explanations.rule_model import RuleModel
 from illume.explanations.trust_map import TrustMap
@@ -143,7 +144,10 @@ class _Reading:
     def stored(self, known: Mapping[str, Any]) -> Stored:
         """Return all parts, once every array has been used."""
         settings = read_settings(self.head["settings"], known, "settings")
-        search = settings.get("search", "exact")
+        options = settings.get("surrogate_options", SurrogateOptions())
+        if not isinstance(options, SurrogateOptions):
+            raise FormatError("settings.surrogate_options is not of that kind")
+        search = options.search
         if search not in SEARCHES:
             raise FormatError(f"settings.search is {search!r}, expected one of {SEARCHES}")
         c = len(self.classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from illume.encoders.linear import IdentityEncoder, LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
+from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 
 VALUES = {"Objective": Objective, "Training": Training, "Schema": Schema}
 ENCODERS = {"MetaEncoder": MetaEncoder, "LinearEncoder": LinearEncoder, "IdentityEncoder": IdentityEncoder}
+OPTIONS = {kind.__name__: kind for kind in (SurrogateOptions, RuleOptions, DataOptions)}
 LONGEST_TEXT = 2_000
 
 
@@ -32,10 +35,11 @@ class Described:
 def require_whole(settings: Mapping[str, Any]) -> None:
     """Refuse to fit anew with settings of which a file kept the looks only."""
     for name, value in settings.items():
+        if type(value) in OPTIONS.values():
+            require_whole({field.name: getattr(value, field.name) for field in fields(value)})
         if isinstance(value, Described):
             raise ValueError(
-                f"{name} was {value.text:.100}, which a file does not hold; set it again before fitting, "
-                f"explainer.set_params({name}=…)"
+                f"{name} was {value.text:.100}, which a file does not hold; set it again before fitting"
             )
 
 
@@ -68,6 +72,8 @@ def dump_setting(value: Any) -> Any:
     name, inner = type(value).__name__, None
     if VALUES.get(name) is type(value):
         inner = dump(type(value), value)
+    elif OPTIONS.get(name) is type(value):
+        inner = {field.name: dump_setting(getattr(value, field.name)) for field in fields(value)}
     elif ENCODERS.get(name) is type(value):
         inner = dump_settings(value.get_params(deep=False))
     return {"text": repr(value)[:LONGEST_TEXT]} if inner is None else {name: inner}
@@ -86,8 +92,15 @@ def read_setting(value: Any, where: str) -> Any:
         return tuple(read_setting(each, where) for each in expect(list, inner, where))
     if kind == "text":
         return Described(expect(str, inner, where))
+    return _read_object(kind, inner, where)
+
+
+def _read_object(kind: str, inner: Any, where: str) -> Any:
     if kind in VALUES:
         return read(VALUES[kind], inner, where)
+    if kind in OPTIONS:
+        known = {field.name: None for field in fields(OPTIONS[kind])}
+        return OPTIONS[kind](**read_settings(inner, known, where))
     if kind in ENCODERS:
         return unfitted(kind, inner, where)
     raise FormatError(f"{where} is of kind {kind!r}, which is not known")
