@@ -26,4 +26,4 @@ def mixed_rows(numbers, categories):
 
 
 def sample_of(layout, X, decide):
-    return Sample.of(layout, X, np.asarray(decide(X), dtype=np.intp))
+    return Sample(layout, X, np.asarray(decide(X), dtype=np.intp))

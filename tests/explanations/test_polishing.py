@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from illume.explanations.boxes import Boxes
-from illume.explanations.rule_sample import Bins
-from illume.explanations.rule_search import Conditions, Wish, keep_selected, polish
+from illume.explanations.rule_sample import Conditions
+from illume.explanations.rule_search import Wish, keep_selected, polish
 from tests.explanations.common import mixed_layout, mixed_rows, numbers_layout, sample_of
 from tests.explanations.test_sample import a_sample, random_boxes
 
@@ -17,7 +17,7 @@ def problem():
     rng, layout = np.random.default_rng(0), numbers_layout(4)
     sample = sample_of(layout, rng.normal(size=(2000, 4)), corner)
     X = rng.normal(size=(300, 4))
-    return Bins.of(sample), X, corner(X).astype(int)
+    return Conditions.of(sample), X, corner(X).astype(int)
 
 
 def measured(bins, boxes, wanted):
@@ -78,7 +78,7 @@ def test_categories_become_conditions_where_they_decide():
     X = mixed_rows(rng.normal(size=(900, 2)), rng.integers(0, 3, 900))
     sample = sample_of(layout, X, lambda X: X[:, 4] > 0)
     rows = mixed_rows([[0.0, 0.0], [0.0, 0.0]], [2, 0])
-    boxes, _ = polish(Bins.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), Wish())
+    boxes, _ = polish(Conditions.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), Wish())
     np.testing.assert_array_equal(boxes.allowed[0, 2:], [False, False, True])
     np.testing.assert_array_equal(boxes.allowed[1, 2:], [True, True, False])
     assert np.isinf(boxes.low).all()
@@ -86,21 +86,17 @@ def test_categories_become_conditions_where_they_decide():
 
 def test_what_a_condition_keeps_is_what_its_box_covers():
     sample = a_sample()
-    conditions = Conditions(Bins.of(sample))
+    conditions = Conditions.of(sample)
     boxes, X = random_boxes(sample, n=30)
-    bins = conditions.bins
-    inside = sample.members(boxes)
-    kept = conditions.kept(inside.astype(np.float32) @ bins.table, inside.sum(1))
+    inside, possible = sample.members(boxes), conditions.possible(X)
+    kept = conditions.kept(inside.astype(np.float32) @ conditions.truth.T, inside.sum(1))
     for code in range(kept.shape[1]):
-        codes = np.full(len(boxes), code)
-        violated = conditions.violated(codes)
-        np.testing.assert_array_equal(kept[:, code], (inside & ~violated).sum(1))
+        holds = conditions.truth[conditions.split[code]] == conditions.side[code]
+        np.testing.assert_array_equal(kept[:, code], (inside & holds).sum(1))
         tightened = Boxes(boxes.low.copy(), boxes.high.copy(), boxes.allowed.copy())
-        conditions.tighten(tightened, np.arange(len(boxes)), codes)
-        np.testing.assert_array_equal(sample.members(tightened), inside & ~violated)
-    possible = conditions.possible(X)
-    own = np.array([conditions.violated(np.array([code]))[0] for code in range(kept.shape[1])])
-    assert own.any(1)[possible.any(0)].all()  # a possible condition excludes something
+        conditions.tighten(tightened, np.arange(len(boxes)), np.full(len(boxes), code))
+        np.testing.assert_array_equal(sample.members(tightened), inside & holds)
+        assert not holds.all() or not possible[:, code].any()  # a possible condition excludes something
 
 
 def test_selected_conditions_keep_the_boxes_own_bounds():

@@ -1,7 +1,7 @@
 import numpy as np
 
 from illume.explanations.boxes import Boxes
-from illume.explanations.rule_sample import Bins, Sample, roundest, spread
+from illume.explanations.rule_sample import Conditions, Sample, roundest, spread
 from tests.explanations.common import mixed_layout, mixed_rows, sample_of
 
 
@@ -49,7 +49,7 @@ def test_counts_tell_covered_and_correct_rows():
 def test_a_row_of_no_known_category_is_covered_only_without_a_condition():
     layout = mixed_layout()
     X = np.array([[0.0, 0.0, -1 / 3, -1 / 3, -1 / 3]])
-    sample = Sample.of(layout, X, np.array([0]))
+    sample = Sample(layout, X, np.array([0]))
     allowed = np.array([[True] * 5, [True, True, True, True, False]])
     boxes = Boxes(np.full((2, 5), -np.inf), np.full((2, 5), np.inf), allowed)
     np.testing.assert_array_equal(sample.members(boxes)[:, 0], [True, False])
@@ -68,12 +68,18 @@ def test_a_rare_decision_keeps_some_rows():
     assert (decisions[spread(decisions, 2048, least=100)] == 1).sum() == 40
 
 
-def test_bins_hold_every_row_once_per_feature_and_cut_between_values():
+def test_thresholds_lie_between_values():
     sample = a_sample()
-    bins = Bins.of(sample)
-    assert (bins.table.sum(1) == 3).all()  # two numbers and a category
-    edges = bins.edges[np.isfinite(bins.edges)]
-    assert not np.isin(edges, sample.X[:, :2]).any()
+    assert not np.isin(Conditions.of(sample).thresholds, sample.X[:, :2]).any()
+
+
+def test_a_row_does_not_count_for_its_own_rule():
+    sample = a_sample()
+    boxes, wanted = Boxes.everything(3, 5), sample.decisions[[5, 9, 0]]
+    rows = np.vstack([sample.X[[5, 9]], [[9.0, 9.0, 0, 0, 0]]])  # the last is not in the sample
+    covered, correct = sample.counts(boxes, wanted, but=rows)
+    np.testing.assert_array_equal(covered, [399, 399, 400])
+    np.testing.assert_array_equal(correct, (sample.decisions == wanted[:, None]).sum(1) - [1, 1, 0])
 
 
 def test_round_numbers_lie_strictly_between():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.explanations.rule_sample import Bins, Sample
+from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.tree_rules import TreeRules
 
 
@@ -56,7 +56,7 @@ class RuleModel:
     """
 
     rules: TreeRules
-    bins: Bins
+    bins: Conditions
     report: Sample
     curve: PrecisionCurve
     source: str

@@ -12,7 +12,6 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks, row_chunks
 from illume.explanations.decision_regions import GRID, LinearRegions, Plane, Regions
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.rule_sample import by_class
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import probabilities_of
@@ -60,10 +59,11 @@ def smallest_steps(line: Line, wanted: IntArray, decide: Decide, regions: Region
         Where the surrogate decides for a class, up to rounding.
     """
     result = Steps(np.ones(len(wanted)), np.ones(len(wanted)))
-    for c, mine in by_class(wanted):
+    for c in np.unique(wanted):
+        mine = np.flatnonzero(wanted == c)
         for part in row_chunks(len(mine), AT_ONCE):
             rows = mine[part]
-            gamma_x = regions.least(Plane(*line.take(rows)[:3]), c)[:, ::-1]
+            gamma_x = regions.least(Plane(*line.take(rows)[:3]), int(c))[:, ::-1]
             step = (GRID[::-1] + gamma_x).argmin(1)  # of equal sums, the first has the smallest gamma_x
             best = gamma_x[np.arange(len(rows)), step]
             found = np.isfinite(best)

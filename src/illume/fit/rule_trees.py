@@ -18,7 +18,7 @@ from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.layout import Layout
 from illume.explanations.rule_model import PrecisionCurve, RuleModel
-from illume.explanations.rule_sample import Bins, Sample, spread
+from illume.explanations.rule_sample import Conditions, Sample, spread
 from illume.explanations.rule_search import Wish, polish
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import describe_early_end, fit_pair, fit_surrogate
@@ -82,7 +82,7 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
 
     Better is the higher precision on validation rows at equal coverage.
     """
-    bins = Bins.of(_polishing_sample(rows, layout))
+    bins = Conditions.of(_polishing_sample(rows, layout))
     training = rows.training
     makers, curves = {}, {}
     for source, pair in pairs.items():
@@ -113,7 +113,7 @@ def raw_boxes(rules: TreeRules, X: FloatArray, wanted: IntArray) -> Boxes:
     return boxes
 
 
-def _curve(rules: TreeRules, bins: Bins, validation: AnsweredRows) -> PrecisionCurve:
+def _curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> PrecisionCurve:
     """Polish rules of validation rows to several goals; measure each on the other validation rows."""
     judged = _sample(validation, rules.layout, JUDGED_ROWS)
     X, wanted = judged.X, judged.decisions
@@ -137,7 +137,7 @@ def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:
     if n_queries:
         parts.append(_some(queries, n_queries))
     X = np.concatenate([part.X for part in parts])
-    return Sample.of(layout, X, np.concatenate([part.P.argmax(1) for part in parts]))
+    return Sample(layout, X, np.concatenate([part.P.argmax(1) for part in parts]))
 
 
 def _some(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
@@ -147,4 +147,4 @@ def _some(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
 
 def _sample(rows: AnsweredRows, layout: Layout, n: int) -> Sample:
     some = _some(rows, n)
-    return Sample.of(layout, some.X, some.P.argmax(1))
+    return Sample(layout, some.X, some.P.argmax(1))

@@ -18,7 +18,7 @@ from illume.explanations.fitted import AnsweredRows
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.rule_model import PrecisionCurve
-from illume.explanations.rule_sample import Bins, Sample
+from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.tree_rules import TreeRules
 from illume.explanations.trust_map import TrustMap
 from illume.io.rows import dump_rows, read_rows
@@ -78,15 +78,15 @@ def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, n_classes: i
     """Return answered rows; none where the file holds none."""
     if f"{name}.numbers" not in arrays:
         nothing = np.empty((0, encoding.n_inputs)), np.empty(0, dtype=np.int64)
-        return Sample.of(Layout.of(encoding), *nothing)
+        return Sample(Layout.of(encoding), *nothing)
     X = read_rows(arrays, name, encoding)
     decisions = arrays.positions(f"{name}.decisions", (len(X),), 0, n_classes)
-    return Sample.of(Layout.of(encoding), X, decisions)
+    return Sample(Layout.of(encoding), X, decisions)
 
 
-def read_bins(sample: Sample) -> Bins:
+def read_bins(sample: Sample) -> Conditions:
     """Return the bins that rules are polished on."""
-    return Bins.of(sample)
+    return Conditions.of(sample)
 
 
 def dump_curve(arrays: ArrayWriter, curve: PrecisionCurve) -> None:
