@@ -10,8 +10,8 @@ import pytest
 
 import illume
 from illume import Explainer, SurrogateOptions
-from illume.drift import comparing
 from illume.errors import RowError, SchemaError
+from illume.explanations import drift
 from tests.common import linear_black_box, loans
 
 
@@ -58,7 +58,7 @@ def test_the_rows_of_the_fit_have_not_moved_at_all(explainer):
 
 
 def test_an_infinite_number_is_named_by_its_place_among_all_rows(explainer, monkeypatch, tmp_path):
-    monkeypatch.setattr(comparing, "BATCH_ROWS", 64)
+    monkeypatch.setattr(drift, "BATCH_ROWS", 64)
     rows = new_rows()
     rows.loc[200, "income"] = math.inf
     rows.to_parquet(tmp_path / "rows.parquet")
@@ -68,7 +68,7 @@ def test_an_infinite_number_is_named_by_its_place_among_all_rows(explainer, monk
 
 
 def test_of_rows_that_were_drawn_a_place_is_said_to_be_one_among_these(explainer, monkeypatch, tmp_path):
-    monkeypatch.setattr(comparing, "MOST_ROWS", 100)
+    monkeypatch.setattr(drift, "MOST_ROWS", 100)
     new_rows(income=math.inf).to_parquet(tmp_path / "rows.parquet")
     with pytest.raises(
         RowError, match=r"holds inf in row 0 of the rows drawn \(rows count from 0\); replace"
@@ -211,7 +211,7 @@ def test_a_folder_of_parquet_files_is_checked_like_its_rows(explainer, tmp_path)
 
 
 def test_of_very_many_rows_some_are_drawn_and_that_is_said(explainer, tmp_path, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_ROWS", 120)
+    monkeypatch.setattr(drift, "MOST_ROWS", 120)
     new_rows().to_parquet(tmp_path / "a.parquet")
     found = explainer.check(tmp_path / "a.parquet")
     assert (found.n_rows, found.n_source) == (120, 300)

@@ -272,11 +272,9 @@ class Explainer(BaseEstimator):
         sample
             Maximum number of rows that the black box is asked about; 0 asks nothing.
         """
-        from illume.drift.comparing import compare, compare_source
+        from illume.explanations.drift import check_drift
 
-        if is_row_source(frame):
-            return compare_source(self._fitted(), frame, sample, self.verbose)
-        return compare(self._fitted(), self._fitted().as_frame(frame), sample)
+        return check_drift(self._fitted(), frame, sample, self.verbose)
 
     def report(
         self,

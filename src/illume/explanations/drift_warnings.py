@@ -1,20 +1,20 @@
-"""What the figures of a check mean, in plain sentences with advice."""
+"""What the figures of a drift check mean, in sentences with advice."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
-from illume.drift.chance import more_than_chance
 from illume.results.check import Check
 
 SHOWN = 5
-RARE = 0.01  # so many rows outside of a range are no matter
+RARE = 0.01  # a share of rows outside of a range that is ignored
 WIDE = 1.0  # widths of the range
+LEVEL = 0.01  # of significance
 
 
-def warnings_of(check: Check, unknown: str, failed: bool) -> Iterator[str]:
-    """Yield what speaks against using explanations of the rows."""
+def drift_warnings(check: Check, unknown: str, failed: bool) -> Iterator[str]:
+    """Yield the reasons not to use explanations of the rows."""
     if not check.n_rows:
         return
     yield from _unseen(check, unknown)
@@ -23,7 +23,7 @@ def warnings_of(check: Check, unknown: str, failed: bool) -> Iterator[str]:
     yield from _shifted(check)
     yield from _distant(check)
     if failed:
-        yield "the model fails on a sample of these rows; explain some of them to see its own words"
+        yield "the model fails on a sample of these rows; explain some of them to see its message"
     yield from _disagreeing(check)
 
 
@@ -107,6 +107,17 @@ def _disagreeing(check: Check) -> Iterator[str]:
             f"{found.fitted_agreement:.1%} while fitting; rules and slopes do not describe the model here, "
             f"and errors of contributions were not measured on such rows: fit again"
         )
+
+
+def more_than_chance(count: int, n: int, share: float, n_tests: int) -> bool:
+    """Test whether `count` of n rows is more than a share explains: binomial tail, Bonferroni-corrected.
+
+    >>> more_than_chance(5, 100, 0.01, 1), more_than_chance(5, 100, 0.01, 30)
+    (True, False)
+    """
+    from scipy.stats import binom  # type: ignore[import-untyped]
+
+    return bool(binom.sf(count - 1, n, share) < LEVEL / max(n_tests, 1))
 
 
 def _listed(names: Sequence[str]) -> str:

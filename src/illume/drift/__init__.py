@@ -1,1 +1,0 @@
-"""New rows held against those that an explainer was fitted on."""

@@ -1,0 +1,208 @@
+"""Compare new rows with the fitted ones: features, distances and agreement."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.black_box import BATCH_ROWS
+from illume.data.encoding import Encoding
+from illume.data.frames import Frame, chunks
+from illume.data.load_rows import RowLimit, sample_frame
+from illume.data.row_sources import is_row_source, open_rows
+from illume.data.schema import Feature, check_names
+from illume.errors import BlackBoxError, rows_after
+from illume.explanations.drift_warnings import drift_warnings
+from illume.explanations.fitted import Fitted
+from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference, category_counts, cumulative
+from illume.metrics.fidelity import wilson
+from illume.results.check import Check, Distances, FeatureCheck, SampleAgreement
+
+MOST_ROWS = 200_000  # of a source; with this many, the standard error of a share is at most .001
+EFFECT = 0.1  # smaller shifts are ignored
+KNOWN_NAMES = 10  # unseen categories that are named
+NO_ROWS = "how far rows are from the fitted ones, for the explainer was saved with rows='none'"
+NO_MODEL = "agreement with the black box, for the explainer was loaded without it"
+NOT_ASKED = "agreement with the black box, for it was asked about no row"
+FAILED = (
+    "agreement with the black box, for it fails on a sample of these rows; explain some of them to see why"
+)
+
+
+def check_drift(fitted: Fitted, data: Any, sample: int, verbose: bool | None = None) -> Check:
+    """Compare rows with those of the fit: a frame, or a source of rows that are read piece by piece."""
+    if not is_row_source(data):
+        return _check_frame(fitted, fitted.as_frame(data), sample)
+    source = open_rows(data)
+    check_names(source.names, fitted.columns)
+    pool = fitted.pool
+    like = pool.frame.native if pool is not None and fitted.backend == "pandas" else None
+    limit = RowLimit(MOST_ROWS, seed=0, backend=fitted.backend or "numpy", verbose=verbose)
+    frame, n_rows = sample_frame(source.only(fitted.columns), limit, like)
+    with rows_after(0, "the rows drawn" if len(frame) < n_rows else ""):
+        found = _check_frame(fitted, fitted.as_frame(frame), sample)
+    return found if found.n_rows == n_rows else replace(found, n_source=n_rows)
+
+
+def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
+    if isinstance(sample, bool) or not (isinstance(sample, Integral) and int(sample) >= 0):
+        raise ValueError(f"sample must be a whole number, 0 or more, found {sample!r}")
+    encoding = replace(fitted.encoding, unknown="ignore")
+    features, reference = frame.select(encoding.schema.names), fitted.reference
+    distance, outside, unseen = _look_up(fitted, encoding, features)
+    explicable = np.flatnonzero(~unseen | (fitted.encoding.unknown != "error"))
+    agreement, off = _agreement(fitted, encoding, frame, _sample_rows(explicable, int(sample), len(frame)))
+    found = Check(
+        features=_check_features(encoding, features, reference),
+        distances=_distances(distance, reference, min(fitted.quality.n_training, MEASURED_ROWS)),
+        agreement=agreement,
+        outside_share=float(outside.mean()) if len(outside) else 0.0,
+        n_rows=len(frame),
+        n_fitted=reference.n_rows,
+        warnings=(),
+        off=(() if len(reference.distances) else (NO_ROWS,)) + ((off,) if off else ()),
+    )
+    return replace(found, warnings=tuple(drift_warnings(found, fitted.encoding.unknown, off == FAILED)))
+
+
+def _look_up(fitted: Fitted, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Return the rows' distances, which are outside, and which have a category that was never seen."""
+    distance, outside = np.full(len(frame), np.nan), np.zeros(len(frame), dtype=bool)
+    unseen = np.zeros(len(frame), dtype=bool)
+    category = np.array([not feature.numeric for feature in encoding.schema.features], dtype=bool)
+    for rows, piece in chunks(frame, BATCH_ROWS):
+        with rows_after(rows.start):
+            encoded = encoding.transform(piece)
+        distance[rows] = fitted.trust_map(encoded.X).distance
+        outside[rows] = fitted.familiar(encoded, distance[rows]).outside
+        unseen[rows] = encoded.odd[:, category].any(1)
+    return distance, outside, unseen
+
+
+def _distances(distance: FloatArray, reference: Reference, n_training: int) -> Distances | None:
+    usual = reference.distances
+    if not len(distance) or not len(usual) or np.isnan(distance).any():
+        return None
+    return Distances(
+        unusual_share=float((distance > usual[UNUSUAL]).mean()),
+        far_share=float((distance > reference.limit).mean()),
+        median=float(np.median(distance)),
+        fitted_median=float(usual[0]),
+        n_training=n_training,
+    )
+
+
+def _sample_rows(rows: IntArray, most: int, seed: int) -> IntArray:
+    if len(rows) <= most:
+        return rows
+    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
+
+
+def _agreement(
+    fitted: Fitted, encoding: Encoding, frame: Frame, some: IntArray
+) -> tuple[SampleAgreement | None, str]:
+    """Return the agreement on some rows, or why it is not known."""
+    if not fitted.has_model:
+        return None, NO_MODEL
+    if not len(some):
+        return None, NOT_ASKED
+    rows = frame.take(some)
+    try:
+        P = fitted.black_box(rows)
+    except BlackBoxError:  # its message may hold values of rows
+        return None, FAILED
+    X = encoding.transform(rows.select(encoding.schema.names)).X
+    agreed = float((fitted.pair.probabilities(X).argmax(1) == P.argmax(1)).mean())
+    low, high = wilson(agreed, len(some))
+    report = fitted.quality.report
+    return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""
+
+
+def _check_features(encoding: Encoding, frame: Frame, reference: Reference) -> tuple[FeatureCheck, ...]:
+    found, start = [], 0
+    for j, feature in enumerate(encoding.schema.features):
+        check = FeatureCheck(
+            name=feature.name,
+            kind=feature.kind.value,
+            unseen=(),
+            unseen_share=0.0,
+            outside_share=0.0,
+            beyond=0.0,
+            missing_share=0.0,
+            fitted_missing_share=float(reference.missing[j]),
+            shift=math.nan,
+            threshold=math.nan,
+        )
+        if feature.numeric:
+            found.append(_check_numbers(check, feature, encoding.numbers(frame, feature), reference, j))
+        else:
+            stop = start + len(feature.categories)
+            shares = reference.shares[start:stop]
+            found.append(_check_categories(check, feature, frame, shares, reference.n_rows))
+            start = stop
+    return tuple(found)
+
+
+def _check_numbers(
+    check: FeatureCheck, feature: Feature, numbers: FloatArray, reference: Reference, j: int
+) -> FeatureCheck:
+    there = np.sort(numbers[~np.isnan(numbers)])
+    n = max(len(numbers), 1)
+    outside = (there < feature.low) | (there > feature.high) | math.isnan(feature.low)
+    shift = threshold = math.nan
+    if len(there) and not np.isnan(reference.knots[j]).any():
+        below, at_most = cumulative(there, reference.knots[j])
+        shift = float(np.abs([below - reference.below[j], at_most - reference.at_most[j]]).max())
+        seen = max(reference.n_rows * (1 - reference.missing[j]), 1)
+        threshold = EFFECT + 1.63 * math.sqrt(1 / len(there) + 1 / seen)  # Kolmogorov-Smirnov at 1 %
+    return replace(
+        check,
+        outside_share=float(outside.sum() / n),
+        beyond=_widths_beyond(feature, there),
+        missing_share=1 - len(there) / n if len(numbers) else 0.0,
+        shift=shift,
+        threshold=threshold,
+    )
+
+
+def _widths_beyond(feature: Feature, there: FloatArray) -> float:
+    """Return how far the farthest of ascending numbers is outside of the range, in widths of that range."""
+    if not len(there) or not math.isfinite(feature.low) or not math.isfinite(feature.high):
+        return 0.0
+    # Halves, since the difference of two large numbers may overflow.
+    excess = max(feature.low / 2 - there[0] / 2, there[-1] / 2 - feature.high / 2, 0.0)
+    width = feature.high / 2 - feature.low / 2
+    if not excess:
+        return 0.0
+    return math.inf if width == 0 or excess > 1e300 * width else float(excess / width)
+
+
+def _check_categories(
+    check: FeatureCheck, feature: Feature, frame: Frame, shares: FloatArray, n_fitted: int
+) -> FeatureCheck:
+    counts, n = category_counts(feature, frame), max(len(frame), 1)
+    here = np.array([counts[category] / n for category in feature.categories])
+    unseen = {
+        str(value): count
+        for value, count in counts.items()
+        if count and value is not None and value not in feature.categories
+    }
+    shift = threshold = math.nan
+    if len(frame) and n_fitted:
+        unknown = max(1 - float(here.sum()), 0.0)
+        shift = (float(np.abs(here - shares).sum()) + unknown) / 2
+        chance = math.sqrt(1 / n + 1 / n_fitted)
+        threshold = EFFECT + (0.5 * math.sqrt(max(len(here) - 1, 0)) + 1.5) * chance
+    return replace(
+        check,
+        unseen=tuple(sorted(unseen, key=lambda name: (-unseen[name], name))[:KNOWN_NAMES]),
+        unseen_share=sum(unseen.values()) / n,
+        missing_share=counts[None] / n,
+        shift=shift,
+        threshold=threshold,
+    )
