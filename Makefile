@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo docs test lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
-	$(BIN)/python -m illume.demo demo
+	$(BIN)/python -m illume.cli.demo demo
 
 # Two processes of one thread each: more threads than cores make the fits of two tests wait for each other.
 test: lint

@@ -1,6 +1,6 @@
 """`python -m illume` is the command `illume`."""
 
-from illume.cli.entry import main
+from illume.cli import main
 
 if __name__ == "__main__":
     main()

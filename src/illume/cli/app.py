@@ -1,30 +1,79 @@
-"""The commands put together."""
+"""The command group: help, exit codes, and errors as one line on stderr."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from illume import __version__
-from illume.cli import check, demo, explain, export, fit, report, rules, serve, show
-from illume.cli.group import Commands
+from illume.cli import demo, explain, export, fit, serve, show
+from illume.cli.messages import ExitCode, Messages, UsageError
+from illume.cli.options import Debug, Quiet, start
 
 EPILOG = """[b]Exit codes[/]
-  0  all went well
-  1  illume could not do it: a file, its rows or the model cannot be used
-  2  wrong words on the command line
-  3  `illume check`: these rows are not like those of the fit
+  0  success
+  1  a file, its rows or the model cannot be used
+  2  invalid options or arguments
+  3  `illume check`: the rows differ from those of the fit
 130  interrupted (Ctrl-C)
-141  whoever read stdout stopped reading
+141  the reader of stdout closed the pipe
 
-Answers go to stdout, all else to stderr.
-Files are replaced at once when all is done, never half written.
+Results go to stdout, messages to stderr.
+Files are written completely or not at all.
 """
+
+
+class Commands(TyperGroup):
+    """Runs a command; errors become one line, Python warnings become notes."""
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> Any:
+        """Parse the arguments, run the command and exit with its code."""
+        messages = Messages()
+        extra = {**extra, "standalone_mode": False, "obj": messages}
+        if not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8")
+        try:
+            code = super().main(args, prog_name, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # not a usage error of typer
+                raise
+            context = getattr(error, "ctx", None)
+            command = context.command_path if context else "illume"
+            code = messages.usage_error(error.format_message(), command)
+        sys.exit(code if isinstance(code, int) else ExitCode.OK)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command and return its exit code."""
+        messages: Messages = ctx.obj
+        with warnings.catch_warnings():
+            warnings.filterwarnings("default", category=UserWarning)
+            warnings.showwarning = messages.python_warning
+            try:
+                super().invoke(ctx)
+                sys.stdout.flush()
+            except UsageError as error:
+                return messages.usage_error(str(error), f"illume {ctx.invoked_subcommand}")
+            except (Exception, KeyboardInterrupt) as error:
+                if hasattr(error, "format_message") or hasattr(error, "exit_code"):  # typer's own
+                    raise
+                code = messages.error(error)
+                if code is ExitCode.PIPE_CLOSED:  # flushing the rest at exit must not fail again
+                    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                return code
+        return ExitCode.OK
+
 
 app = typer.Typer(
     cls=Commands,
-    help="Explain a tabular classifier: attributions, rules and counterfactuals of every row.",
+    help="Explain a tabular classifier: attributions, rules and counterfactuals for every row.",
     epilog=EPILOG,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -32,7 +81,7 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"illume {__version__}")
         raise typer.Exit
@@ -42,22 +91,34 @@ def _version(wanted: bool) -> None:
 def _root(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
-for name, module in {
-    "demo": demo,
-    "fit": fit,
-    "show": show,
-    "explain": explain,
-    "rules": rules,
-    "report": report,
-    "check": check,
-    "export": export,
-    "serve": serve,
+@app.command("demo")
+def _demo(
+    context: typer.Context,
+    folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Folder for the plots.")] = "demo",
+    *,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Explain a breast cancer model in text and plots; takes about half a minute."""
+    start(context, quiet, debug)
+    demo.main(folder, verbose=not quiet)
+
+
+for name, command in {
+    "fit": fit.fit,
+    "show": show.show,
+    "explain": explain.explain,
+    "rules": show.rules,
+    "report": export.report,
+    "check": show.check,
+    "export": export.export,
+    "serve": serve.serve,
 }.items():
-    app.command(name)(module.command)
+    app.command(name)(command)

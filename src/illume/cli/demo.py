@@ -1,38 +1,95 @@
-"""`illume demo`: explain a model of breast cancer, in text and in pictures."""
+"""A demonstration: explain a gradient boosting model of breast cancer in text and plots."""
 
 from __future__ import annotations
 
+import sys
+import time
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from illume.cli.options import Debug, Quiet, voice_of
 from illume.errors import MissingExtraError
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def demo(folder: Path, quiet: bool = False) -> None:
-    """Run the demonstration; pictures go to the folder."""
-    for package, extra in (("pandas", "demo"), ("matplotlib", "demo")):
-        try:
-            __import__(package)
-        except ImportError as error:
-            raise MissingExtraError.of(package, extra) from error
+    from illume import Explainer
+    from illume.results.attributions import Attributions
+    from illume.results.counterfactuals import Counterfactual
+    from illume.results.rules import Rule
+
+
+def main(folder: str = "demo", *, verbose: bool = True) -> None:
+    """Fit, explain, print, and write plots and a report to `folder`; `verbose` shows the training."""
+    for package in ("pandas", "matplotlib"):
+        if sys.modules.get(package, find_spec) is None or find_spec(package) is None:
+            raise MissingExtraError.of(package, "demo")
     import matplotlib as mpl
+    import numpy as np
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.model_selection import train_test_split
 
-    from illume.demo import main
+    from illume import Explainer
 
     mpl.use("Agg")
-    main(str(folder), verbose=not quiet)
+    start = time.perf_counter()
+    data = load_breast_cancer(as_frame=True)
+    labels = data.target_names[data.target]
+    X_train, X_test, y_train, y_test = train_test_split(
+        data.data, labels, stratify=labels, test_size=0.25, random_state=0
+    )
+    model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
+    accuracy = model.score(X_test, y_test)
+    print(f"Black box: gradient boosting, accuracy {accuracy:.3f} on {len(X_test)} test rows")
+
+    explainer = Explainer(model, verbose=verbose).fit(X_train)
+    attributions = explainer(X_test)
+    print(f"\n{explainer.quality_}\n\n{attributions}\n")
+    disagreed = np.flatnonzero(~attributions.agreed).tolist()
+    for i in [0, 1, *(disagreed or [2])[:1]]:
+        print(f"Test row {i}: {attributions[i]}\n")
+    rules = explainer.rules(X_test)
+    print(f"{explainer.rule_quality_}\n\n{rules}\n\nTest row 0: {rules[0]!r}\n\n{explainer.rule_set()}\n")
+    counterfactuals = explainer.counterfactuals(X_test, n=2)
+    print(f"{counterfactuals}\n\nTest row 0: {counterfactuals[0]}\n")
+
+    plots = draw(explainer, attributions, X_test, rules[0], counterfactuals[0])
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, ax in plots.items():
+        ax.figure.savefig(Path(folder) / f"{name}.png", dpi=120)
+    print(f"Plots in {folder}/: {', '.join(f'{name}.png' for name in plots)}")
+    report = explainer.report(X_test, Path(folder) / "report.html", title="Breast cancer")
+    print(f"Report to open in a browser: {report}")
+    print(f"Done in {time.perf_counter() - start:.0f} s")
 
 
-def command(
-    context: typer.Context,
-    folder: Annotated[Path, typer.Argument(metavar="[FOLDER]", help="Where pictures go.")] = Path("demo"),
-    *,
-    quiet: Quiet = False,
-    debug: Debug = False,
-) -> None:
-    """Explain a model of breast cancer, in text and in pictures; takes about half a minute."""
-    voice_of(context, quiet, debug)
-    demo(folder, quiet)
+def draw(
+    explainer: Explainer, attributions: Attributions, frame: Any, rule: Rule, counterfactual: Counterfactual
+) -> dict[str, Axes]:
+    """Draw the batch, three rows, the training, the latent space, a rule and its counterfactual."""
+    from matplotlib.figure import Figure
+
+    from illume import plots
+
+    drawn = {
+        "importance": plots.bar(attributions),
+        "beeswarm": plots.beeswarm(attributions),
+        **{f"row-{i}": plots.waterfall(attributions[i]) for i in range(3)},
+    }
+    if explainer.history_ is not None:
+        drawn["training"] = plots.history(explainer.history_)
+    left, right = Figure(figsize=(13.5, 4.6), layout="constrained").subplots(ncols=2)
+    plots.waterfall(attributions[0], ax=left)
+    latents = explainer.latents(frame, maps=True)
+    return drawn | {
+        "overview": plots.beeswarm(attributions, ax=right),
+        "map": plots.latent_map(latents, highlight=0),
+        "how": plots.exemplification(latents[0])[0],
+        "rule-0": plots.rule(rule, frame),
+        "counterfactual-0": plots.counterfactual(counterfactual),
+    }
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

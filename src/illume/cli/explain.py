@@ -1,19 +1,22 @@
-"""`illume explain`: explanations of the rows of a file, to a file or to stdout."""
+"""`illume explain`: explain the rows of a file, or of a folder of Parquet files."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from illume.cli.csv_files import named
-from illume.cli.errors import UsageError
-from illume.cli.folders import explain_folder
-from illume.cli.laying_out import Kind, Layout, laid_out, lines
-from illume.cli.learning import require_csv
-from illume.cli.loading import how_to_give_model, load_explainer, rows_for
+from illume.cli.load import (
+    load_explainer,
+    model_option,
+    note_stand_in,
+    read_rows_for,
+    require_file,
+    warn_of_code,
+)
+from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import (
     Debug,
     ExplainerFile,
@@ -23,17 +26,18 @@ from illume.cli.options import (
     Rows,
     TrustModel,
     UnknownCategories,
-    listed,
-    voice_of,
+    split_names,
+    start,
 )
-from illume.cli.reading import require
-from illume.cli.sinks import SUFFIXES, opened
-from illume.cli.voice import Voice
-from illume.cli.writing import require_output
+from illume.cli.output import SUFFIXES, Kind, Layout, require_output, write
+from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.errors import rows_after
 
-PIECE = {Kind.ATTRIBUTIONS: 8_192, Kind.RULES: 2_048, Kind.COUNTERFACTUALS: 256}
-OWNERS = {
+if TYPE_CHECKING:
+    from illume import Explainer
+
+PIECE_ROWS = {Kind.ATTRIBUTIONS: 8_192, Kind.RULES: 2_048, Kind.COUNTERFACTUALS: 256}
+KINDS = {  # the kind that each option belongs to
     "n": Kind.COUNTERFACTUALS,
     "desired_class": Kind.COUNTERFACTUALS,
     "features_to_vary": Kind.COUNTERFACTUALS,
@@ -45,106 +49,12 @@ OWNERS = {
 FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
-@dataclass(frozen=True)
-class Request:
-    """What to explain, how, and where to."""
-
-    explainer: Path
-    rows: Path
-    kind: Kind = Kind.ATTRIBUTIONS
-    out: Path | None = None
-    model: Path | None = None
-    trusted: bool = False
-    json: bool = False
-    long: bool = False
-    keep: tuple[str, ...] = ()
-    workers: int | None = None
-    unknown: str | None = None
-    missing: list[str] | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def in_folders(self) -> bool:
-        """Whether explanations go to a folder, by several processes."""
-        return self.workers is not None or self.rows.is_dir()
-
-    def check(self) -> None:
-        """Refuse, before any work is done, what cannot work."""
-        require_csv(self.rows, self.missing)
-        for name in self.options:
-            if OWNERS[name] is not self.kind:
-                flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
-                raise UsageError(f"{flag} goes with --kind {OWNERS[name]}, not with --kind {self.kind}")
-        if self.kind is Kind.COUNTERFACTUALS and self.model is None:
-            how = how_to_give_model(self.explainer)
-            raise UsageError(f"counterfactuals are checked on the model; give it with {how}")
-        if self.in_folders:
-            return
-        nested = self.json or (self.out is not None and self.out.suffix.startswith(".json"))
-        if self.long and nested:
-            raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
-        if self.out is not None:
-            require_output(self.out, SUFFIXES, self.explainer, self.rows, self.model)
-            if self.json and self.out.suffix not in (".json", ".jsonl"):
-                raise UsageError(f"--json and -o {self.out} do not go together; name a .json file")
-
-
-def explain(request: Request, voice: Voice) -> None:
-    """Explain the rows piece by piece and write each piece."""
-    request.check()
-    if request.in_folders:
-        explain_folder(request, voice)
-        return
-    explainer = load_explainer(request.explainer, request.model, voice, request.trusted, request.unknown)
-    if request.model is None:
-        how = how_to_give_model(request.explainer)
-        voice.note(f"without the model, its decisions are guessed by the surrogate; give it with {how}")
-    rows = rows_for(explainer, request.rows, request.missing)
-    keep = listed(request.keep, list(rows.columns))
-    require(rows, keep, "--keep")
-    layout = Layout(request.kind, request.long, rows[list(keep)], explainer.schema_)
-    options = dict(request.options)
-    if "features_to_vary" in options:
-        options["features_to_vary"] = list(listed(options["features_to_vary"], list(rows.columns)))
-    without = _Missed()
-    pieces = explainer.stream(rows, PIECE[request.kind], request.kind.value, **options)
-    with (
-        voice.progress(f"Explaining ({request.kind})", len(rows)) as done,
-        opened(request.out, request.json) as sink,
-        rows_after(0, named(request.rows)),
-    ):
-        for piece in pieces:
-            sink.add(lines(piece, layout) if sink.nested else laid_out(piece, layout))
-            without.count(piece)
-            done(len(piece))
-    without.tell(voice, len(rows))
-    if request.out is not None:
-        voice.say(f"{request.kind.capitalize()} of {len(rows):,} rows written to {request.out}")
-
-
-@dataclass
-class _Missed:
-    """Rows without a counterfactual, and the first reason."""
-
-    n_rows: int = 0
-    reason: str = ""
-
-    def count(self, piece: Any) -> None:
-        reasons = [str(reason) for reason in getattr(piece, "reasons", ()) if reason]
-        self.n_rows += len(reasons)
-        self.reason = self.reason or next(iter(reasons), "")
-
-    def tell(self, voice: Voice, n_rows: int) -> None:
-        if self.n_rows:
-            voice.note(f"{self.n_rows:,} of {n_rows:,} rows have no counterfactual: {self.reason}")
-
-
-def command(
+def explain(
     context: typer.Context,
     explainer: ExplainerFile,
     rows: Rows,
     *,
-    kind: Annotated[Kind, typer.Option("--kind", "-k", help="What to explain by.")] = Kind.ATTRIBUTIONS,
+    kind: Annotated[Kind, typer.Option("--kind", "-k", help="Kind of explanation.")] = Kind.ATTRIBUTIONS,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -156,7 +66,7 @@ def command(
     ] = None,
     model: Model = None,
     json: Annotated[
-        bool, typer.Option("--json", help="To stdout as JSON, a line per row, instead of CSV.")
+        bool, typer.Option("--json", help="Print a line of JSON per row instead of CSV.")
     ] = False,
     long: Annotated[
         bool,
@@ -170,25 +80,25 @@ def command(
     ] = None,
     desired: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="Counterfactuals: the class to reach; by default any other."),
+        typer.Option(metavar="CLASS", help="Counterfactuals: the class to reach; any other by default."),
     ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(metavar="A,B", help="Counterfactuals: the only columns that may change."),
     ] = None,
     max_changes: Annotated[
-        int | None, typer.Option(min=1, help="Counterfactuals: columns that change at most.")
+        int | None, typer.Option(min=1, help="Counterfactuals: most columns that may change.")
     ] = None,
     precision: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Rules: wanted precision (0.95 by default).")
+        float | None, typer.Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
     ] = None,
-    max_conditions: Annotated[int | None, typer.Option(min=1, help="Rules: conditions at most.")] = None,
+    max_conditions: Annotated[int | None, typer.Option(min=1, help="Rules: most conditions.")] = None,
     refine: Annotated[
-        int | None, typer.Option(min=1, help="Attributions: more questions to the model for each row.")
+        int | None, typer.Option(min=1, help="Attributions: additional model queries for each row.")
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=0, help="Parquet to a folder by so many processes (2 where ROWS is a folder)."),
+        typer.Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
     unknown: UnknownCategories = None,
     missing: MissingWords = None,
@@ -198,38 +108,149 @@ def command(
 ) -> None:
     """Explain the rows of a file: attributions, rules or counterfactuals.
 
-    Without -o the answer goes to stdout, as CSV or, with --json, as JSON lines.
+    Without -o the result goes to stdout, as CSV or, with --json, as JSON lines.
 
-    Where ROWS is a folder of Parquet files, -o names a folder: several processes write a file for each part,
-    and a run that was stopped goes on where it was.
+    If ROWS is a folder of Parquet files, -o names a folder: several processes write a file for each part,
+    and an interrupted run continues where it stopped.
 
-    `row` is the position of the row in ROWS, from 0; --keep copies columns by which to join.
+    `row` is the position of the row in ROWS, from 0; --keep copies columns to join by.
 
     [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
     """
-    voice = voice_of(context, quiet, debug)
-    options = {
-        "n": n,
-        "desired_class": desired,
-        "features_to_vary": vary or None,
-        "max_changes": max_changes,
-        "precision": precision,
-        "max_conditions": max_conditions,
-        "refine": refine,
-    }
-    request = Request(
-        explainer=explainer,
-        rows=rows,
-        kind=kind,
-        out=out,
-        model=model,
-        trusted=trust_model,
-        json=json,
-        long=long,
-        keep=tuple(keep or ()),
-        workers=workers,
-        unknown=unknown,
-        missing=missing,
-        options={name: value for name, value in options.items() if value is not None},
+    messages = start(context, quiet, debug)
+    options = _kind_options(
+        kind,
+        n=n,
+        desired_class=desired,
+        features_to_vary=vary or None,
+        max_changes=max_changes,
+        precision=precision,
+        max_conditions=max_conditions,
+        refine=refine,
     )
-    explain(request, voice)
+    require_csv(rows, missing)
+    if kind is Kind.COUNTERFACTUALS and model is None:
+        raise UsageError(f"counterfactuals are verified on the model; give it with {model_option(explainer)}")
+    if rows.is_dir() or workers is not None:
+        folder = _require_folder(out, json or long)
+        require_file(explainer)
+        _announce_model(explainer, model, trust_model, messages)
+        if unknown is not None:
+            options["unknown"] = str(unknown)
+        settings = {"keep": tuple(keep or ()), "workers": workers, "model": model}
+        _explain_folder(rows, folder, explainer, kind, messages=messages, **settings, **options)
+        return
+    _require_layout(out, json, long)
+    if out is not None:
+        require_output(out, SUFFIXES, explainer, rows, model)
+    loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+    if model is None:
+        note_stand_in(explainer, messages)
+    frame = read_rows_for(loaded, rows, missing)
+    kept = split_names(keep or (), list(frame.columns))
+    require_names(frame.columns, kept, "--keep")
+    layout = Layout(kind, long, frame[list(kept)], loaded.schema_)
+    with rows_after(0, file_name(rows)):
+        _explain_frame(loaded, frame, layout, out, json=json, messages=messages, **options)
+
+
+def _explain_frame(
+    explainer: Explainer,
+    frame: Any,
+    layout: Layout,
+    out: Path | None,
+    *,
+    json: bool,
+    messages: Messages,
+    **options: Any,
+) -> None:
+    kind = layout.kind
+    options = _split_vary(options, list(frame.columns))
+    nested = json or (out is not None and out.suffix.lower() in (".json", ".jsonl"))
+    reasons: list[str] = []
+
+    def lay_out() -> Iterator[Any]:
+        for piece in explainer.stream(frame, PIECE_ROWS[kind], kind.value, **options):
+            yield layout.records(piece) if nested else layout.frame(piece)
+            reasons.extend(str(reason) for reason in getattr(piece, "reasons", ()) if reason)
+            advance(len(piece))
+
+    with messages.progress(f"Explaining ({kind})", len(frame)) as advance:
+        write(lay_out(), out, json)
+    if reasons:
+        messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")
+    if out is not None:
+        messages.info(f"{kind.capitalize()} of {len(frame):,} rows written to {out}")
+
+
+def _kind_options(kind: Kind, **options: Any) -> dict[str, Any]:
+    """Return the given options; raise if one belongs to another kind."""
+    given = {name: value for name, value in options.items() if value is not None}
+    for name in given:
+        if KINDS[name] is not kind:
+            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+            raise UsageError(f"{flag} goes with --kind {KINDS[name]}, not with --kind {kind}")
+    return given
+
+
+def _split_vary(options: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    if "features_to_vary" not in options:
+        return options
+    return options | {"features_to_vary": list(split_names(options["features_to_vary"], columns))}
+
+
+def _require_layout(out: Path | None, json: bool, long: bool) -> None:
+    if long and (json or (out is not None and out.suffix.startswith(".json"))):
+        raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
+    if json and out is not None and out.suffix not in (".json", ".jsonl"):
+        raise UsageError(f"--json and -o {out} do not go together; name a .json file")
+
+
+def _require_folder(out: Path | None, other_layout: bool) -> Path:
+    if other_layout:
+        raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
+    if out is None or out.suffix:
+        raise UsageError("a folder of rows and --workers need a folder to write to; name it with -o FOLDER")
+    return out
+
+
+def _announce_model(explainer: Path, model: Path | None, trusted: bool, messages: Messages) -> None:
+    if model is None:
+        note_stand_in(explainer, messages)
+    elif not model.is_file():
+        raise CommandError(f"the model {model} does not exist")
+    elif not trusted:
+        warn_of_code(model, messages)
+
+
+def _explain_folder(
+    rows: Path,
+    out: Path,
+    explainer: Path,
+    kind: Kind,
+    *,
+    keep: tuple[str, ...],
+    messages: Messages,
+    **options: Any,
+) -> None:
+    """Explain Parquet files part by part, skipping parts that an earlier run has finished."""
+    from pyarrow import parquet as pq
+
+    from illume.data.row_sources import parquet_files
+    from illume.distributed import explain_parquet
+
+    columns = pq.read_schema(parquet_files(rows)[0]).names
+    written = explain_parquet(
+        rows,
+        out,
+        explainer,
+        kind.value,
+        trust_model=True,
+        keep=split_names(keep, columns),
+        verbose=False if messages.quiet else None,
+        **_split_vary(options, columns),
+    )
+    skipped = (
+        f", {written.n_skipped} of {written.n_parts} parts by an earlier run" if written.n_skipped else ""
+    )
+    messages.info(f"{kind.capitalize()} of {written.n_rows:,} rows written to {out}{skipped}")

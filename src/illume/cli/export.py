@@ -1,4 +1,4 @@
-"""`illume export`: an explainer's forward pass as a file of ONNX."""
+"""`illume report` and `illume export`: HTML reports and ONNX graphs."""
 
 from __future__ import annotations
 
@@ -7,35 +7,75 @@ from typing import Annotated
 
 import typer
 
-from illume.cli.loading import load_explainer
-from illume.cli.options import Debug, ExplainerFile, Quiet, voice_of
-from illume.cli.voice import Voice
-from illume.cli.writing import require_output
+from illume.cli.load import load_explainer, model_option, read_rows_for
+from illume.cli.messages import UsageError
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    MissingWords,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    UnknownCategories,
+    start,
+)
+from illume.cli.output import require_output
+from illume.cli.read_rows import file_name, require_csv
+from illume.errors import rows_after
 
 
-def export(path: Path, out: Path, voice: Voice, *, encoded: bool = False) -> None:
-    """Write the graph; no model is needed."""
-    from illume import export_onnx
-
-    require_output(out, (".onnx",), path)
-    explainer = load_explainer(path, None, voice)
-    export_onnx(explainer, out, inputs="encoded" if encoded else "raw")
-    voice.say(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")
-
-
-def command(
+def report(
     context: typer.Context,
     explainer: ExplainerFile,
-    out: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="Where to write; replaced if it exists.")],
+    rows: Rows,
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE.html", help="File to write; replaced if it exists.")
+    ] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    model: Model = None,
+    unknown: UnknownCategories = None,
+    missing: MissingWords = None,
+    trust_model: TrustModel = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Write a self-contained HTML report about the rows of a file.
+
+    [b]illume report loans.illume new.csv --model loans.model.joblib -o report.html[/]
+    """
+    messages = start(context, quiet, debug)
+    if model is None:
+        raise UsageError(f"a report shows the model's decisions; give it with {model_option(explainer)}")
+    require_csv(rows, missing)
+    require_output(out, (".html", ".htm"), explainer, rows, model)
+    loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+    frame = read_rows_for(loaded, rows, missing)
+    messages.info(f"Explaining {len(frame):,} rows for the report …")
+    with rows_after(0, file_name(rows)):
+        loaded.report(frame, out, title=title)
+    messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def export(
+    context: typer.Context,
+    explainer: ExplainerFile,
+    out: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="File to write; replaced if it exists.")],
     *,
     encoded: Annotated[
-        bool, typer.Option("--encoded", help="Read encoded inputs instead of raw numbers and categories.")
+        bool, typer.Option("--encoded", help="Take encoded inputs instead of raw numbers and categories.")
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write attributions as a graph of ONNX, for runtimes without Python.
+    """Write attributions as an ONNX graph, for runtimes without Python.
 
     [b]illume export loans.illume loans.onnx[/]
     """
-    export(explainer, out, voice_of(context, quiet, debug), encoded=encoded)
+    from illume import export_onnx
+
+    messages = start(context, quiet, debug)
+    require_output(out, (".onnx",), explainer)
+    export_onnx(load_explainer(explainer, None, messages), out, inputs="encoded" if encoded else "raw")
+    messages.info(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")

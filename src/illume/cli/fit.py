@@ -1,18 +1,17 @@
-"""`illume fit`: from a file of rows and a model to an explainer in a file."""
+"""`illume fit`: fit an explainer to a model and rows in files."""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from illume.cli.errors import UsageError
-from illume.cli.learning import Learning, rows_to_learn
-from illume.cli.models import load_model, require_features, save_model
+from illume.cli.load import load_model, model_path, require_features
+from illume.cli.messages import Messages, UsageError
 from illume.cli.options import (
     Debug,
     Json,
@@ -20,18 +19,23 @@ from illume.cli.options import (
     Quiet,
     TrustModel,
     Unknown,
-    listed,
-    voice_of,
-    words_of,
+    split_names,
+    split_words,
+    start,
 )
-from illume.cli.planning import Plan
-from illume.cli.reading import require_names
-from illume.cli.voice import Voice
-from illume.cli.writing import answer, as_json
+from illume.cli.output import as_json, print_result, require_output
+from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
+from illume.data.archive import atomic_path
+
+if TYPE_CHECKING:
+    from illume import Explainer
+    from illume.cli.train import Score, TrainingRows
+
+Names = list[str] | None
 
 
 class Trainer(StrEnum):
-    """A model that illume can train by itself."""
+    """A model that illume can train."""
 
     GBM = "gbm"
 
@@ -45,7 +49,7 @@ class EffortName(StrEnum):
 
 
 class ObjectiveName(StrEnum):
-    """What the explainer's network is trained for."""
+    """The training objective of the encoder."""
 
     ALIGNED = "aligned"
     JOINT = "joint"
@@ -53,158 +57,39 @@ class ObjectiveName(StrEnum):
     SO = "so"
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """An explainer in its file, and how good it is."""
-
-    explainer: Any
-    out: Path
-    model_file: Path
-    score: Any
-    n_rows: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values; what could not be measured is NaN."""
-        return {
-            "explainer": str(self.out),
-            "model": str(self.model_file),
-            "model_score": None if self.score is None else self.score.to_dict(),
-            "n_rows": self.n_rows,
-            "features": list(self.explainer.schema_.names),
-            "classes": list(self.explainer.class_names_),
-            "quality": self.explainer.quality_.to_dict(),
-            "rule_quality": self.explainer.rule_quality_.to_dict(),
-        }
-
-    def __str__(self) -> str:
-        parts = [str(self.explainer.quality_), str(self.explainer.rule_quality_)]
-        return "\n\n".join([*parts, f"Explainer: {self.out}\nModel:     {self.model_file}"])
-
-
-def fit(plan: Plan, voice: Voice) -> Fitted:
-    """Read the rows, load or train the model, fit the explainer and write it."""
-    from illume.data.checkpoints import lock_folder
-
-    plan.check()
-    wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
-    learning = rows_to_learn(*wish, reading=plan.reading, whole=plan.trainer is not None, voice=voice)
-    categorical = listed(plan.categorical, list(learning.columns))
-    require_names(learning.columns, categorical, "--categorical")
-    with nullcontext() if plan.checkpoints is None else lock_folder(plan.checkpoints):
-        return _fitted(learning, categorical, plan, voice)
-
-
-def _fitted(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Fitted:
-    """Do what is to be done before checkpoints can go: they are this command's as long as it runs."""
-    if plan.model is not None:
-        model, score, model_file = load_model(plan.model, voice, plan.trusted), None, plan.model
-        require_features(model, list(learning.columns), plan.target)
-    else:
-        model, score = _trained(learning, categorical, plan, voice)
-        model_file = plan.model_out
-    explainer = _explainer(model, learning, categorical, plan, voice)
-    if plan.missing is not None:
-        # rows to explain are then read with the same missing words
-        explainer.fitted_ = replace(explainer.fitted_, missing_words=plan.missing)
-    explainer.save(plan.out, rows=plan.held)
-    if explainer.stages_ is not None:
-        explainer.stages_.remove()
-    voice.say(f"Written to {plan.out}; next: illume explain {plan.out} ROWS --model {model_file}")
-    return Fitted(explainer, plan.out, model_file, score, learning.n_rows)
-
-
-def _trained(learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> tuple[Any, Any]:
-    """Train a model, write it, and say how good it is."""
-    from illume.cli.gbm import train
-    from illume.data.schema import Schema
-
-    rows = learning.rows
-    schema = Schema.infer(rows, categorical)
-    trained = train(rows, learning.target, [f.name for f in schema.features if not f.numeric], plan.seed)
-    voice.say(f"Model: gradient boosting, {trained.score}; then trained on all {len(rows):,} rows")
-    save_model(trained.model, plan.model_out)
-    voice.say(f"Model written to {plan.model_out}")
-    return trained.model, trained.score
-
-
-def _explainer(model: Any, learning: Learning, categorical: tuple[str, ...], plan: Plan, voice: Voice) -> Any:
-    from illume import Checkpoints, DataOptions, Explainer, SurrogateOptions
-
-    used = [str(name) for name in getattr(model, "feature_names_in_", learning.columns)]
-    explainer = Explainer(
-        model,
-        categorical=[name for name in categorical if name in used],
-        queries=plan.queries,
-        effort=plan.effort,
-        surrogate_options=SurrogateOptions(
-            objective=plan.objective, n_latents=plan.n_latents, rank=plan.rank
-        ),
-        data_options=DataOptions(row_budget=plan.row_budget),
-        random_state=plan.seed,
-        unknown=plan.unknown,
-        # Kept until the explainer is written, too.
-        checkpoint_dir=plan.checkpoints and Checkpoints(plan.checkpoints, keep=True),
-        verbose=False if voice.quiet else None,
-    )
-    voice.say(f"Fitting the explainer on {learning.described} and {len(used)} features …")
-    for train in (lambda: explainer.fit(learning.rows), explainer.fit_rules):
-        train()
-        if explainer._interrupted:  # in a notebook the best so far is of use; a script must not go on with it
-            raise KeyboardInterrupt
-    return explainer
-
-
-def number_or(text: str, words: tuple[str, ...], option: str, least: int = 1) -> int | str:
-    """Read a whole number from `least` on, or one of some words.
-
-    >>> number_or("8", ("auto",), "--n-latents"), number_or("auto", ("auto",), "--n-latents")
-    (8, 'auto')
-    """
-    if text in words:
-        return text
-    if not text.isdecimal() or int(text) < least:
-        said = f"{' or '.join(words)} or a whole number from {least}"
-        raise UsageError(f"{option} must be {said}, found {text!r}")
-    return int(text)
-
-
-def command(
+def fit(
     context: typer.Context,
     train: Annotated[
         Path,
-        typer.Argument(
-            metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files, to learn from."
-        ),
+        typer.Argument(metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files, to fit on."),
     ],
     *,
     out: Annotated[
-        Path,
-        typer.Option("--out", "-o", metavar="FILE.illume", help="Where to write; replaced if it exists."),
+        Path, typer.Option("--out", "-o", metavar="FILE.illume", help="File to write; replaced if it exists.")
     ],
     target: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of classes; it is no feature. --train needs it.")
+        str | None, typer.Option(metavar="COL", help="Column of classes, not a feature. --train needs it.")
     ] = None,
     model: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Your model, saved by joblib. [b]Loading it runs code in it.[/]"),
+        typer.Option(metavar="FILE", help="Your model, saved by joblib. [b]Loading it runs its code.[/]"),
     ] = None,
     trainer: Annotated[
         Trainer | None,
         typer.Option("--train", help="Train a model instead, and write it to FILE.model.joblib."),
     ] = None,
     categorical: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Columns whose numbers are codes of categories.")
+        Names, typer.Option(metavar="A,B", help="Columns whose numbers are codes of categories.")
     ] = None,
     drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Columns to leave out, such as names and numbers of rows."),
+        Names, typer.Option(metavar="A,B", help="Columns to leave out, such as identifiers.")
     ] = None,
-    text: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Columns of CSV to read as text, not as numbers.")
-    ] = None,
+    text: Annotated[Names, typer.Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
     number: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Columns of CSV to read as numbers though zeros lead, as in 007."),
+        Names,
+        typer.Option(
+            metavar="A,B", help="Columns of CSV to read as numbers despite leading zeros, as in 007."
+        ),
     ] = None,
     missing: MissingWords = None,
     n_latents: Annotated[
@@ -214,39 +99,38 @@ def command(
         str,
         typer.Option(
             metavar="N|auto|none",
-            help="For wide data: rank of what differs in the maps of rows; none keeps them whole.",
+            help="For wide data: rank of the part of the maps that differs between rows; none for full maps.",
         ),
     ] = "auto",
-    effort: Annotated[
-        EffortName, typer.Option(help="How much time the fit may take to come close to the model.")
-    ] = EffortName.STANDARD,
+    effort: Annotated[EffortName, typer.Option(help="How much time the fit may take.")] = EffortName.STANDARD,
     queries: Annotated[
         str,
         typer.Option(
-            metavar="N|auto", help="Most made-up rows that the model is asked about; auto goes by its speed."
+            metavar="N|auto", help="Most synthetic rows put to the model; auto depends on its speed."
         ),
     ] = "auto",
     row_budget: Annotated[
         int | None,
-        typer.Option(min=10, help="Most rows to learn from, drawn at random; of Parquet files 200,000."),
+        typer.Option(min=10, help="Most rows to fit on, drawn at random; 200,000 for Parquet by default."),
     ] = None,
     objective: Annotated[
-        ObjectiveName, typer.Option(help="What the explainer is trained for.")
+        ObjectiveName, typer.Option(help="Training objective of the encoder.")
     ] = ObjectiveName.ALIGNED,
     seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal explainers.")] = 0,
-    held: Annotated[
-        str,
-        typer.Option("--rows", metavar="N|all|none", help="Training rows that FILE.illume holds at most."),
+    stored_rows: Annotated[
+        str, typer.Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
     ] = "20000",
     unknown: Annotated[
         Unknown,
         typer.Option(
-            help="Rows with a category not seen here: refuse them, or take it as none of the known."
+            help="Rows with a category not seen in the fit: refuse them, or treat it as none of those."
         ),
     ] = Unknown.ERROR,
     checkpoint_dir: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write down what is done; if killed, run the same command again."),
+        typer.Option(
+            metavar="DIR", help="Save progress here; after an interruption, run the same command again."
+        ),
     ] = None,
     trust_model: TrustModel = False,
     json: Json = False,
@@ -257,33 +141,139 @@ def command(
 
     The model is yours (--model) or trained here (--train gbm).
 
-    Columns that the model does not use are left out where it says which it uses.
+    If the model names its columns, others are left out.
 
     [b]illume fit loans.csv --target decision --train gbm -o loans.illume[/]
     """
-    voice = voice_of(context, quiet, debug)
-    plan = Plan(
-        train=train,
-        out=out,
-        target=target,
-        model=model,
-        trainer=trainer,
-        trusted=trust_model,
-        categorical=tuple(categorical or ()),
-        drop=tuple(drop or ()),
-        text=tuple(text or ()),
-        number=tuple(number or ()),
-        missing=words_of(missing),
-        n_latents=number_or(n_latents, ("auto",), "--n-latents"),
-        rank=None if rank == "none" else number_or(rank, ("auto", "none"), "--rank"),
-        queries=number_or(queries, ("auto",), "--queries", least=0),
-        effort=effort.value,
+    from illume import Checkpoints, DataOptions, SurrogateOptions
+    from illume.cli.train import load_training_rows
+    from illume.data.checkpoints import lock_folder
+
+    messages = start(context, quiet, debug)
+    surrogate_options = SurrogateOptions(
         objective=objective.value,
-        seed=seed,
-        unknown="ignore" if unknown is Unknown.IGNORE else "error",
-        row_budget=row_budget,
-        held=number_or(held, ("all", "none"), "--rows"),
-        checkpoints=checkpoint_dir,
+        n_latents=_number_or_word(n_latents, ("auto",), "--n-latents"),
+        rank=None if rank == "none" else _number_or_word(rank, ("auto", "none"), "--rank"),
     )
-    fitted = fit(plan, voice)
-    answer(as_json(fitted.to_dict(), indent=2) if json else str(fitted))
+    settings = {
+        "queries": _number_or_word(queries, ("auto",), "--queries", least=0),
+        "effort": effort.value,
+        "random_state": seed,
+        "unknown": unknown.value,
+        "surrogate_options": surrogate_options,
+        "data_options": DataOptions(row_budget=row_budget),
+        # kept until the explainer is written
+        "checkpoint_dir": checkpoint_dir and Checkpoints(checkpoint_dir, keep=True),
+    }
+    max_stored = _number_or_word(stored_rows, ("all", "none"), "--rows")
+    _require_model_source(model, trainer, target)
+    require_csv(train, text, number, missing)
+    require_output(out, (".illume",), train, model)
+    words = split_words(missing)
+    csv = CsvOptions(tuple(text or ()), tuple(number or ()), MISSING if words is None else words)
+    in_memory = trainer is not None
+    rows = load_training_rows(
+        train, target, drop or (), row_budget, seed, csv=csv, in_memory=in_memory, messages=messages
+    )
+    names = split_names(categorical or (), rows.columns)
+    require_names(rows.columns, names, "--categorical")
+    # The lock is held until the explainer is written and the checkpoints are removed.
+    with nullcontext() if checkpoint_dir is None else lock_folder(checkpoint_dir):
+        score = None
+        if model is not None:
+            black_box, model_file = load_model(model, messages, trust_model), model
+            require_features(black_box, rows.columns, target)
+        else:
+            model_file = model_path(out)
+            black_box, score = _train_model(rows, names, model_file, seed, messages)
+        explainer = _fit_explainer(black_box, rows, names, messages, **settings)
+        if words is not None:
+            # Rows to explain are then read in the same way.
+            explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
+        explainer.save(out, rows=max_stored)
+        if explainer.stages_ is not None:
+            explainer.stages_.remove()
+    messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file}")
+    if json:
+        print_result(as_json(_summary(explainer, out, model_file, score, rows.n_rows), indent=2))
+    else:
+        files = f"Explainer: {out}\nModel:     {model_file}"
+        print_result(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files}")
+
+
+def _require_model_source(model: Path | None, trainer: Trainer | None, target: str | None) -> None:
+    if model is None and trainer is None:
+        raise UsageError(
+            "which model? give yours with --model model.joblib, or let illume train one with --train gbm"
+        )
+    if model is not None and trainer is not None:
+        raise UsageError("--model gives a model and --train trains one; use one of the two")
+    if trainer is not None and target is None:
+        raise UsageError("--train needs --target, the column of classes")
+
+
+def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int = 1) -> int | str:
+    """Parse an integer of at least `least`, or one of some words.
+
+    >>> _number_or_word("8", ("auto",), "--n-latents"), _number_or_word("auto", ("auto",), "--n-latents")
+    (8, 'auto')
+    """
+    if text in words:
+        return text
+    if not text.isdecimal() or int(text) < least:
+        expected = f"{' or '.join(words)} or a whole number from {least}"
+        raise UsageError(f"{option} must be {expected}, found {text!r}")
+    return int(text)
+
+
+def _train_model(
+    rows: TrainingRows, categorical: tuple[str, ...], path: Path, seed: int, messages: Messages
+) -> tuple[Any, Score]:
+    import joblib
+
+    from illume.cli.train import train_gbm
+    from illume.data.schema import Schema
+
+    schema = Schema.infer(rows.features, categorical)
+    names = [feature.name for feature in schema.features if not feature.numeric]
+    model, score = train_gbm(rows.features, rows.target, names, seed)
+    messages.info(f"Model: gradient boosting, {score}; then trained on all {rows.n_rows:,} rows")
+    with atomic_path(path) as temporary:
+        joblib.dump(model, temporary)
+    messages.info(f"Model written to {path}")
+    return model, score
+
+
+def _fit_explainer(
+    model: Any, rows: TrainingRows, categorical: tuple[str, ...], messages: Messages, **settings: Any
+) -> Explainer:
+    from illume import Explainer
+
+    used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
+    explainer = Explainer(
+        model,
+        categorical=[name for name in categorical if name in used],
+        verbose=False if messages.quiet else None,
+        **settings,
+    )
+    messages.info(f"Fitting the explainer on {rows} and {len(used)} features …")
+    for train in (lambda: explainer.fit(rows.features), explainer.fit_rules):
+        train()
+        if explainer._interrupted:  # in a notebook, the best so far is useful; here the user wants to stop
+            raise KeyboardInterrupt
+    return explainer
+
+
+def _summary(
+    explainer: Explainer, out: Path, model: Path, score: Score | None, n_rows: int
+) -> dict[str, Any]:
+    return {
+        "explainer": str(out),
+        "model": str(model),
+        "model_score": None if score is None else score.to_dict(),
+        "n_rows": n_rows,
+        "features": list(explainer.schema_.names),
+        "classes": list(explainer.class_names_),
+        "quality": explainer.quality_.to_dict(),
+        "rule_quality": explainer.rule_quality_.to_dict(),
+    }

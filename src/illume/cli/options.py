@@ -1,4 +1,4 @@
-"""Options that several commands have, and the reading of lists of columns."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ from typing import Annotated, cast
 
 import typer
 
-from illume.cli.voice import Voice
+from illume.cli.messages import Messages
 
 
 class Unknown(StrEnum):
-    """What to do with a category that was not seen while fitting."""
+    """How to treat a category that was not seen in the fit."""
 
     ERROR = "error"
     IGNORE = "ignore"
 
 
-ROWS = "CSV or Parquet file of rows (- reads CSV from stdin)."
-
-ExplainerFile = Annotated[Path, typer.Argument(metavar="EXPLAINER", help="File that `illume fit` wrote.")]
-Rows = Annotated[Path, typer.Argument(metavar="ROWS", help=ROWS)]
+ExplainerFile = Annotated[Path, typer.Argument(metavar="EXPLAINER", help="File written by `illume fit`.")]
+Rows = Annotated[
+    Path, typer.Argument(metavar="ROWS", help="CSV or Parquet file of rows (- reads CSV from stdin).")
+]
 Model = Annotated[
     Path | None,
     typer.Option(
-        "--model", metavar="FILE", help="The model, saved by joblib. [b]Loading it runs code in it.[/]"
+        "--model", metavar="FILE", help="The model, saved by joblib. [b]Loading it runs its code.[/]"
     ),
 ]
 TrustModel = Annotated[
-    bool, typer.Option("--trust-model", help="Do not warn that loading the model runs code in it.")
+    bool, typer.Option("--trust-model", help="Do not warn that loading the model runs its code.")
 ]
 UnknownCategories = Annotated[
     Unknown | None,
     typer.Option(
         "--unknown",
-        help="Rows with a category that the fit has not seen: refuse them, or take it as none of the known; "
-        "by default as `illume fit --unknown` said.",
+        help="Rows with a category not seen in the fit: refuse them, or treat it as none of the known ones. "
+        "Default: as given to `illume fit`.",
     ),
 ]
 MissingWords = Annotated[
@@ -45,26 +45,26 @@ MissingWords = Annotated[
     typer.Option(
         "--missing",
         metavar="A,B",
-        help="Words in CSV that stand for a missing value, beside empty cells; '' for none. By default as "
-        "with `illume fit`.",
+        help="Words in CSV that stand for a missing value, besides empty cells; '' for none. Default: as in "
+        "`illume fit`.",
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
-def voice_of(context: typer.Context, quiet: bool, debug: bool) -> Voice:
-    """Return the voice of this run, told how much to say."""
-    voice = cast(Voice, context.obj)
-    voice.quiet, voice.debug = quiet, debug
-    return voice
+def start(context: typer.Context, quiet: bool, debug: bool) -> Messages:
+    """Return the messages of this run."""
+    messages = cast(Messages, context.obj)
+    messages.quiet, messages.debug = quiet, debug
+    return messages
 
 
-def listed(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Read names that were given one by one or with commas between; a column may hold a comma itself.
+def split_names(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
+    """Split comma-separated column names; a name may itself hold a comma.
 
-    >>> listed(["a,b", "c, d"], ["a", "b", "c, d"])
+    >>> split_names(["a,b", "c, d"], ["a", "b", "c, d"])
     ('a', 'b', 'c, d')
     """
     names: list[str] = []
@@ -73,12 +73,10 @@ def listed(values: Iterable[str], columns: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def words_of(values: Iterable[str] | None) -> tuple[str, ...] | None:
-    """Read words that were given one by one or with commas between; None where none were given.
+def split_words(values: Iterable[str] | None) -> tuple[str, ...] | None:
+    """Split comma-separated words; None stays None.
 
-    >>> words_of(["NA,?"]), words_of([""]), words_of(None)
+    >>> split_words(["NA,?"]), split_words([""]), split_words(None)
     (('NA', '?'), (), None)
     """
-    if values is None:
-        return None
-    return tuple(dict.fromkeys(word.strip() for value in values for word in value.split(",") if word.strip()))
+    return None if values is None else split_names(values, ())

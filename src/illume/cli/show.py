@@ -1,98 +1,37 @@
-"""`illume show`: what is in an explainer's file."""
+"""`illume show`, `rules` and `check`: what an explainer's file holds, and whether it applies to new rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from illume.cli.loading import load_explainer
-from illume.cli.options import Debug, ExplainerFile, Json, Quiet, voice_of
-from illume.cli.voice import Voice
-from illume.cli.writing import answer, as_json
+from illume.cli.load import load_explainer, model_option, read_rows_for
+from illume.cli.messages import ExitCode
+from illume.cli.options import (
+    Debug,
+    ExplainerFile,
+    Json,
+    MissingWords,
+    Model,
+    Quiet,
+    Rows,
+    TrustModel,
+    start,
+)
+from illume.cli.output import as_json, print_result
+from illume.cli.read_rows import file_name, is_parquet, require_csv
+from illume.errors import rows_after
+
+if TYPE_CHECKING:
+    from illume import Explainer
 
 SETTINGS = ("contributions", "effort", "queries", "random_state")
-SURROGATE = ("encoder", "objective", "n_latents")
+SURROGATE_SETTINGS = ("encoder", "objective", "n_latents")
 
 
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """An explainer's schema, quality, settings and versions; `manifest` is what the file says of itself."""
-
-    path: Path
-    manifest: dict[str, Any]
-    explainer: Any
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values; what could not be measured is NaN."""
-        explainer, manifest = self.explainer, self.manifest
-        return {
-            "explainer": str(self.path),
-            "n_bytes": self.path.stat().st_size,
-            "format": manifest["version"],
-            "versions": manifest["libraries"],
-            "settings": manifest["settings"],
-            "rows": manifest["rows"],
-            "classes": list(explainer.class_names_),
-            "features": [
-                {
-                    "name": feature.name,
-                    "kind": feature.kind.value,
-                    "categories": list(feature.labels),
-                    "low": feature.low if feature.numeric else None,
-                    "high": feature.high if feature.numeric else None,
-                }
-                for feature in explainer.schema_.features
-            ],
-            "quality": explainer.quality_.to_dict(),
-            "rule_quality": explainer.rule_quality_.to_dict() if self._has_rules else None,
-        }
-
-    def __str__(self) -> str:
-        explainer, manifest = self.explainer, self.manifest
-        held, settings = manifest["rows"], manifest["settings"]
-        about = {
-            "File": f"{self.path}, {size(self.path.stat().st_size)}, format {manifest['version']}",
-            "Explains": " or ".join(map(repr, explainer.class_names_)),
-            "Holds": f"{held['held']:,} of {held['of']:,} training rows; not the model",
-            "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
-            "Settings": ", ".join(
-                [f"{name} {settings[name]}" for name in SETTINGS]
-                + [f"{name} {getattr(explainer.surrogate_options, name)}" for name in SURROGATE]
-            ),
-        }
-        width = max(map(len, about))
-        head = "\n".join(f"{name:<{width}}  {text}" for name, text in about.items())
-        parts = [head, repr(explainer.schema_), repr(explainer.quality_)]
-        return "\n\n".join([*parts, repr(explainer.rule_quality_)] if self._has_rules else parts)
-
-    @property
-    def _has_rules(self) -> bool:
-        return hasattr(self.explainer, "rule_quality_")
-
-
-def size(n_bytes: int) -> str:
-    """Return a size in units that people read.
-
-    >>> size(999), size(42_309), size(7_250_000)
-    ('999 B', '42 kB', '7.2 MB')
-    """
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
-
-
-def show(path: Path, voice: Voice) -> Shown:
-    """Return what is in an explainer's file; no model is needed."""
-    from illume.data import archive
-
-    explainer = load_explainer(path, None, voice)
-    return Shown(path, archive.read(path).manifest, explainer)
-
-
-def command(
+def show(
     context: typer.Context,
     explainer: ExplainerFile,
     *,
@@ -101,5 +40,118 @@ def command(
     debug: Debug = False,
 ) -> None:
     """Show what is in an explainer's file: features, quality, versions."""
-    shown = show(explainer, voice_of(context, quiet, debug))
-    answer(as_json(shown.to_dict(), indent=2) if json else str(shown))
+    from illume.data import archive
+
+    loaded = load_explainer(explainer, None, start(context, quiet, debug))
+    manifest = archive.read(explainer).manifest
+    if json:
+        print_result(as_json(_summary(loaded, explainer, manifest), indent=2))
+    else:
+        print_result(_description(loaded, explainer, manifest))
+
+
+def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    rules = getattr(explainer, "rule_quality_", None)
+    return {
+        "explainer": str(path),
+        "n_bytes": path.stat().st_size,
+        "format": manifest["version"],
+        "versions": manifest["libraries"],
+        "settings": manifest["settings"],
+        "rows": manifest["rows"],
+        "classes": list(explainer.class_names_),
+        "features": [
+            {
+                "name": feature.name,
+                "kind": feature.kind.value,
+                "categories": list(feature.labels),
+                "low": feature.low if feature.numeric else None,
+                "high": feature.high if feature.numeric else None,
+            }
+            for feature in explainer.schema_.features
+        ],
+        "quality": explainer.quality_.to_dict(),
+        "rule_quality": None if rules is None else rules.to_dict(),
+    }
+
+
+def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> str:
+    rows, options = manifest["rows"], explainer.surrogate_options
+    shown = {name: manifest["settings"][name] for name in SETTINGS}
+    shown |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
+    lines = {
+        "File": f"{path}, {file_size(path.stat().st_size)}, format {manifest['version']}",
+        "Explains": " or ".join(map(repr, explainer.class_names_)),
+        "Holds": f"{rows['held']:,} of {rows['of']:,} training rows; not the model",
+        "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
+        "Settings": ", ".join(f"{name} {value}" for name, value in shown.items()),
+    }
+    width = max(map(len, lines))
+    head = "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+    parts = (explainer.schema_, explainer.quality_, getattr(explainer, "rule_quality_", None))
+    return "\n\n".join([head, *(repr(part) for part in parts if part is not None)])
+
+
+def file_size(n_bytes: int) -> str:
+    """Format a file size.
+
+    >>> file_size(999), file_size(42_309), file_size(7_250_000)
+    ('999 B', '42 kB', '7.2 MB')
+    """
+    if n_bytes < 1000:
+        return f"{n_bytes} B"
+    return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
+
+
+def rules(
+    context: typer.Context,
+    explainer: ExplainerFile,
+    *,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Show the global view: what the model decides where, with a typical rule for each region."""
+    leaves = load_explainer(explainer, None, start(context, quiet, debug)).rule_set()
+    print_result(as_json(leaves.to_frame().to_dict("records"), indent=2) if json else str(leaves))
+
+
+def check(
+    context: typer.Context,
+    explainer: ExplainerFile,
+    rows: Rows,
+    *,
+    model: Model = None,
+    sample: Annotated[int, typer.Option(min=0, help="Most rows put to the model.")] = 1_000,
+    json: Json = False,
+    missing: MissingWords = None,
+    trust_model: TrustModel = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Check whether explanations apply to the rows of a file, or of a folder of Parquet files.
+
+    The rows are compared with those of the fit: categories, ranges, missing values, distributions, distances
+    and, with --model, how often surrogate and model agree.
+
+    The exit code is 0 if they are alike, and 3 if explanations of these rows should not be used.
+
+    [b]illume check loans.illume new.csv --model loans.model.joblib[/]
+    """
+    messages = start(context, quiet, debug)
+    require_csv(rows, missing)
+    loaded = load_explainer(explainer, model, messages, trust_model)
+    if model is None:
+        option = model_option(explainer)
+        messages.note(
+            f"without the model, its agreement with the surrogate is unknown; give it with {option}"
+        )
+    if quiet:
+        loaded.set_params(verbose=False)
+    in_place = is_parquet(rows)
+    frame = rows if in_place else read_rows_for(loaded, rows, missing)
+    with rows_after(0, "" if in_place else file_name(rows)):  # rows of Parquet files may be sampled
+        found = loaded.check(frame, sample=sample)
+    print_result(as_json(found.to_dict(), indent=2) if json else repr(found))
+    if not found.ok:
+        raise typer.Exit(ExitCode.DRIFTED)

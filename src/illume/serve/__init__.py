@@ -1,1 +1,1 @@
-"""The service: explanations over HTTP, with the same numbers as the library."""
+"""The HTTP service, with the same numbers as the library."""

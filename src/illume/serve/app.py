@@ -1,159 +1,207 @@
-"""The endpoints put together."""
+"""The FastAPI application: endpoints, access and limits."""
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from json import JSONDecodeError
+from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, HTTPException, Request, Security
+from fastapi.routing import APIRoute
+from fastapi.security import APIKeyHeader, HTTPBearer
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic_core import from_json
+from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from illume import __version__
-from illume.errors import IllumeError
-from illume.serve import answers
-from illume.serve.access import ApiKey, described
-from illume.serve.answers import Problem, as_json, json_response
-from illume.serve.bodies import StrictRoute
-from illume.serve.errors import ErrorAnswers, form_of
-from illume.serve.hosts import KnownHosts
-from illume.serve.logs import NOTES, RequestLog
-from illume.serve.metrics import Metrics
-from illume.serve.requests import Requests
+from illume.serve import schemas
+from illume.serve.handlers import add_error_handlers, json_bytes, json_response
+from illume.serve.monitoring import Metrics, RequestLog
+from illume.serve.schemas import Problem
 from illume.serve.service import Service
 from illume.serve.settings import Settings
-from illume.serve.work import Deadline, Workers
+from illume.serve.workers import Workers
+
+if TYPE_CHECKING:
+    from illume import Explainer
 
 ABOUT = (
-    "Attributions, rules and counterfactuals of rows, the numbers that the library gives. "
-    "Rows come as JSON objects with a field per column; a missing value is null."
+    "Attributions, rules and counterfactuals of rows, with the numbers of the library. "
+    "Rows are JSON objects with a field per column; a missing value is null."
 )
-WRONG: dict[int | str, dict[str, Any]] = {
-    401: {"model": Problem, "description": "The key is missing or wrong (only where one is set)."},
-    408: {"model": Problem, "description": "The body did not come in within the time limit."},
-    409: {"model": Problem, "description": "It needs what is not here: the model, or what was not saved."},
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    400: {"description": "The Host header is not one of this service's names."},
+    401: {"model": Problem, "description": "The key is missing or wrong (only if one is set)."},
+    408: {"model": Problem, "description": "The body did not arrive within the time limit."},
+    409: {"model": Problem, "description": "The model, or data that was not saved, is missing."},
     413: {"model": Problem, "description": "Too many bytes or rows."},
-    421: {"model": Problem, "description": "The service is not asked under this name."},
-    422: {"model": answers.FieldProblems, "description": "Values that cannot be used, by row and field."},
+    422: {"model": schemas.FieldProblems, "description": "Invalid values, by row and field."},
     500: {"model": Problem, "description": "An error inside the service."},
     503: {"model": Problem, "description": "Too many requests at a time."},
-    504: {"model": Problem, "description": "The work took too long and was given up."},
+    504: {"model": Problem, "description": "The work took too long and was stopped."},
 }
+HEADER, BEARER = APIKeyHeader(name="X-API-Key", auto_error=False), HTTPBearer(auto_error=False)
+CLOSE = {"Connection": "close"}  # the rest of the request is not read
+
+
+class ApiKey:
+    """Middleware that refuses requests without the key before their body is read; `/health` needs none."""
+
+    # As dependencies of endpoints, FastAPI's security classes would run after the body is read.
+    def __init__(self, app: ASGIApp, key: str) -> None:
+        self.app, self.key = app, key.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        request = Request(scope)
+        bearer = await BEARER(request)
+        given = await HEADER(request) or (bearer.credentials if bearer else "")
+        if scope["path"] == "/health" or secrets.compare_digest(given.encode(), self.key):
+            await self.app(scope, receive, send)
+            return
+        detail = {"detail": "this service requires a key; send it as X-API-Key or as Authorization: Bearer"}
+        await json_response(detail, 401, {"WWW-Authenticate": "Bearer", **CLOSE})(scope, receive, send)
+
+
+class StrictRequest(Request):
+    """A request whose body must arrive in time and be standard JSON: no NaN, infinity or lone surrogates."""
+
+    async def body(self) -> bytes:
+        """Return the body."""
+        settings: Settings = self.app.state.settings
+        try:
+            async with asyncio.timeout(settings.timeout):
+                return await super().body()
+        except TimeoutError:
+            detail = f"the body did not arrive within {settings.timeout:g} s; send it at once"
+            raise HTTPException(408, detail, CLOSE) from None
+        except StarletteHTTPException as error:  # of RequestBodyLimitMiddleware
+            detail = f"a request may hold {settings.max_bytes:,} bytes; send fewer rows at a time"
+            raise HTTPException(error.status_code, detail, CLOSE) from None
+
+    async def json(self) -> Any:
+        """Return the values of the body."""
+        try:
+            return from_json(await self.body(), allow_inf_nan=False)
+        except ValueError as error:
+            raise JSONDecodeError(str(error), "", 0) from None  # FastAPI answers this with 422
+
+
+class StrictRoute(APIRoute):
+    """A route that reads bodies as `StrictRequest`."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        """Return the function that handles a request."""
+        handle = super().get_route_handler()
+        return lambda request: handle(StrictRequest(request.scope, request.receive))
 
 
 @dataclass(frozen=True, eq=False)
 class Served:
-    """The application of a server, and the parts that outlive a request."""
+    """An application and the parts that outlive a request."""
 
     app: ASGIApp
-    api: FastAPI
     workers: Workers
     service: Service
 
-    def warm(self) -> None:
-        """Explain a made-up row, so that the first caller does not wait for what is loaded on first need."""
-        with suppress(IllumeError):  # whatever the model has against it
-            self.service.explainer(self.service.rows.frame([self.service.rows.example]))
 
-
-def make_app(explainer: Any, settings: Settings | None = None) -> Served:
+def make_app(explainer: Explainer, settings: Settings | None = None) -> Served:
     """Return the application that serves a fitted explainer."""
     settings = settings or Settings()
-    service = Service.of(explainer)
+    service = Service(explainer)
     workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
-    api = FastAPI(title="illume", version=__version__, description=ABOUT, docs_url=None, redoc_url=None)
+    api = FastAPI(
+        title="illume",
+        version=__version__,
+        description=ABOUT,
+        docs_url=None,
+        redoc_url=None,
+        middleware=_middleware(settings),
+    )
     api.router.route_class = StrictRoute
-    ErrorAnswers(settings.max_rows, settings.timeout, form_of(service.rows.example)).add_to(api)
-    requests = Requests.of(service.rows, settings)
-    for posted in (
-        Posted("/explain", requests.explain, service.explain, answers.ExplainAnswer),
-        Posted("/rules", requests.rules, service.rules, answers.RulesAnswer),
-        Posted(
-            "/counterfactuals",
-            requests.counterfactuals,
-            service.counterfactuals,
-            answers.CounterfactualsAnswer,
-            service.check_counterfactuals,
-        ),
+    api.state.settings = settings
+    add_error_handlers(api, settings, service.rows.example)
+    security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
+    for name, options, example, check in (
+        ("explain", schemas.ExplainOptions, {}, None),
+        ("rules", schemas.RulesOptions, {"precision": 0.9}, None),
+        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2}, service.check_counterfactuals),
     ):
-        posted.add_to(api, workers)
-    paths = frozenset({"/explain", "/rules", "/counterfactuals", "/quality", "/health", "/metrics"})
-    metrics = Metrics(paths, lambda: workers.n_taken)
-    _get(api, "/quality", service.quality, answers.QualityAnswer)
-    _get(api, "/health", service.health, answers.HealthAnswer)
-    _get_metrics(api, metrics)
-    if settings.api_key is not None:
-        api.openapi = described(api.openapi)  # type: ignore[method-assign]
-    return Served(RequestLog(_guarded(api, settings), metrics.count), api, workers, service)
+        model = service.rows.request(f"{name.capitalize()}Request", options, settings.max_rows, **example)
+        answer = getattr(schemas, f"{name.capitalize()}Answer")
+        api.post(
+            f"/{name}",
+            name=name,
+            description=answer.__doc__,
+            response_class=Response,
+            responses={200: {"model": answer}, **PROBLEMS},
+            dependencies=security,
+        )(_work_endpoint(model, getattr(service, name), check, workers))
+    metrics = Metrics(lambda: workers.n_pending)
+    _add_reads(api, service, metrics, security)
+    return Served(RequestLog(api, metrics), workers, service)
 
 
-def _guarded(app: ASGIApp, settings: Settings) -> ASGIApp:
-    """Put limits and access around the endpoints; the key is asked for before a body is read."""
-    from illume.serve.size import SizeLimit
-
-    app = SizeLimit(app, settings.max_bytes, settings.timeout)
-    if settings.api_key is not None:
-        app = ApiKey(app, settings.api_key)
-    if settings.cors:
-        app = CORSMiddleware(
-            app,
-            allow_origins=list(settings.cors),
-            allow_methods=["GET", "POST"],
-            allow_headers=["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
-            expose_headers=["X-Request-ID"],
-        )
-    return KnownHosts(app, settings.hosts) if settings.hosts else app
-
-
-@dataclass(frozen=True, eq=False)
-class Posted:
-    """An endpoint whose work is done by a thread, up to the JSON of the answer."""
-
-    path: str
-    model: Any
-    work: Callable[[Any, Deadline], Any]
-    answer: Any
-    check: Callable[[Any], None] = lambda _: None
-
-    def add_to(self, api: FastAPI, workers: Workers) -> None:
-        """Let an application have this endpoint."""
-
-        async def endpoint(request: Request, body: Any) -> Response:
-            request.scope[NOTES].rows = len(body.rows)
-            self.check(body)
-            found = await workers.run(lambda deadline: as_json(self.work(body, deadline)))
-            return Response(found, media_type="application/json")
-
-        endpoint.__annotations__ |= {"request": Request, "body": self.model}
-        endpoint.__doc__ = self.answer.__doc__
-        responses = {200: {"model": self.answer}, **WRONG}
-        api.post(self.path, name=self.path[1:], response_class=Response, responses=responses)(endpoint)
-
-
-def _get(api: FastAPI, path: str, read: Callable[[], Any], answer: Any) -> None:
-    async def endpoint() -> Response:
-        return json_response(read())
-
-    endpoint.__doc__ = answer.__doc__
-    responses: dict[int | str, dict[str, Any]] = {
-        200: {"model": answer},
-        401: WRONG[401],
-        421: WRONG[421],
+def _middleware(settings: Settings) -> list[Middleware]:
+    """Return the middleware, outermost first."""
+    cors = {
+        "allow_origins": settings.cors,
+        "allow_methods": ["GET", "POST"],
+        "allow_headers": ["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
+        "expose_headers": ["X-Request-ID"],
     }
-    api.get(path, name=path[1:], response_class=Response, responses=responses)(endpoint)
+    middleware = [
+        settings.hosts and Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False),
+        settings.cors and Middleware(CORSMiddleware, **cors),
+        settings.api_key and Middleware(ApiKey, settings.api_key),
+        Middleware(RequestBodyLimitMiddleware, settings.max_bytes),
+    ]
+    return [each for each in middleware if isinstance(each, Middleware)]
 
 
-def _get_metrics(api: FastAPI, metrics: Metrics) -> None:
-    async def endpoint() -> Response:
-        return Response(metrics.text(), headers={"Content-Type": metrics.content_type})
+def _work_endpoint(model: Any, work: Any, check: Callable[[Any], None] | None, workers: Workers) -> Any:
+    """Return an endpoint whose work, up to the JSON of the answer, is done by a worker thread."""
 
-    endpoint.__doc__ = "Figures for Prometheus."
-    responses: dict[int | str, dict[str, Any]] = {
-        200: {"content": {"text/plain": {}}, "description": "Figures as Prometheus reads them."},
-        401: WRONG[401],
-        421: WRONG[421],
-    }
-    api.get("/metrics", name="metrics", response_class=Response, responses=responses)(endpoint)
+    async def endpoint(request: Request, body: Any) -> Response:
+        request.state.rows = len(body.rows)
+        if check is not None:
+            check(body)
+        content = await workers.run(lambda deadline: json_bytes(work(body, deadline)))
+        return Response(content, media_type="application/json")
+
+    endpoint.__annotations__ |= {"request": Request, "body": model}
+    return endpoint
+
+
+def _add_reads(api: FastAPI, service: Service, metrics: Metrics, security: list[Any]) -> None:
+    problems = {status: PROBLEMS[status] for status in (400, 401)}
+
+    def get(path: str, responses: dict[int | str, Any], dependencies: list[Any]) -> Any:
+        options = {"response_class": Response, "responses": responses | problems}
+        return api.get(path, name=path[1:], dependencies=dependencies, **options)
+
+    @get("/quality", {200: {"model": schemas.QualityAnswer}}, security)
+    async def quality() -> Response:
+        """Quality of the explainer, measured on held-out rows."""
+        return json_response(service.quality())
+
+    @get("/health", {200: {"model": schemas.HealthAnswer}}, [])
+    async def health() -> Response:
+        """Whether the service is up, and what it serves."""
+        return json_response(service.health())
+
+    @get(
+        "/metrics", {200: {"content": {"text/plain": {}}, "description": "Prometheus text format."}}, security
+    )
+    async def prometheus() -> Response:
+        """Metrics for Prometheus."""
+        return Response(generate_latest(metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,48 +1,48 @@
-"""The work behind the endpoints: from checked requests to answers, a piece of rows at a time."""
+"""The work behind the endpoints."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 
+from illume import __version__
 from illume.data.frames import Frame, as_frame, chunks
-from illume.errors import LeftOutError
+from illume.errors import IllumeError, LeftOutError
 from illume.explanations.counterfactual_request import CounterfactualRequest
-from illume.serve.answers import STAND_IN
-from illume.serve.rows import Rows
-from illume.serve.work import Deadline
+from illume.serve.schemas import RowSchema
+from illume.serve.workers import Deadline
 
-# Between pieces, work whose time is over ends.
-PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}
+if TYPE_CHECKING:
+    from illume import Explainer
+
+PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # the deadline is checked between pieces
+STAND_IN = (
+    "served without the model: decisions and probabilities are those of the surrogate; "
+    "start the service with --model for the model's"
+)
 NO_MODEL = (
-    "counterfactuals are checked on the model, and the service runs without it; "
+    "counterfactuals are verified on the model, and the service runs without it; "
     "start it with: illume serve EXPLAINER --model FILE"
 )
 
 
-@dataclass(frozen=True, eq=False)
 class Service:
-    """Answers about rows, with the library's own numbers."""
+    """Explains rows with the library's own numbers."""
 
-    explainer: Any
-    rows: Rows
-
-    @classmethod
-    def of(cls, explainer: Any) -> Service:
-        """Make ready; the tree of rules is grown now, if it can be, and not by the first who asks."""
+    def __init__(self, explainer: Explainer) -> None:
         with suppress(LeftOutError):
-            explainer.fit_rules()
-        return cls(explainer, Rows.of(explainer))
+            explainer.fit_rules()  # now, not on the first request
+        self.explainer, self.rows = explainer, RowSchema.from_explainer(explainer)
+        self.stand_in = not explainer.fitted_.has_model
 
-    @property
-    def stand_in(self) -> bool:
-        """Whether there is no model."""
-        return not self.explainer.fitted_.has_model
+    def warm_up(self) -> None:
+        """Explain a made-up row, so that the first request does not wait for lazy imports."""
+        with suppress(IllumeError):  # the model may not accept it
+            self.explainer(self.rows.frame([self.rows.example]))
 
     def explain(self, request: Any, deadline: Deadline) -> dict[str, Any]:
         """Return attributions."""
@@ -54,35 +54,38 @@ class Service:
 
     def rules(self, request: Any, deadline: Deadline) -> dict[str, Any]:
         """Return rules."""
-        frame, options = self.rows.frame(request.rows), request.options()
-
-        def rules(piece: Any) -> Any:
-            return self.explainer.rules(piece, **options)
-
-        return self._answer("rules", self._records("rules", frame, rules, deadline))
+        options = request.options()
+        records = self._records(
+            "rules",
+            self.rows.frame(request.rows),
+            lambda piece: self.explainer.rules(piece.native, **options),
+            deadline,
+        )
+        return self._answer("rules", records)
 
     def counterfactuals(self, request: Any, deadline: Deadline) -> dict[str, Any]:
         """Return counterfactuals."""
-        frame, options = as_frame(self.rows.frame(request.rows).native), request.options()
-
-        def counterfactuals(piece: Any) -> Any:
-            return self.explainer.counterfactuals(piece, **options)
-
-        found = self._records("counterfactuals", frame, counterfactuals, deadline)
-        return self._answer("counterfactuals", found)
+        options = request.options()
+        records = self._records(
+            "counterfactuals",
+            as_frame(self.rows.frame(request.rows).native),
+            lambda piece: self.explainer.counterfactuals(piece.native, **options),
+            deadline,
+        )
+        return self._answer("counterfactuals", records)
 
     def check_counterfactuals(self, request: Any) -> None:
-        """Refuse, before any work is done, what cannot be had."""
+        """Raise if there is no model or the desired class is unknown."""
         if self.stand_in:
             raise HTTPException(409, NO_MODEL)
         try:
             CounterfactualRequest(desired_class=request.desired_class).desired(self.explainer.class_names_)
         except ValueError as error:
-            wrong = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
-            raise RequestValidationError([wrong]) from None
+            problem = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
+            raise RequestValidationError([problem]) from None
 
     def quality(self) -> dict[str, Any]:
-        """Return how far to trust the explainer."""
+        """Return the quality of the explainer."""
         rules = getattr(self.explainer, "rule_quality_", None)
         return {
             "quality": self.explainer.quality_.to_dict(),
@@ -91,9 +94,7 @@ class Service:
         }
 
     def health(self) -> dict[str, Any]:
-        """Return that the service is there, and what it serves."""
-        from illume import __version__
-
+        """Return what is served."""
         return {
             "status": "ok",
             "version": __version__,
@@ -108,8 +109,7 @@ class Service:
         records: list[dict[str, Any]] = []
         for _, piece in chunks(frame, PIECE_ROWS[kind]):
             deadline.check()
-            given = piece if kind == "explain" else piece.native
-            records += [one.to_dict() for one in explain(given)]
+            records += [result.to_dict() for result in explain(piece)]
         return records
 
     def _answer(self, name: str, value: Any) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""Explainers, models and rows from files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from illume.cli.messages import CommandError, Messages
+from illume.cli.options import split_words
+from illume.cli.read_rows import MISSING, CsvOptions, read_rows
+from illume.errors import MissingExtraError, SchemaError
+
+if TYPE_CHECKING:
+    from illume import Explainer
+
+
+def load_explainer(
+    path: Path, model: Path | None, messages: Messages, trusted: bool = False, unknown: str | None = None
+) -> Explainer:
+    """Load an explainer, with its model if given; `unknown` overrides how it treats unknown categories."""
+    import illume
+
+    require_file(path)
+    black_box = None if model is None else load_model(model, messages, trusted)
+    explainer = illume.load(path, model=black_box)
+    if unknown is not None:
+        explainer.set_params(unknown=str(unknown))
+    return explainer
+
+
+def require_file(explainer: Path) -> None:
+    """Raise if an explainer's file does not exist."""
+    if not explainer.is_file():
+        raise CommandError(f"the explainer {explainer} does not exist; create it with `illume fit`")
+
+
+def model_path(explainer: Path) -> Path:
+    """Return where `illume fit --train` writes the model.
+
+    >>> model_path(Path("a/loans.illume")).as_posix()
+    'a/loans.model.joblib'
+    """
+    return explainer.with_name(f"{explainer.name.removesuffix('.illume')}.model.joblib")
+
+
+def model_option(explainer: Path) -> str:
+    """Return the option that gives an explainer's model, with its path if it is beside the explainer."""
+    path = model_path(explainer)
+    return f"--model {path if path.is_file() else 'FILE'}"
+
+
+def note_stand_in(explainer: Path, messages: Messages) -> None:
+    """Tell that there is no model."""
+    option = model_option(explainer)
+    messages.note(f"without the model, its decisions are guessed by the surrogate; give it with {option}")
+
+
+def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
+    """Load a model from a joblib or pickle file, after a warning unless it is trusted."""
+    if not path.is_file():
+        raise CommandError(
+            f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r})"
+        )
+    if not trusted:
+        warn_of_code(path, messages)
+    try:
+        import joblib
+    except ImportError as error:
+        raise MissingExtraError.of("joblib", "cli") from error
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
+            model = joblib.load(path)
+    except ModuleNotFoundError as error:
+        raise CommandError(
+            f"the model {path} needs the module {error.name!r}, which is not installed; install its package, "
+            f"or put its folder on PYTHONPATH"
+        ) from error
+    except Exception as error:
+        raise CommandError(
+            f"{path} cannot be loaded as a model: {type(error).__name__}: {error}; "
+            f"expected a file written by joblib.dump"
+        ) from error
+    for note in dict.fromkeys(_version_note(path, warning.message) for warning in caught):
+        messages.note(note)
+    return model
+
+
+def warn_of_code(path: Path, messages: Messages) -> None:
+    """Warn that loading a model runs its code."""
+    messages.warning(
+        f"loading {path} runs code in it; only load models from sources you trust (--trust-model hides this)"
+    )
+
+
+def _version_note(path: Path, warning: Warning | str) -> str:
+    saved, here = (getattr(warning, f"{which}_sklearn_version", None) for which in ("original", "current"))
+    if saved is None:
+        return str(warning)
+    return f"{path} was saved under scikit-learn {saved}, this is {here}; its answers may differ"
+
+
+def require_features(model: Any, columns: Sequence[str], target: str | None) -> None:
+    """Raise if rows lack a column that the model uses, or have too many if it does not name its columns."""
+    from illume.data.schema import describe_unknown
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    for name in names:
+        if name == target:
+            raise SchemaError(
+                f"the model was trained with the target {name!r} among its features; name another target"
+            )
+        if name not in columns:
+            raise SchemaError(f"the model was trained with {describe_unknown(name, columns)}")
+    expected = getattr(model, "n_features_in_", len(columns))
+    if not names and expected != len(columns):
+        raise SchemaError(
+            f"the model takes {expected} columns without naming them, and there are {len(columns)}: "
+            f"{', '.join(columns[:8])}{', …' if len(columns) > 8 else ''}; leave others out with --drop A,B"
+        )
+
+
+def read_rows_for(explainer: Explainer, path: Path, missing: Iterable[str] | None = None) -> Any:
+    """Return the rows of a file, with CSV read as in `illume fit`."""
+    rows = read_rows(path, csv_options_for(explainer, missing))
+    if not len(rows):
+        raise CommandError(f"{path} holds no rows; expected some below the line of column names")
+    return rows
+
+
+def csv_options_for(explainer: Explainer, missing: Iterable[str] | None = None) -> CsvOptions:
+    """Return how to read CSV: text columns as text, even if all values of a few rows look like numbers."""
+    categories = {
+        feature.name: frozenset(value for value in feature.categories if isinstance(value, str))
+        for feature in explainer.schema_.features
+    }
+    words = split_words(missing)
+    if words is None:
+        words = explainer.fitted_.missing_words
+    return CsvOptions(
+        text=tuple(name for name, known in categories.items() if known),
+        plain=tuple(name for name, known in categories.items() if not known),
+        missing=MISSING if words is None else words,
+        categories=categories,
+    )

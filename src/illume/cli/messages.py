@@ -1,0 +1,148 @@
+"""Exit codes, errors, and the messages that a command prints to stderr."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from illume.errors import FewRowsWarning, IllumeError, ModelChangedWarning, UnknownCategoryError
+
+STYLES = {"note": "cyan", "warning": "bold yellow", "error": "bold red"}
+MAX_LENGTH = 600
+UNKNOWN_ADVICE = "map it to a known category, or treat it as none of them with --unknown ignore"
+FILE_ERRORS = {
+    FileNotFoundError: "does not exist",
+    IsADirectoryError: "is a folder, expected a file",
+    PermissionError: "may not be read or written; check its permissions",
+}
+
+
+class ExitCode(IntEnum):
+    """Exit codes; `illume --help` lists them."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    DRIFTED = 3
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+class CommandError(IllumeError):
+    """A file, its content or a model cannot be used."""
+
+
+class UsageError(Exception):
+    """The given options do not work together."""
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """Return the exit code for an error."""
+    if isinstance(error, KeyboardInterrupt):
+        return ExitCode.INTERRUPTED
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.PIPE_CLOSED
+    return ExitCode.USAGE if isinstance(error, UsageError) else ExitCode.FAILED
+
+
+def error_line(error: BaseException) -> str:
+    """Describe an error in one line.
+
+    >>> error_line(FileNotFoundError(2, "No such file or directory", "loans.csv"))
+    'loans.csv does not exist'
+    >>> error_line(KeyError("a"))
+    "unexpected KeyError: 'a'; run again with --debug for the traceback"
+    """
+    text = " ".join(_error_text(error).split())
+    return text if len(text) <= MAX_LENGTH else f"{text[:MAX_LENGTH]} … (--debug shows all)"
+
+
+def _error_text(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(error, MemoryError):
+        return "not enough memory; use fewer rows at a time"
+    if isinstance(error, UnknownCategoryError):
+        return str(error.advised(UNKNOWN_ADVICE))
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename} {FILE_ERRORS.get(type(error), f'cannot be used: {error.strerror}')}"
+    if isinstance(error, (IllumeError, UsageError)) or (
+        isinstance(error, (OSError, ValueError)) and str(error)
+    ):
+        return str(error)
+    return f"unexpected {type(error).__name__}: {error}; run again with --debug for the traceback"
+
+
+@dataclass
+class Messages:
+    """Prints to stderr, each labelled message once; `quiet` leaves only warnings and errors."""
+
+    quiet: bool = False
+    debug: bool = False
+    printed: set[str] = field(default_factory=set)
+
+    def info(self, text: str) -> None:
+        """Print progress, unless quiet."""
+        if not self.quiet:
+            _stderr().print(Text(text), soft_wrap=True)
+
+    def note(self, text: str) -> None:
+        """Print something worth knowing, unless quiet."""
+        if not self.quiet:
+            self._print("note", text)
+
+    def warning(self, text: str) -> None:
+        """Print something the user must know."""
+        self._print("warning", text)
+
+    def error(self, error: BaseException) -> ExitCode:
+        """Print an error and return its exit code."""
+        code = exit_code(error)
+        if code is ExitCode.PIPE_CLOSED:
+            return code
+        if self.debug and code is not ExitCode.INTERRUPTED:
+            sys.stderr.write("".join(traceback.format_exception(error)))
+        self._print("error", error_line(error))
+        return code
+
+    def usage_error(self, text: str, command: str) -> ExitCode:
+        """Print a usage error that refers to the command's help."""
+        end = " " if text.endswith("?") else "; "
+        self._print("error", f"{text.rstrip('.')}{end}see {command} --help")
+        return ExitCode.USAGE
+
+    def python_warning(self, message: Warning | str, *where: Any, **more: Any) -> None:
+        """Print a Python warning in one line; replaces `warnings.showwarning`."""
+        serious = isinstance(message, (ModelChangedWarning, FewRowsWarning))
+        (self.warning if serious else self.note)(str(message))
+
+    @contextmanager
+    def progress(self, description: str, total: int) -> Iterator[Callable[[int], None]]:
+        """Show a progress bar in a terminal; yields a function that advances it."""
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        console = _stderr()
+        hidden = self.quiet or not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+            task = bar.add_task(description, total=total)
+            yield lambda n: bar.advance(task, n)
+
+    def _print(self, label: str, text: str) -> None:
+        text = " ".join(text.split())
+        if text in self.printed:
+            return
+        self.printed.add(text)
+        _stderr().print(Text.assemble((f"{label}:", STYLES[label]), " ", text), soft_wrap=True)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False)

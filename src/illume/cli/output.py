@@ -1,0 +1,185 @@
+"""Results as CSV, JSON or Parquet, in files that are replaced at once or on stdout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from illume.cli.messages import CommandError, UsageError
+from illume.data.archive import atomic_path
+from illume.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from illume.data.schema import Schema
+
+SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
+
+
+class Kind(StrEnum):
+    """The kind of explanation."""
+
+    ATTRIBUTIONS = "attributions"
+    RULES = "rules"
+    COUNTERFACTUALS = "counterfactuals"
+
+
+def require_output(path: Path, suffixes: tuple[str, ...], *inputs: Path | None) -> None:
+    """Raise if an output cannot be written or is one of the inputs."""
+    if not path.name.lower().endswith(suffixes):
+        raise UsageError(f"the output {path} must end in {' or '.join(suffixes)}")
+    if path.is_dir():
+        raise CommandError(f"the output {path} is a folder; name a file in it")
+    if not path.resolve().parent.is_dir():
+        raise CommandError(f"the folder of the output {path} does not exist; create it first")
+    for given in inputs:
+        if given is not None and given.exists() and path.exists() and given.samefile(path):
+            raise UsageError(f"the output {path} is also an input; name another file")
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """Return JSON text in which NaN and infinity are null.
+
+    >>> as_json({"r2": float("nan"), "name": "größer"})
+    '{"r2":null,"name":"größer"}'
+    """
+    from pydantic_core import to_json
+
+    return to_json(value, indent=indent, inf_nan_mode="null", fallback=_plain).decode()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)
+
+
+def print_result(text: str) -> None:
+    """Print a result to stdout."""
+    sys.stdout.write(f"{text}\n")
+
+
+def write_csv(frames: Iterable[Any], stream: IO[str]) -> None:
+    """Write frames below one header."""
+    for i, frame in enumerate(frames):
+        frame.to_csv(stream, index=False, header=i == 0)
+
+
+def write_json_lines(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -> None:
+    """Write a record per line."""
+    for records in batches:
+        stream.writelines(f"{as_json(record)}\n" for record in records)
+
+
+def write_json(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -> None:
+    """Write one array of records."""
+    before = "[\n"
+    for records in batches:
+        for record in records:
+            stream.write(f"{before}{as_json(record)}")
+            before = ",\n"
+    stream.write("[]\n" if before == "[\n" else "\n]\n")
+
+
+def write_parquet(frames: Iterable[Any], path: Path) -> None:
+    """Write one table; its column types are those of all rows together."""
+    import pandas as pd
+
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "cli") from error
+    pd.concat(list(frames), ignore_index=True).to_parquet(path, engine="pyarrow", index=False)
+
+
+def write(pieces: Iterable[Any], path: Path | None, json: bool = False) -> None:
+    """Write frames, or records for JSON, to a file by its suffix, or to stdout."""
+    if path is None:
+        (write_json_lines if json else write_csv)(pieces, sys.stdout)
+        return
+    suffix = path.suffix.lower()
+    with atomic_path(path) as temporary:
+        if suffix == ".parquet":
+            write_parquet(pieces, temporary)
+            return
+        writers: dict[str, Callable[[Iterable[Any], IO[str]], None]] = {
+            ".csv": write_csv,
+            ".json": write_json,
+            ".jsonl": write_json_lines,
+        }
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            writers[suffix](pieces, stream)
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """Lays out every piece of a result with the same columns.
+
+    Parameters
+    ----------
+    long
+        A line per row and feature (condition, change) instead of one per row (example).
+    kept
+        Columns of the explained rows to copy, a pandas frame with all rows.
+    """
+
+    kind: Kind
+    long: bool
+    kept: Any
+    schema: Schema
+
+    def frame(self, piece: Any) -> Any:
+        """Return a pandas frame with the rows' positions in its first column."""
+        table = piece.to_frame("long" if self.long else "wide")
+        if not self.long and self.kind is Kind.COUNTERFACTUALS:
+            table = self._typed_changes(table, piece)
+        elif not self.long:
+            self._insert_outputs(table, piece)
+        position = table.iloc[:, 0].to_numpy()
+        for i, name in enumerate(self.kept.columns):
+            table.insert(1 + i, _free_name(name, table.columns), self.kept[name].iloc[position].to_numpy())
+        return table.reset_index(drop=True)
+
+    def records(self, piece: Any) -> list[dict[str, Any]]:
+        """Return a record per row."""
+        records = []
+        for position, result in zip(piece.origin.index.tolist(), piece, strict=True):
+            kept = {"kept": self.kept.iloc[position].to_dict()} if len(self.kept.columns) else {}
+            records.append({"row": position} | kept | result.to_dict())
+        return records
+
+    def _insert_outputs(self, table: Any, piece: Any) -> None:
+        """Insert the row's position, whether the model was missing, and the explained class."""
+        if self.kind is Kind.ATTRIBUTIONS:
+            names = piece.output_names
+            outputs = names * len(piece) if len(names) == 1 else [names[c] for c in piece.decisions]
+            base = table.columns.get_loc(_free_name("base_value", self.schema.names))
+            table.insert(base, _free_name("output", table.columns), list(outputs))
+        table.insert(0, _free_name("stand_in", table.columns), piece.stand_in)
+        table.insert(0, _free_name("row", table.columns), table.index)
+
+    def _typed_changes(self, table: Any, piece: Any) -> Any:
+        """Give every feature a column of one type; what does not change is missing."""
+        import pandas as pd
+
+        from illume.results.text import format_value
+
+        columns = {name: table[name] for name in table.columns if name not in self.schema.names}
+        for j, feature in enumerate(self.schema.features):
+            show, dtype = ((lambda value: value), "float64") if feature.numeric else (format_value, "str")
+            pairs = zip(piece.after[:, j], piece.changed[:, j], strict=True)
+            values = [show(value) if changed else None for value, changed in pairs]
+            columns[feature.name] = pd.Series(values, dtype=dtype)
+        return pd.DataFrame(columns)
+
+
+def _free_name(name: str, taken: Any) -> str:
+    """Append underscores to a name until it is not taken.
+
+    >>> _free_name("row", ["row", "age"])
+    'row_'
+    """
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,211 @@
+"""Training rows for `illume fit`, and a gradient boosting model for users without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from illume.cli.messages import Messages, UsageError
+from illume.cli.options import split_names
+from illume.cli.read_rows import CsvOptions, is_parquet, read_rows, require_names
+from illume.errors import SchemaError
+
+UNNAMED_INDEX = "Unnamed: 0"  # the name that pandas gives to an unnamed index in CSV
+VALIDATION_SHARE = 0.2
+MAX_CLASSES = 50
+MAX_CATEGORIES = 200  # HistGradientBoosting allows 255
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features, as a pandas frame or a source read in chunks, and the target if known."""
+
+    features: Any
+    columns: tuple[str, ...]
+    n_rows: int
+    target: Any = None
+    row_budget: int | None = None
+
+    def __str__(self) -> str:
+        if self.row_budget is None or self.row_budget >= self.n_rows:
+            return f"{self.n_rows:,} rows"
+        return f"{self.row_budget:,} of {self.n_rows:,} rows"
+
+
+def load_training_rows(
+    path: Path,
+    target: str | None,
+    drop: Sequence[str],
+    row_budget: int | None,
+    seed: int,
+    *,
+    csv: CsvOptions,
+    in_memory: bool,
+    messages: Messages,
+) -> TrainingRows:
+    """Return the features of a file or a folder without the dropped columns.
+
+    Parquet files are read later, in chunks, unless rows are needed in memory to train a model.
+    """
+    if is_parquet(path) and not in_memory:
+        return _stream_rows(path, target, drop, row_budget)
+    if is_parquet(path):
+        rows = _sample_rows(path, row_budget, seed, messages)
+        return _split_target(rows, target, drop, in_memory, messages)
+    rows = read_rows(path, csv, messages.note)
+    for option, names in (("--text", csv.text), ("--number", csv.plain)):
+        require_names(rows.columns, split_names(names, list(rows.columns)), option)
+    return replace(_split_target(rows, target, drop, in_memory, messages), row_budget=row_budget)
+
+
+def _stream_rows(path: Path, target: str | None, drop: Sequence[str], row_budget: int | None) -> TrainingRows:
+    from illume.data.load_rows import STREAM_ROWS
+    from illume.data.row_sources import open_rows
+
+    source = open_rows(path)
+    left_out = {*_dropped_names(source.names, drop), *_target_names(source.names, target)}
+    columns = tuple(name for name in source.names if name not in left_out)
+    if not columns:
+        raise UsageError("all columns are left out; keep at least one feature")
+    return TrainingRows(source.only(columns), columns, source.n_rows or 0, None, row_budget or STREAM_ROWS)
+
+
+def _sample_rows(path: Path, row_budget: int | None, seed: int, messages: Messages) -> Any:
+    from illume.data.load_rows import RowLimit, sample_frame
+    from illume.data.row_sources import open_rows
+
+    limit = RowLimit(row_budget, seed, "pandas", verbose=False if messages.quiet else None)
+    rows, n_rows = sample_frame(open_rows(path), limit)
+    if len(rows) < n_rows:
+        messages.note(f"using {len(rows):,} of {n_rows:,} rows, drawn at random with seed {seed}")
+    return rows
+
+
+def _split_target(
+    rows: Any, target: str | None, drop: Sequence[str], in_memory: bool, messages: Messages
+) -> TrainingRows:
+    rows = rows.drop(columns=list(_dropped_names(rows.columns, drop)))
+    if in_memory:
+        rows = _drop_identifiers(rows, target, messages)
+    if not _target_names(rows.columns, target):
+        return TrainingRows(rows, tuple(rows.columns), len(rows))
+    known = rows[target].notna()
+    if in_memory and not known.all():
+        messages.note(f"{int((~known).sum()):,} rows without {target!r} are left out")
+        rows = rows[known].reset_index(drop=True)
+    features = rows.drop(columns=target)
+    return TrainingRows(features, tuple(features.columns), len(rows), rows[target])
+
+
+def _dropped_names(columns: Iterable[str], drop: Sequence[str]) -> tuple[str, ...]:
+    names = split_names(drop, list(columns))
+    require_names(columns, names, "--drop")
+    return names
+
+
+def _target_names(columns: Iterable[str], target: str | None) -> tuple[str, ...]:
+    names = () if target is None else (target,)
+    require_names(columns, names, "--target")
+    return names
+
+
+def _drop_identifiers(rows: Any, target: str | None, messages: Messages) -> Any:
+    """Drop columns that only number or name the rows."""
+    names = [
+        name
+        for name in rows.columns
+        if name != target and rows[name].dtype.kind not in "biufM" and rows[name].nunique() == len(rows)
+    ]
+    for name in [*names, *({UNNAMED_INDEX} & set(rows.columns))]:
+        messages.note(f"column {name!r} only identifies the rows and is left out")
+        rows = rows.drop(columns=name)
+    return rows
+
+
+@dataclass(frozen=True)
+class Score:
+    """Accuracy on validation rows, and that of always predicting the most common class."""
+
+    accuracy: float
+    baseline: float
+    commonest: str
+    n_training: int
+    n_validation: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"accuracy {self.accuracy:.3f} on {self.n_validation:,} validation rows "
+            f"(always {self.commonest!r}: {self.baseline:.3f})"
+        )
+
+
+def train_gbm(rows: Any, target: Any, categorical: Sequence[str], seed: int) -> tuple[Any, Score]:
+    """Train gradient boosting on all rows; its score is that of a model trained without validation rows."""
+    from sklearn.model_selection import train_test_split
+
+    labels = _class_labels(target)
+    counts = np.unique(labels, return_counts=True)[1]
+    n_validation = max(len(counts), round(VALIDATION_SHARE * len(labels)))
+    stratify = counts.min() >= 2 and len(labels) - n_validation >= len(counts)
+    training, validation = train_test_split(
+        np.arange(len(labels)),
+        test_size=n_validation,
+        random_state=seed,
+        stratify=labels if stratify else None,
+    )
+    trial = _pipeline(rows.iloc[training], categorical, seed).fit(rows.iloc[training], labels[training])
+    names, counts = np.unique(labels[validation], return_counts=True)
+    score = Score(
+        accuracy=float((trial.predict(rows.iloc[validation]) == labels[validation]).mean()),
+        baseline=float(counts.max() / len(validation)),
+        commonest=str(names[counts.argmax()]),
+        n_training=len(training),
+        n_validation=len(validation),
+    )
+    return _pipeline(rows, categorical, seed).fit(rows, labels), score
+
+
+def _class_labels(target: Any) -> np.ndarray[Any, Any]:
+    """Return classes as integers, booleans or text; raise for a continuous target."""
+    classes = sorted(set(target.astype("str")))
+    advice = "illume explains classifiers: turn it into classes first (for instance above 1000 or not)"
+    if target.dtype.kind == "f" and (target % 1 != 0).any():
+        raise SchemaError(f"the target {target.name!r} holds numbers such as {target.iloc[0]}; {advice}")
+    if len(classes) > MAX_CLASSES:
+        raise SchemaError(f"the target {target.name!r} holds {len(classes)} different values; {advice}")
+    if len(classes) < 2:
+        raise SchemaError(f"the target {target.name!r} holds only {classes[0]!r}; two classes are needed")
+    if target.dtype.kind == "f":  # integers that a missing value made floats
+        return np.asarray(target, dtype=np.int64)
+    if target.dtype.kind in "biu":
+        return np.asarray(target)
+    return np.asarray(target.astype("str"), dtype=object).astype(str)
+
+
+def _pipeline(rows: Any, categorical: Sequence[str], seed: int) -> Any:
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    codes = OrdinalEncoder(
+        handle_unknown="use_encoded_value",
+        unknown_value=np.nan,
+        encoded_missing_value=np.nan,
+        max_categories=MAX_CATEGORIES,
+    )
+    # HistGradientBoosting fails on a column without any value.
+    numeric = [name for name in rows.columns if name not in categorical and rows[name].notna().any()]
+    encode = make_column_transformer((codes, list(categorical)), ("passthrough", numeric))
+    boosting = HistGradientBoostingClassifier(
+        categorical_features=list(range(len(categorical))) or None, early_stopping=False, random_state=seed
+    )
+    return make_pipeline(encode, boosting)

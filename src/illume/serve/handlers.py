@@ -1,0 +1,113 @@
+"""Errors as answers: a status and JSON with `detail`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from pydantic_core import to_json
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
+from illume.serve.settings import Settings
+from illume.serve.workers import BusyError, TooSlowError
+
+MAX_PROBLEMS = 100
+EXAMPLE_FIELDS = 4
+RETRY = {"Retry-After": "1"}
+ROWS_ERRORS = {
+    "missing": 'the request has no field "rows"',
+    "list_type": '"rows" must be a list of rows',
+    "model_attributes_type": "the request must be a JSON object, sent with Content-Type: application/json",
+    "dict_type": "the request must be a JSON object, sent with Content-Type: application/json",
+}
+
+
+def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return JSON in which NaN and infinity are null."""
+    return Response(json_bytes(value), status, headers, media_type="application/json")
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return JSON in which NaN and infinity are null.
+
+    >>> json_bytes({"a": [1.5, float("nan"), None], "b": "größer"}).decode()
+    '{"a":[1.5,null,null],"b":"größer"}'
+    """
+    return to_json(value, inf_nan_mode="null", fallback=lambda value: getattr(value, "item", value.__str__)())
+
+
+def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, Any]) -> None:
+    """Answer every error of an application with JSON; an example row shows the form of requests."""
+    form = request_form(example)
+    slow = f"the work did not finish within {settings.timeout:g} s and was stopped; send fewer rows at a time"
+    bug = "an error inside the service; its log has the request id of this answer"
+
+    def invalid(error: RequestValidationError) -> Response:
+        problems = error.errors()
+        for problem in problems:
+            in_rows = tuple(problem["loc"]) == ("body", "rows")
+            if in_rows and problem["type"] == "too_long":
+                return _detail(f"a request may hold {settings.max_rows:,} rows; send them in parts", 413)
+            if (in_rows or tuple(problem["loc"]) == ("body",)) and problem["type"] in ROWS_ERRORS:
+                message = f"{ROWS_ERRORS[problem['type']]}; send {form}"
+                return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
+        return _detail([_describe(problem) for problem in problems[:MAX_PROBLEMS]], 422)
+
+    def refused(error: IllumeError) -> Response:
+        if not isinstance(error, (SchemaError, BlackBoxError)):
+            return _detail(str(error), 409 if isinstance(error, LeftOutError) else 500)
+        kind = "model_error" if isinstance(error, BlackBoxError) else "schema_error"
+        return _detail([_describe({"loc": ["body"], "msg": str(error), "type": kind})], 422)
+
+    handlers: dict[type[Exception], Callable[[Any], Response]] = {
+        RequestValidationError: invalid,
+        HTTPException: lambda error: _detail(error.detail, error.status_code, error.headers),
+        IllumeError: refused,
+        BusyError: lambda _: _detail("too many requests at a time; try again", 503, RETRY),
+        TooSlowError: lambda _: _detail(slow, 504),
+        MemoryError: lambda _: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
+        Exception: lambda _: _detail(bug, 500),
+    }
+    for kind, handler in handlers.items():
+        api.add_exception_handler(kind, _with_request(handler))
+
+
+def _with_request(handler: Callable[[Any], Response]) -> Callable[[Request, Exception], Response]:
+    return lambda request, error: handler(error)
+
+
+def _detail(detail: Any, status: int, headers: Mapping[str, str] | None = None) -> Response:
+    return json_response({"detail": detail}, status, headers)
+
+
+def request_form(example: Mapping[str, Any]) -> str:
+    """Show the form of a request by an example row.
+
+    >>> request_form({"age": 40, "owner": True})
+    '{"rows": [{"age": 40, "owner": true}]}, a list of rows with a field per column'
+    """
+    shown = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in example.items()]
+    fields = ", ".join([*shown[:EXAMPLE_FIELDS], *(["…"] if len(shown) > EXAMPLE_FIELDS else [])])
+    return f'{{"rows": [{{{fields}}}]}}, a list of rows with a field per column'
+
+
+def _describe(error: dict[str, Any]) -> dict[str, Any]:
+    """Return where and what is wrong, without the value."""
+    loc, message = list(error["loc"]), str(error["msg"])
+    if error["type"] == "json_invalid":
+        loc, message = ["body"], f"the body is not JSON: {error['ctx']['error']}; a missing value is null"
+    in_row = len(loc) > 2 and loc[:2] == ["body", "rows"] and isinstance(loc[2], int)
+    field = loc[3:4] if in_row else loc[1:2]
+    return {
+        "row": loc[2] if in_row else None,
+        "field": str(field[0]) if field else None,
+        "loc": loc,
+        "msg": message.removeprefix("Value error, "),
+        "type": error["type"],
+    }

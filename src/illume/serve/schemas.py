@@ -1,0 +1,263 @@
+"""Requests and answers as pydantic models; the rows follow the explainer's schema."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from typing_extensions import TypedDict
+
+from illume.data.frames import Frame
+from illume.data.match_dtypes import FrameBuilder
+from illume.data.schema import Feature, Kind, Other, describe_unseen
+
+if TYPE_CHECKING:
+    from illume import Explainer
+
+MAX_COUNTERFACTUALS = 50  # per row
+
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Boolean = Annotated[bool, Field(strict=True)]
+Scalar = Boolean | Number | Annotated[str, Field(strict=True)] | None
+Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+
+
+class Answer(BaseModel):
+    """Fields of every answer about rows."""
+
+    stand_in: bool = Field(description="Whether the surrogate stood in for the model, which is missing.")
+    note: str | None = None
+
+
+class FeatureContribution(BaseModel):
+    """The contribution of one feature of one row, in log-odds."""
+
+    name: str
+    value: Any
+    contribution: float | None
+    standard_error: float | None = Field(None, description="Of the contribution; null if unknown.")
+    imputed: bool
+
+
+class TrustFigures(BaseModel):
+    """Agreement and error of the surrogate on held-out rows near a row, and the error of contributions."""
+
+    agreement: float | None
+    error: float | None
+    contribution_error: float | None = None
+    n_rows: int
+
+
+class ExplainedRow(BaseModel):
+    """Contributions to the log-odds of `output`; with base value and offset they add up to the score."""
+
+    model_config = ConfigDict(extra="allow")
+
+    decision: str
+    probability: float
+    surrogate_probability: float | None
+    agreed: bool
+    stand_in: bool
+    status: str
+    scale: str
+    kind: str
+    output: str
+    base_value: float
+    offset: float
+    score: float | None
+    features: list[FeatureContribution]
+    trust: TrustFigures
+
+
+class ExplainAnswer(Answer):
+    """An explanation per row, or the arrays of the batch."""
+
+    explanations: list[ExplainedRow] | None = None
+    arrays: dict[str, Any] | None = None
+
+
+class RulesAnswer(Answer):
+    """A rule per row."""
+
+    rules: list[dict[str, Any]]
+
+
+class CounterfactualsAnswer(Answer):
+    """Counterfactuals per row, or the reason why there are none."""
+
+    counterfactuals: list[dict[str, Any]]
+
+
+class QualityAnswer(BaseModel):
+    """Quality of the explainer, measured on held-out rows."""
+
+    quality: dict[str, Any]
+    rule_quality: dict[str, Any] | None
+    class_names: list[str]
+
+
+class HealthAnswer(BaseModel):
+    """The service is up, and what it serves."""
+
+    status: str
+    version: str
+    model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
+    features: int
+    classes: int
+
+
+class Problem(BaseModel):
+    """What went wrong."""
+
+    detail: str
+
+
+class FieldProblem(BaseModel):
+    """What is wrong with a value, with its row (from 0) and field if it has them."""
+
+    row: int | None
+    field: str | None
+    loc: list[str | int]
+    msg: str
+    type: str
+
+
+class FieldProblems(BaseModel):
+    """The first problems with the values of a request."""
+
+    detail: list[FieldProblem]
+
+
+class Options(BaseModel):
+    """Options of a request: those of the library's method."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def options(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return {name: value for name, value in self if name != "rows"}
+
+
+class ExplainOptions(Options):
+    """`rows` answers with a record per row, for the decided class; `arrays` with all numbers of the batch."""
+
+    layout: Literal["rows", "arrays"] = "rows"
+
+
+class RulesOptions(Options):
+    """See `Explainer.rules`."""
+
+    polish: Boolean = True
+    precision: Annotated[float, Field(strict=True, ge=0.5, lt=1)] = 0.95
+    max_conditions: Count | None = None
+
+
+class CounterfactualsOptions(Options):
+    """See `Explainer.counterfactuals`."""
+
+    n: Annotated[int, Field(strict=True, ge=1, le=MAX_COUNTERFACTUALS)] = 3
+    desired_class: str | Annotated[int, Field(strict=True)] = "opposite"
+    features_to_vary: Literal["all"] | list[str] = "all"
+    permitted_range: dict[str, list[Scalar]] | None = None
+    max_changes: Count | None = None
+    min_probability: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class RowSchema:
+    """The rows that an explainer takes.
+
+    Parameters
+    ----------
+    row_type
+        Type of a row for pydantic: a dictionary with a field per column.
+    example
+        A made-up row with the middle of every number's range and known categories.
+    """
+
+    row_type: Any
+    example: dict[str, Any]
+    like: FrameBuilder
+
+    @classmethod
+    def from_explainer(cls, explainer: Explainer) -> RowSchema:
+        """Derive the fields from an explainer's schema."""
+        strict = explainer.unknown == "error"
+        features = {feature.name: feature for feature in explainer.schema_.features}
+        fields = {
+            name: _field_type(features[name], strict) if name in features else Scalar
+            for name in explainer.fitted_.columns
+        }
+        make: Any = TypedDict
+        row_type = make("Row", fields)
+        row_type.__pydantic_config__ = ConfigDict(extra="ignore")  # allows additional columns
+        return cls(
+            row_type=row_type,
+            example={name: typical_value(features.get(name)) for name in explainer.fitted_.columns},
+            like=FrameBuilder(explainer.fitted_.columns, explainer.backend_, explainer.pool_frame_),
+        )
+
+    def request(self, name: str, base: type[Options], max_rows: int, **example: Any) -> type[Options]:
+        """Return the model of a request: rows and options."""
+        rows = Annotated[
+            list[self.row_type],  # type: ignore[name-defined]
+            Field(min_length=1, max_length=max_rows, description="Rows, a field per column."),
+        ]
+        extra: Any = {"json_schema_extra": {"examples": [{"rows": [self.example], **example}]}}
+        return create_model(name, __base__=base, __doc__=base.__doc__, __cls_kwargs__=extra, rows=(rows, ...))
+
+    def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
+        """Return validated rows as a frame of the library that the explainer was fitted with."""
+        return self.like.frame({name: [row[name] for row in rows] for name in self.like.names})
+
+
+def typical_value(feature: Feature | None) -> Any:
+    """Return a made-up value that reveals nothing about any row.
+
+    >>> typical_value(Feature("age", Kind.NUMERIC, low=18.0, high=81.0, whole=True))
+    50
+    >>> typical_value(Feature("town", Kind.CATEGORICAL, ("Bonn", "Ulm", None)))
+    'Bonn'
+    """
+    if feature is None:
+        return None
+    if not feature.numeric:
+        return next((_plain(value) for value in feature.categories if value not in (None, Other.OTHER)), None)
+    middle = feature.low / 2 + feature.high / 2
+    if not math.isfinite(middle):
+        return None if math.isnan(middle) else 0.0
+    return round(middle) if feature.whole else float(f"{middle:.4g}")
+
+
+def _field_type(feature: Feature, strict: bool) -> Any:
+    if feature.numeric:
+        return Annotated[Number | None, Field(description="a number; null if it is missing")]
+    strict = strict and not feature.open
+    categories = [value for value in feature.categories if value is not Other.OTHER]
+    known = {(isinstance(value, bool), _plain(value)): value for value in categories}  # true is not 1
+
+    def find_category(value: Any) -> Any:
+        key = (isinstance(value, bool), value)
+        if strict and key not in known:
+            shown = "a missing value" if value is None else repr(value)
+            raise ValueError(
+                f"column {feature.name!r} holds {shown}{describe_unseen(feature)}; map it to one of these, or treat "
+                f"it as none of them (illume serve --unknown ignore)"
+            )
+        return known.get(key, value)
+
+    values = [value for _, value in known]
+    schema: dict[str, Any] = {"enum": values}
+    if not strict:
+        types = ["boolean"] if feature.kind is Kind.BOOLEAN else ["string", "number", "boolean"]
+        schema = {"type": [*types, "null"], "examples": [value for value in values if value is not None][:3]}
+    schema["description"] = feature.kind.value
+    return Annotated[Scalar, AfterValidator(find_category), WithJsonSchema(schema)]
+
+
+def _plain(value: Any) -> Any:
+    """Return a category as JSON shows it."""
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
