@@ -1,19 +1,42 @@
+import subprocess
+import sys
+
 import pytest
 
-from illume import demo
-from illume.cli import demo as command
+from illume.cli import demo
 from illume.errors import MissingExtraError
+from illume.fit import settings
+from illume.results.effort import EFFORTS
+from tests.common import FAST
 
 
-def test_the_demo_is_the_librarys(run, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(demo, "main", lambda folder, verbose: asked.append((folder, verbose)))
+def test_the_demo_prints_all_kinds_of_explanation_and_writes_plots(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(settings, "QUICK", FAST)
+    monkeypatch.setitem(EFFORTS, "standard", EFFORTS["quick"])
+    demo.main(str(tmp_path), verbose=False)
+    shown = capsys.readouterr().out
+    assert "held-out report rows" in shown
+    assert shown.count("Test row") == 5
+    assert all(word in shown for word in ("Rules of", "a typical rule", "Counterfactuals of", "⇒"))
+    assert {"overview.png", "map.png", "rule-0.png", "report.html"} <= {
+        path.name for path in tmp_path.iterdir()
+    }
+
+
+def test_the_command_runs_the_demo(run, tmp_path, monkeypatch):
+    calls = []
+    monkeypatch.setattr(demo, "main", lambda folder, verbose: calls.append((folder, verbose)))
     assert run("demo", tmp_path).exit_code == 0
     assert run("demo", tmp_path, "--quiet").exit_code == 0
-    assert asked == [(str(tmp_path), True), (str(tmp_path), False)]
+    assert calls == [(str(tmp_path), True), (str(tmp_path), False)]
 
 
 def test_a_missing_package_is_named(monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"illume\[demo\]"):
-        command.demo(tmp_path)
+        demo.main(str(tmp_path))
+
+
+def test_the_demo_needs_no_typer():
+    code = "import sys, illume.cli.demo; sys.exit('typer' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -106,10 +106,10 @@ def test_json_lines_go_to_stdout(explain, loaded, rows):
 
 
 def test_pieces_make_no_difference(explain, monkeypatch):
-    from illume.cli.explain import PIECE
+    from illume.cli.explain import PIECE_ROWS
 
     whole = {kind: explain("-k", kind).stdout for kind in KINDS}
-    monkeypatch.setattr("illume.cli.explain.PIECE", dict.fromkeys(PIECE, 5))
+    monkeypatch.setattr("illume.cli.explain.PIECE_ROWS", dict.fromkeys(PIECE_ROWS, 5))
     for kind, answer in whole.items():
         pieces = explain("-k", kind).stdout
         left, right = (pd.read_csv(io.StringIO(text)) for text in (answer, pieces))
@@ -142,7 +142,7 @@ def test_text_that_looks_like_numbers_stays_text(run, explainer, folder, tmp_pat
         (("--json", "-o", "a.csv"), 2, "name a .json file"),
         (("--json", "--long"), 2, "--long is for CSV and Parquet"),
         (("-o", "a.xlsx"), 2, "must end in .parquet or .csv or .json or .jsonl"),
-        (("-o", "absent/a.csv"), 1, "make it first"),
+        (("-o", "absent/a.csv"), 1, "create it first"),
         (("--keep", "customr"), 1, "the nearest column is 'customer'"),
         (("-k", "counterfactuals", "--desired", "maybe"), 1, "maybe"),
         (("-k", "counterfactuals", "--vary", "agee"), 1, "agee"),
@@ -185,19 +185,17 @@ def test_rows_that_do_not_fit_are_named_and_nothing_is_written(run, explainer, t
 
 
 def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp_path, monkeypatch):
-    from illume.cli.sinks import CsvSink
-
     out = tmp_path / "out.csv"
     out.write_text("old")
-    first = CsvSink.add
+    write = pd.DataFrame.to_csv
 
-    def once(sink, piece):
-        if not sink.header:
+    def write_once(frame, stream, **options):
+        if not options["header"]:
             raise OSError(28, "No space left on device", str(out))
-        first(sink, piece)
+        write(frame, stream, **options)
 
-    monkeypatch.setattr(CsvSink, "add", once)
-    monkeypatch.setattr("illume.cli.explain.PIECE", {"attributions": 5})
+    monkeypatch.setattr(pd.DataFrame, "to_csv", write_once)
+    monkeypatch.setattr("illume.cli.explain.PIECE_ROWS", {"attributions": 5})
     answer = run("explain", explainer, folder / "new.csv", "-o", out)
     assert answer.exit_code == 1
     assert answer.stderr.endswith(f"error: {out} cannot be used: No space left on device\n")
@@ -217,7 +215,7 @@ def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, exp
 def test_counterfactuals_need_the_model(run, explainer, model, folder):
     answer = run("explain", explainer, folder / "new.csv", "--kind", "counterfactuals")
     assert answer.exit_code == 2
-    assert f"checked on the model; give it with --model {model}" in answer.stderr
+    assert f"verified on the model; give it with --model {model}" in answer.stderr
 
 
 def test_another_model_than_the_explained_one_is_a_warning_even_when_quiet(run, explainer, folder, tmp_path):
@@ -228,3 +226,83 @@ def test_another_model_than_the_explained_one_is_a_warning_even_when_quiet(run, 
     answer = run("explain", explainer, folder / "new.csv", *words)
     assert answer.stderr.startswith("warning: this model is not the one that was explained")
     assert answer.stderr.count("\n") == 1
+
+
+@pytest.fixture
+def source(rows, tmp_path):
+    """A folder of two Parquet files."""
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    rows[:7].to_parquet(folder / "a.parquet")
+    rows[7:].to_parquet(folder / "b.parquet")
+    return folder
+
+
+@pytest.fixture
+def explain_folder(run, explainer, source, tmp_path):
+    """Call `illume explain` on the folder, in this process."""
+    return lambda *words: run("explain", explainer, source, *words, "--workers", 0)
+
+
+def test_a_folder_is_explained_into_a_folder_and_not_twice(explain_folder, model, tmp_path, loaded, rows):
+    words = ("--model", model, "--trust-model", "-o", tmp_path / "out", "--keep", "customer")
+    first, again = explain_folder(*words), explain_folder(*words)
+    assert first.exit_code == again.exit_code == 0, first.stderr
+    assert "Attributions of 12 rows written to" in first.stderr
+    assert "2 of 2 parts by an earlier run" in again.stderr
+    table = pd.read_parquet(tmp_path / "out")
+    assert table["customer"].tolist() == rows["customer"].tolist()
+    assert table["income"].tolist() == pytest.approx(loaded(rows).values[:, 1], abs=1e-9)
+
+
+def test_options_of_rules_and_counterfactuals_reach_the_parts(explain_folder, model, tmp_path):
+    rules = explain_folder("--model", model, "-k", "rules", "--max-conditions", 1, "-o", tmp_path / "rules")
+    assert "runs code in it" in rules.stderr
+    assert (pd.read_parquet(tmp_path / "rules")["n_conditions"] <= 1).all()
+    words = ("-k", "counterfactuals", "--vary", "income,age", "-n", 1, "-o", tmp_path / "examples")
+    explain_folder("--model", model, *words)
+    assert pd.read_parquet(tmp_path / "examples")["education"].isna().all()
+
+
+def test_an_unknown_category_is_named_by_its_file_and_can_be_ignored(explain_folder, rows, source, tmp_path):
+    rows[7:].assign(education="doctorate").to_parquet(source / "b.parquet")
+    answer = explain_folder("-o", tmp_path / "out")
+    assert answer.exit_code == 1
+    assert f"holds 'doctorate' in row 0 of {source / 'b.parquet'} (rows count from 0)" in answer.stderr
+    assert "--unknown ignore" in answer.stderr
+    assert explain_folder("-o", tmp_path / "out", "--unknown", "ignore").exit_code == 0
+    assert len(pd.read_parquet(tmp_path / "out")) == 12
+
+
+def test_a_folder_without_the_model_gets_a_note(explain_folder, tmp_path):
+    answer = explain_folder("-o", tmp_path / "out")
+    assert "guessed by the surrogate" in answer.stderr
+    assert pd.read_parquet(tmp_path / "out")["stand_in"].all()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((), 2, "name it with -o FOLDER"),
+        (("-o", "out.csv"), 2, "name it with -o FOLDER"),
+        (("-o", "out", "--json"), 2, "do not go with folders"),
+        (("-o", "out", "--model", "no.joblib"), 1, "no.joblib does not exist"),
+        (("-o", "out", "--keep", "custommer"), 1, "nearest column is 'customer'"),
+    ],
+)
+def test_what_cannot_work_with_folders_is_refused(words, code, message, explain_folder):
+    answer = explain_folder(*words)
+    assert answer.exit_code == code
+    assert message in answer.stderr
+
+
+def test_an_explainer_that_is_not_there_is_named(run, source, tmp_path):
+    answer = run("explain", tmp_path / "no.illume", source, "-o", tmp_path / "out")
+    assert "create it with `illume fit`" in answer.stderr
+
+
+def test_a_file_that_is_no_parquet_file_is_named(explain_folder, source, tmp_path):
+    (source / "c.parquet").write_bytes(b"not at all")
+    answer = explain_folder("-o", tmp_path / "out")
+    assert answer.exit_code == 1
+    assert "c.parquet cannot be read as Parquet" in answer.stderr

@@ -11,7 +11,8 @@ import illume
 from illume import Explainer
 from illume.data.checkpoints import Stages
 from illume.encoders.training import Trainer
-from tests.checkpoints.common import Killed, kill_at, refused
+from tests.checkpoints.common import Killed, kill_at, refusal
+from tests.cli.conftest import loan_table
 
 FEW = ("--n-latents", 2, "--queries", 0)
 
@@ -28,7 +29,7 @@ def test_fit_trains_a_model_and_writes_both_files(fitted, folder, explainer, mod
 
 
 def test_fit_says_on_stderr_how_it_goes(fitted, model):
-    assert "note: column 'customer' only tells the rows apart and is left out\n" in fitted.stderr
+    assert "note: column 'customer' only identifies the rows and is left out\n" in fitted.stderr
     assert "accuracy" in fitted.stderr
     assert f"Model written to {model}\n" in fitted.stderr
 
@@ -73,7 +74,7 @@ def test_quiet_and_trusted_says_nothing(run, folder, own_model, fast, tmp_path):
     [
         (("--target", "decision"), 2, "--model model.joblib, or let illume train one with --train gbm"),
         (("--train", "gbm"), 2, "--train needs --target"),
-        (("--train", "gbm", "--model", "m.joblib"), 2, "give one of the two"),
+        (("--train", "gbm", "--model", "m.joblib"), 2, "use one of the two"),
         (("--train", "gbm", "--target", "decison"), 1, "the nearest column is 'decision'"),
         (("--train", "gbm", "--target", "decision", "--drop", "agee"), 1, "--drop names 'agee'"),
         (("--train", "gbm", "--target", "decision", "--categorical", "job"), 1, "--categorical names 'job'"),
@@ -100,7 +101,7 @@ def test_what_cannot_work_is_said_in_one_line(run, folder, words, code, said):
     ("out", "code", "said"),
     [
         ("a.zip", 2, "must end in .illume"),
-        ("absent/a.illume", 1, "make it first"),
+        ("absent/a.illume", 1, "create it first"),
         ("folder.illume", 1, "is a folder"),
     ],
 )
@@ -126,7 +127,7 @@ def test_a_model_without_names_says_how_many_columns_it_takes(run, folder, tmp_p
     words = ("--model", tmp_path / "m.joblib", "--target", "decision", "-o", tmp_path / "a.illume")
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 1
-    assert "takes 1 columns and does not say which, and there are 5: age, income" in answer.stderr
+    assert "takes 1 columns without naming them, and there are 5: age, income" in answer.stderr
     assert "--drop A,B" in answer.stderr
 
 
@@ -166,7 +167,7 @@ def test_rows_without_a_class_are_left_out(run, folder, fast, tmp_path):
     words = ("--target", "decision", "--train", "gbm", *FEW, "-o", tmp_path / "a.illume", "--json")
     answer = run("fit", tmp_path / "t.csv", *words)
     assert "note: 10 rows without 'decision' are left out\n" in answer.stderr
-    assert "note: column 'Unnamed: 0' only tells the rows apart" in answer.stderr
+    assert "note: column 'Unnamed: 0' only identifies the rows" in answer.stderr
     assert json.loads(answer.stdout)["n_rows"] == 190
 
 
@@ -197,7 +198,7 @@ def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, mon
     given = []
 
     def explainer(model, **settings):
-        given.append(settings["rank"])
+        given.append(settings["surrogate_options"].rank)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(illume, "Explainer", explainer)
@@ -259,7 +260,7 @@ def test_checkpoints_are_the_commands_alone_until_they_are_removed(
         original = getattr(owner, name)
 
         def call(self, *words, **options):
-            seen.append((name, refused(checkpoints / "fit.lock")))
+            seen.append((name, refusal(checkpoints / "fit.lock")))
             return original(self, *words, **options)
 
         monkeypatch.setattr(owner, name, call)
@@ -272,3 +273,62 @@ def test_checkpoints_are_the_commands_alone_until_they_are_removed(
     assert answer.exit_code == 0, answer.stderr
     assert set(seen) == {(name, "this very process") for name in ("fit_rules", "save", "remove")}
     assert not list(checkpoints.iterdir())
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    """The same 200 rows as loans.parquet, in three files."""
+    path = tmp_path_factory.mktemp("parts")
+    table = loan_table(200)
+    for i, rows in enumerate(np.array_split(np.arange(200), 3)):
+        table.iloc[rows].to_parquet(path / f"part-{i}.parquet", index=False)
+    return path
+
+
+def test_a_folder_is_read_piece_by_piece_and_rows_are_drawn(run, parts, model, fast, tmp_path):
+    words = (
+        "--target",
+        "decision",
+        "--drop",
+        "customer",
+        "--row-budget",
+        90,
+        "--model",
+        model,
+        "--trust-model",
+    )
+    done = run("fit", parts, *words, *FEW, "-o", tmp_path / "drawn.illume", "--json")
+    assert done.exit_code == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["n_rows"] == 200
+    assert answer["quality"]["sampling"] == {"n_rows": 200, "n_drawn": 90, "seed": 0}
+    assert "Fitting the explainer on 90 of 200 rows and 4 features" in done.stderr
+    by_hand = illume.Explainer(
+        joblib.load(model),
+        queries=0,
+        verbose=False,
+        surrogate_options=illume.SurrogateOptions(n_latents=2),
+        data_options=illume.DataOptions(row_budget=90),
+    ).fit(parts)
+    written = illume.load(tmp_path / "drawn.illume", model=by_hand.model)
+    rows = loan_table(20, seed=5)
+    np.testing.assert_allclose(written(rows).values, by_hand(rows).values, rtol=1e-5, atol=1e-8)
+
+
+def test_a_model_is_trained_on_drawn_rows(run, parts, fast, tmp_path):
+    words = ("--target", "decision", "--train", "gbm", "--row-budget", 100)
+    done = run("fit", parts, *words, *FEW, "-o", tmp_path / "own.illume", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert "note: using 100 of 200 rows, drawn at random with seed 0" in done.stderr
+    assert json.loads(done.stdout)["features"] == ["age", "income", "owner", "education"]
+
+
+def test_a_folder_that_cannot_be_read_is_said_in_one_line(run, parts, model, tmp_path):
+    for words, said in (
+        ((tmp_path,), "has no Parquet files (*.parquet), but nothing; expected a Parquet file, or a folder"),
+        ((parts, "--target", "decisio"), "--target names 'decisio', which is no column; the nearest column"),
+        ((parts, "--drop", "agee"), "--drop names 'agee', which is no column"),
+    ):
+        done = run("fit", *words, "--model", model, "-o", tmp_path / "none.illume")
+        assert done.exit_code == 1
+        assert said in done.stderr

@@ -47,3 +47,50 @@ def test_rules_show_the_global_view(run, explainer, loaded):
     leaves = json.loads(run("rules", explainer, "--json").stdout)
     assert len(leaves) == len(loaded.rule_set())
     assert sum(leaf["support"] for leaf in leaves) == pytest.approx(1.0)
+
+
+@pytest.fixture(scope="module")
+def drifted(folder, rows):
+    path = folder / "drifted.csv"
+    rows.assign(age=900).to_csv(path, index=False)
+    return path
+
+
+def test_rows_that_look_alike_exit_with_0(run, explainer, folder, model):
+    answer = run("check", explainer, folder / "new.csv", "--model", model, "--trust-model")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert "explanations apply" in answer.stdout
+    assert "agreement of surrogate and black box on 12" in answer.stdout
+
+
+def test_rows_that_drifted_exit_with_3_and_say_why(run, explainer, drifted, loaded):
+    answer = run("check", explainer, drifted, "--json")
+    assert answer.exit_code == 3
+    assert "without the model" in answer.stderr
+    found = json.loads(answer.stdout)
+    assert not found["ok"]
+    assert any("age is outside" in warning for warning in found["warnings"])
+    assert found["agreement"] is None
+
+
+def test_an_infinite_number_is_named_by_file_and_row(run, explainer, rows, tmp_path):
+    rows.assign(income=[*range(11), "inf"]).to_csv(tmp_path / "new.csv", index=False)
+    answer = run("check", explainer, tmp_path / "new.csv", "-q")
+    assert answer.exit_code == 1
+    assert f"holds inf in row 11 of {tmp_path / 'new.csv'} (rows count from 0)" in answer.stderr
+
+
+def test_a_folder_of_parquet_files_is_checked_too(run, explainer, rows, tmp_path, model):
+    rows[:5].to_parquet(tmp_path / "a.parquet")
+    rows[5:].to_parquet(tmp_path / "b.parquet")
+    answer = run("check", explainer, tmp_path, "--model", model, "--trust-model", "-q")
+    assert (answer.exit_code, answer.stderr) == (0, "")
+    assert answer.stdout.startswith("Check of 12 rows: explanations apply")
+    (tmp_path / "a.parquet").unlink()
+    rows.assign(age=900).to_parquet(tmp_path / "b.parquet")
+    assert run("check", explainer, tmp_path, "-q").exit_code == 3
+
+
+def test_the_help_names_the_exit_code(run):
+    assert "3  `illume check`" in run("--help").stdout
+    assert "exit code is 0" in run("check", "--help").stdout

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import illume
+from illume.cli.messages import MAX_LENGTH, CommandError, ExitCode, UsageError, error_line, exit_code
 
 ILLUME = (sys.executable, "-m", "illume")
 
@@ -18,7 +19,7 @@ def illume_process(*words, **options):
 
 def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
     code = (
-        "import sys\nsys.argv = ['illume', '--help']\nfrom illume.cli.entry import main\n"
+        "import sys\nsys.argv = ['illume', '--help']\nfrom illume.cli import main\n"
         "try:\n    main()\nexcept SystemExit as left:\n    assert left.code == 0\n"
         "print({'torch', 'sklearn', 'pandas', 'pyarrow', 'matplotlib', 'scipy', 'fastapi'}"
         " & set(sys.modules))"
@@ -35,7 +36,7 @@ def test_help_loads_nothing_heavy_and_lists_commands_and_exit_codes():
 @pytest.mark.parametrize(("given", "found"), [(None, "20"), ("26", "26")])
 def test_threads_that_wait_for_linear_algebra_are_told_to_sleep_soon_before_it_is_loaded(given, found):
     code = (
-        "import os, sys\nsys.argv = ['illume', '--version']\nfrom illume.cli.entry import main\n"
+        "import os, sys\nsys.argv = ['illume', '--version']\nfrom illume.cli import main\n"
         "assert 'numpy' not in sys.modules\ntry:\n    main()\nexcept SystemExit:\n    pass\n"
         "print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
     )
@@ -85,21 +86,17 @@ def test_a_failure_is_one_line_and_1_and_a_traceback_only_with_debug():
     words = ("show", "absent.illume")
     answer = illume_process(*words)
     assert (answer.returncode, answer.stdout) == (1, "")
-    assert answer.stderr == "error: the explainer absent.illume does not exist; `illume fit` makes one\n"
+    assert answer.stderr == "error: the explainer absent.illume does not exist; create it with `illume fit`\n"
     debugged = illume_process(*words, "--debug")
     assert debugged.returncode == 1
     assert debugged.stderr.startswith("Traceback")
     assert debugged.stderr.endswith(answer.stderr)
 
 
-@pytest.mark.parametrize("words", [("--show-completion", "bash")])
-def test_completion_can_be_had(words):
-    answer = illume_process(*words, env=os.environ | {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"})
-    assert answer.returncode == 0
+def test_completion_can_be_had_and_knows_the_commands():
+    setting = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    answer = illume_process("--show-completion", "bash", env=os.environ | setting)
     assert "_ILLUME_COMPLETE" in answer.stdout
-
-
-def test_completion_knows_the_commands():
     asked = {"_ILLUME_COMPLETE": "complete_bash", "COMP_WORDS": "illume r", "COMP_CWORD": "1"}
     assert illume_process(env=os.environ | asked).stdout.split() == ["rules", "report"]
 
@@ -145,3 +142,33 @@ def test_stdout_is_utf8_in_any_locale(explainer, folder):
     answer = subprocess.run(words, capture_output=True, check=True, env=asked)
     assert "≤" in answer.stdout.decode("utf-8")
     assert answer.stderr == b""
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (CommandError("a\n  b"), 1, "a b"),
+        (UsageError("a"), 2, "a"),
+        (ValueError("a"), 1, "a"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "not enough memory; use fewer rows at a time"),
+        (
+            PermissionError(13, "Permission denied", "a.csv"),
+            1,
+            "a.csv may not be read or written; check its permissions",
+        ),
+        (OSError(28, "No space left on device", "a.csv"), 1, "a.csv cannot be used: No space left on device"),
+        (
+            ZeroDivisionError("a"),
+            1,
+            "unexpected ZeroDivisionError: a; run again with --debug for the traceback",
+        ),
+    ],
+)
+def test_every_error_is_error_line_and_a_code(error, code, said):
+    assert (exit_code(error), error_line(error)) == (code, said)
+
+
+def test_a_long_message_is_cut_and_a_closed_pipe_has_its_own_code():
+    assert exit_code(BrokenPipeError()) is ExitCode.PIPE_CLOSED
+    assert error_line(CommandError("x" * 5000)) == "x" * MAX_LENGTH + " … (--debug shows all)"

@@ -10,9 +10,9 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from illume.serve import lines
+from illume.serve import server
 from illume.serve.settings import Settings
-from illume.serve.work import BusyError, TooSlowError, Workers
+from illume.serve.workers import BusyError, TooSlowError, Workers
 from tests.serve.client import Client
 
 JSON = {"Content-Type": "application/json"}
@@ -80,8 +80,8 @@ def test_work_that_takes_too_long_is_504_and_the_next_is_served(with_model, row,
     monkeypatch.setattr(type(with_model), "__call__", slow)
     answer = client.post("/explain", json={"rows": [row | {"age": 99}]})
     assert answer.status_code == 504
-    assert "not done within 0.2 s" in answer.json()["detail"]
-    assert client.served.workers.n_taken == 1  # it still runs, and still counts
+    assert "did not finish within 0.2 s" in answer.json()["detail"]
+    assert client.served.workers.n_pending == 1  # it still runs, and still counts
     assert client.post("/explain", json={"rows": [row]}).status_code == 200
     go_on.set()
 
@@ -98,9 +98,9 @@ def test_work_ends_at_its_next_piece_once_its_time_is_over():
     with pytest.raises(TooSlowError):
         asyncio.run(workers.run(work))
     until = time.monotonic() + 5
-    while workers.n_taken and time.monotonic() < until:
+    while workers.n_pending and time.monotonic() < until:
         time.sleep(0.01)
-    assert workers.n_taken == 0
+    assert workers.n_pending == 0
     assert len(pieces) < 100
 
 
@@ -149,7 +149,7 @@ def test_too_many_at_a_time_are_503(with_model, row, monkeypatch):
 
     async def two():
         first = asyncio.create_task(client.asked("POST", "/rules", json={"rows": [row]}))
-        while not client.served.workers.n_taken:
+        while not client.served.workers.n_pending:
             await asyncio.sleep(0.01)
         second = await client.asked("POST", "/rules", json={"rows": [row]})
         go_on.set()
@@ -205,14 +205,14 @@ def test_the_description_says_how_to_send_a_key(with_model, client):
     described = (
         Client(with_model, api_key="secret").get("/openapi.json", headers={"X-API-Key": "secret"}).json()
     )
-    assert described["paths"]["/explain"]["post"]["security"] == [{"Header": []}, {"Bearer": []}]
-    assert described["paths"]["/health"]["get"]["security"] == []
-    assert described["components"]["securitySchemes"]["Header"]["name"] == "X-API-Key"
+    assert described["paths"]["/explain"]["post"]["security"] == [{"APIKeyHeader": []}, {"HTTPBearer": []}]
+    assert "security" not in described["paths"]["/health"]["get"]
+    assert described["components"]["securitySchemes"]["APIKeyHeader"]["name"] == "X-API-Key"
     assert "security" not in client.get("/openapi.json").json()["paths"]["/explain"]["post"]
 
 
 def test_a_head_that_does_not_come_in_time_ends_the_connection(monkeypatch):
-    monkeypatch.setattr(lines, "HEAD_SECONDS", 0.2)
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.2)
 
     async def app(scope, receive, send):
         await send({"type": "http.response.start", "status": 204, "headers": []})
@@ -220,19 +220,19 @@ def test_a_head_that_does_not_come_in_time_ends_the_connection(monkeypatch):
 
     async def asked(sent):
         config = uvicorn.Config(
-            app, http=lines.TimedLine, lifespan="off", log_config=None, timeout_keep_alive=5
+            app, http=server.LimitedProtocol, lifespan="off", log_config=None, timeout_keep_alive=5
         )
         config.load()
         state = ServerState()
         loop = asyncio.get_running_loop()
-        server = await loop.create_server(lambda: lines.TimedLine(config, state, {}), "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
+        listener = await loop.create_server(lambda: server.LimitedProtocol(config, state, {}), "127.0.0.1", 0)
+        port = listener.sockets[0].getsockname()[1]
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(sent)
         answer = await asyncio.wait_for(reader.read(1000), 10)
         then = None if not answer else await asyncio.wait_for(_quiet(reader), 10)
         writer.close()
-        server.close()
+        listener.close()
         return answer, then
 
     async def _quiet(reader):

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from illume import Explainer, SurrogateOptions
-from illume.cli.loading import load_explainer
-from illume.cli.voice import Voice
+from illume.cli.load import load_explainer
+from illume.cli.messages import Messages
 from tests.common import FAST
 from tests.serve.client import Client
 
@@ -177,9 +177,9 @@ def test_unknown_categories_are_answered_where_the_explainer_ignores_them(loan_m
 def test_unknown_categories_are_answered_where_a_loaded_explainer_is_told_to_ignore_them(saved, row):
     given = {"rows": [row | {"education": "PhD"}]}
     path = saved / "loans.illume"
-    (found,) = problems(Client(load_explainer(path, None, Voice())).post("/explain", json=given))
+    (found,) = problems(Client(load_explainer(path, None, Messages())).post("/explain", json=given))
     assert "illume serve --unknown ignore" in found["msg"]
-    client = Client(load_explainer(path, None, Voice(), unknown="ignore"))
+    client = Client(load_explainer(path, None, Messages(), unknown="ignore"))
     for kind in ("/explain", "/rules"):
         answer = client.post(kind, json=given)
         assert answer.status_code == 200, answer.text

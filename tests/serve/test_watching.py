@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from illume.serve.logs import JsonLines
+from illume.serve.monitoring import JsonFormatter
 from tests.serve.client import Client
 
 
@@ -13,7 +13,7 @@ from tests.serve.client import Client
 def lines(caplog):
     """Return what was logged so far, as it is written."""
     caplog.set_level("INFO", logger="illume.serve")
-    form = JsonLines()
+    form = JsonFormatter()
     return lambda: [json.loads(form.format(r)) for r in caplog.records if r.name == "illume.serve"]
 
 
@@ -48,7 +48,7 @@ def test_an_error_of_the_server_is_one_line_without_its_words():
     except ValueError as error:
         known = (ValueError, error, error.__traceback__)
     record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "it failed", None, known)
-    line = JsonLines().format(record)
+    line = JsonFormatter().format(record)
     assert json.loads(line)["error"] == "ValueError"
     assert "secret" not in line
     assert "\n" not in line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -111,7 +111,7 @@ def _demo(
     demo.main(folder, verbose=not quiet)
 
 
-for name, command in {
+COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.fit,
     "show": show.show,
     "explain": explain.explain,
@@ -120,5 +120,6 @@ for name, command in {
     "check": show.check,
     "export": export.export,
     "serve": serve.serve,
-}.items():
+}
+for name, command in COMMANDS.items():
     app.command(name)(command)

@@ -6,12 +6,13 @@ import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from illume.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from illume import Explainer
     from illume.results.attributions import Attributions
@@ -57,7 +58,7 @@ def main(folder: str = "demo", *, verbose: bool = True) -> None:
     plots = draw(explainer, attributions, X_test, rules[0], counterfactuals[0])
     Path(folder).mkdir(parents=True, exist_ok=True)
     for name, ax in plots.items():
-        ax.figure.savefig(Path(folder) / f"{name}.png", dpi=120)
+        cast("Figure", ax.figure).savefig(Path(folder) / f"{name}.png", dpi=120)
     print(f"Plots in {folder}/: {', '.join(f'{name}.png' for name in plots)}")
     report = explainer.report(X_test, Path(folder) / "report.html", title="Breast cancer")
     print(f"Report to open in a browser: {report}")

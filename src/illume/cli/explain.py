@@ -137,7 +137,7 @@ def explain(
         _announce_model(explainer, model, trust_model, messages)
         if unknown is not None:
             options["unknown"] = str(unknown)
-        settings = {"keep": tuple(keep or ()), "workers": workers, "model": model}
+        settings: dict[str, Any] = {"keep": tuple(keep or ()), "workers": workers, "model": model}
         _explain_folder(rows, folder, explainer, kind, messages=messages, **settings, **options)
         return
     _require_layout(out, json, long)

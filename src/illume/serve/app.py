@@ -14,9 +14,7 @@ from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic_core import from_json
-from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import Response
@@ -73,20 +71,29 @@ class ApiKey:
 
 
 class StrictRequest(Request):
-    """A request whose body must arrive in time and be standard JSON: no NaN, infinity or lone surrogates."""
+    """A request whose body must be small, arrive in time and be standard JSON: no NaN or infinity."""
 
+    # Starlette's RequestBodyLimitMiddleware answers in plain text and leaves the connection open.
     async def body(self) -> bytes:
         """Return the body."""
-        settings: Settings = self.app.state.settings
-        try:
-            async with asyncio.timeout(settings.timeout):
-                return await super().body()
-        except TimeoutError:
-            detail = f"the body did not arrive within {settings.timeout:g} s; send it at once"
-            raise HTTPException(408, detail, CLOSE) from None
-        except StarletteHTTPException as error:  # of RequestBodyLimitMiddleware
-            detail = f"a request may hold {settings.max_bytes:,} bytes; send fewer rows at a time"
-            raise HTTPException(error.status_code, detail, CLOSE) from None
+        if not hasattr(self, "_body"):
+            try:
+                async with asyncio.timeout(self.app.state.settings.timeout):
+                    self._body = await self._read_body(self.app.state.settings.max_bytes)
+            except TimeoutError:
+                raise HTTPException(408, "the body took too long; send it at once", CLOSE) from None
+        return self._body
+
+    async def _read_body(self, max_bytes: int) -> bytes:
+        body, too_large = bytearray(), int(self.headers.get("content-length", "0")) > max_bytes
+        stream = self.stream()
+        while not too_large and (part := await anext(stream, None)) is not None:
+            body += part
+            too_large = len(body) > max_bytes
+        if too_large:
+            detail = f"a request may hold {max_bytes:,} bytes; send fewer rows at a time"
+            raise HTTPException(413, detail, CLOSE)
+        return bytes(body)
 
     async def json(self) -> Any:
         """Return the values of the body."""
@@ -102,7 +109,11 @@ class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return the function that handles a request."""
         handle = super().get_route_handler()
-        return lambda request: handle(StrictRequest(request.scope, request.receive))
+
+        async def handle_strictly(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return handle_strictly
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +164,7 @@ def make_app(explainer: Explainer, settings: Settings | None = None) -> Served:
 
 def _middleware(settings: Settings) -> list[Middleware]:
     """Return the middleware, outermost first."""
-    cors = {
+    cors: dict[str, Any] = {
         "allow_origins": settings.cors,
         "allow_methods": ["GET", "POST"],
         "allow_headers": ["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
@@ -163,7 +174,6 @@ def _middleware(settings: Settings) -> list[Middleware]:
         settings.hosts and Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False),
         settings.cors and Middleware(CORSMiddleware, **cors),
         settings.api_key and Middleware(ApiKey, settings.api_key),
-        Middleware(RequestBodyLimitMiddleware, settings.max_bytes),
     ]
     return [each for each in middleware if isinstance(each, Middleware)]
 
@@ -182,26 +192,30 @@ def _work_endpoint(model: Any, work: Any, check: Callable[[Any], None] | None, w
     return endpoint
 
 
-def _add_reads(api: FastAPI, service: Service, metrics: Metrics, security: list[Any]) -> None:
-    problems = {status: PROBLEMS[status] for status in (400, 401)}
+def _add_reads(api: FastAPI, service: Service, counts: Metrics, security: list[Any]) -> None:
+    problems: dict[int | str, Any] = {status: PROBLEMS[status] for status in (400, 401)}
+    text = {"content": {"text/plain": {}}, "description": "Prometheus text format."}
 
-    def get(path: str, responses: dict[int | str, Any], dependencies: list[Any]) -> Any:
-        options = {"response_class": Response, "responses": responses | problems}
-        return api.get(path, name=path[1:], dependencies=dependencies, **options)
-
-    @get("/quality", {200: {"model": schemas.QualityAnswer}}, security)
     async def quality() -> Response:
         """Quality of the explainer, measured on held-out rows."""
         return json_response(service.quality())
 
-    @get("/health", {200: {"model": schemas.HealthAnswer}}, [])
     async def health() -> Response:
         """Whether the service is up, and what it serves."""
         return json_response(service.health())
 
-    @get(
-        "/metrics", {200: {"content": {"text/plain": {}}, "description": "Prometheus text format."}}, security
-    )
-    async def prometheus() -> Response:
+    async def metrics() -> Response:
         """Metrics for Prometheus."""
-        return Response(generate_latest(metrics.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return Response(generate_latest(counts.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    for endpoint, answer, needs in (
+        (quality, {"model": schemas.QualityAnswer}, security),
+        (health, {"model": schemas.HealthAnswer}, []),
+        (metrics, text, security),
+    ):
+        api.get(
+            f"/{endpoint.__name__}",
+            responses={200: answer, **problems},
+            dependencies=needs,
+            response_class=Response,
+        )(endpoint)

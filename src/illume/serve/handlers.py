@@ -78,8 +78,11 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
         api.add_exception_handler(kind, _with_request(handler))
 
 
-def _with_request(handler: Callable[[Any], Response]) -> Callable[[Request, Exception], Response]:
-    return lambda request, error: handler(error)
+def _with_request(handler: Callable[[Any], Response]) -> Callable[[Request, Exception], Any]:
+    async def handle(request: Request, error: Exception) -> Response:
+        return handler(error)
+
+    return handle
 
 
 def _detail(detail: Any, status: int, headers: Mapping[str, str] | None = None) -> Response:

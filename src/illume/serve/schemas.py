@@ -180,7 +180,7 @@ class RowSchema:
 
     row_type: Any
     example: dict[str, Any]
-    like: FrameBuilder
+    builder: FrameBuilder
 
     @classmethod
     def from_explainer(cls, explainer: Explainer) -> RowSchema:
@@ -197,7 +197,7 @@ class RowSchema:
         return cls(
             row_type=row_type,
             example={name: typical_value(features.get(name)) for name in explainer.fitted_.columns},
-            like=FrameBuilder(explainer.fitted_.columns, explainer.backend_, explainer.pool_frame_),
+            builder=explainer.fitted_.dtypes,
         )
 
     def request(self, name: str, base: type[Options], max_rows: int, **example: Any) -> type[Options]:
@@ -211,7 +211,7 @@ class RowSchema:
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
         """Return validated rows as a frame of the library that the explainer was fitted with."""
-        return self.like.frame({name: [row[name] for row in rows] for name in self.like.names})
+        return self.builder.frame({name: [row[name] for row in rows] for name in self.builder.names})
 
 
 def typical_value(feature: Feature | None) -> Any:
@@ -244,8 +244,8 @@ def _field_type(feature: Feature, strict: bool) -> Any:
         if strict and key not in known:
             shown = "a missing value" if value is None else repr(value)
             raise ValueError(
-                f"column {feature.name!r} holds {shown}{describe_unseen(feature)}; map it to one of these, or treat "
-                f"it as none of them (illume serve --unknown ignore)"
+                f"column {feature.name!r} holds {shown}{describe_unseen(feature)}; map it to one of these, "
+                f"or treat it as none of them (illume serve --unknown ignore)"
             )
         return known.get(key, value)
 

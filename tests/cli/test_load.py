@@ -3,10 +3,8 @@ import pytest
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression
 
-from illume.cli import models
-from illume.cli.errors import CommandError
-from illume.cli.models import load_model
-from illume.cli.voice import Voice
+from illume.cli.load import load_model
+from illume.cli.messages import CommandError, Messages
 
 
 @pytest.fixture
@@ -16,9 +14,9 @@ def path(tmp_path):
 
 
 def test_loading_warns_that_code_runs_even_when_quiet_unless_trusted(path, capsys):
-    load_model(path, Voice(quiet=True))
+    load_model(path, Messages(quiet=True))
     assert capsys.readouterr().err.startswith(f"warning: loading {path} runs code in it")
-    load_model(path, Voice(), trusted=True)
+    load_model(path, Messages(), trusted=True)
     assert capsys.readouterr().err == ""
 
 
@@ -35,7 +33,7 @@ def test_another_scikit_learn_is_one_note(path, capsys, monkeypatch):
             )
 
     monkeypatch.setattr(joblib, "load", load)
-    load_model(path, Voice(), trusted=True)
+    load_model(path, Messages(), trusted=True)
     said = capsys.readouterr().err
     assert said == f"note: {path} was saved under scikit-learn 1.5, this is 9.9; its answers may differ\n"
 
@@ -51,18 +49,4 @@ def test_what_cannot_be_loaded_says_why(tmp_path, content, said):
     path = tmp_path / "m.joblib"
     path.write_bytes(content)
     with pytest.raises(CommandError, match=said):
-        load_model(path, Voice(), trusted=True)
-
-
-def test_a_saved_model_is_there_as_a_whole_or_not_at_all(path, monkeypatch):
-    before = path.read_bytes()
-
-    def half(model, target):
-        target.write_bytes(b"half")
-        raise OSError(28, "No space left on device", str(target))
-
-    monkeypatch.setattr(joblib, "dump", half)
-    with pytest.raises(OSError, match="No space left"):
-        models.save_model(LogisticRegression(), path)
-    assert path.read_bytes() == before
-    assert [found.name for found in path.parent.iterdir()] == ["m.joblib"]
+        load_model(path, Messages(), trusted=True)

@@ -1,26 +1,76 @@
 import gzip
 import io
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
 import illume
-from illume.cli import csv_files, fit
-from illume.cli.csv_files import MISSING, Reading, read_csv
-from illume.cli.errors import CommandError
-from illume.cli.reading import read_rows
+from illume.cli import train
+from illume.cli.messages import CommandError
+from illume.cli.read_rows import MISSING, STDIN, CsvOptions, read_rows
+
+TABLE = "age,job\n31,smith\n45,\n"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "A.CSV", "a.tsv", "semicolon.csv", "bom.csv", "a.csv.gz"])
+def test_kinds_of_csv_give_the_same_rows(tmp_path, name):
+    text = TABLE
+    if name in ("a.tsv", "semicolon.csv"):
+        text = text.replace(",", "\t" if name == "a.tsv" else ";")
+    content = text.encode("utf-8-sig" if name == "bom.csv" else "utf-8")
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    frame = read_rows(tmp_path / name)
+    assert frame["age"].tolist() == [31, 45]
+    assert frame["job"].iloc[0] == "smith"
+    assert frame["job"].isna().tolist() == [False, True]
+
+
+def test_parquet_gives_the_same_rows_and_a_named_index_as_a_column(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame = pd.read_csv(io.StringIO(TABLE))
+    frame.to_parquet(path)
+    pd.testing.assert_frame_equal(read_rows(path), frame)
+    frame.set_index("job").to_parquet(path)
+    assert set(read_rows(path).columns) == {"age", "job"}
+    frame.iloc[[1, 0]].to_parquet(path)
+    assert read_rows(path).index.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.xlsx", b"PK", r"an unknown type; expected \.csv"),
+        ("a.csv", b"", "is empty; expected a line of column names"),
+        ("a.csv", b"a,b\n1,\xff\n", "not UTF-8 text"),
+        ("a.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as CSV: .*line 3"),
+        ("a.csv.gz", b"a,b\n", "cannot be read as CSV"),
+        ("a.parquet", b"a,b\n", "cannot be read as Parquet"),
+    ],
+)
+def test_what_is_no_table_is_named(tmp_path, name, content, said):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CommandError, match=said):
+        read_rows(tmp_path / name)
+
+
+def test_what_is_not_there_is_named(tmp_path):
+    with pytest.raises(CommandError, match=r"absent\.csv does not exist"):
+        read_rows(tmp_path / "absent.csv")
+    with pytest.raises(CommandError, match="is a folder"):
+        read_rows(tmp_path)
 
 
 @pytest.fixture
 def read(tmp_path):
     """Read a text as CSV and return the frame and what was said."""
 
-    def call(text, **how):
-        (tmp_path / "a.csv").write_text(text)
+    def call(content, **how):
+        (tmp_path / "a.csv").write_text(content)
         said = []
-        return read_csv(tmp_path / "a.csv", Reading(**how), said.append), said
+        return read_rows(tmp_path / "a.csv", CsvOptions(**how), said.append), said
 
     return call
 
@@ -43,15 +93,8 @@ def test_numbers_stay_numbers(read, numbers):
     assert not said
 
 
-def test_the_zeros_may_come_late(read, monkeypatch):
-    monkeypatch.setattr(csv_files, "LOOK_ROWS", 3)
-    frame, said = read("zip\n" + "10\n" * 8 + "09\n")
-    assert frame["zip"].tolist() == ["10"] * 8 + ["09"]
-    assert "such as '09'" in said[0]
-
-
 def test_text_and_numbers_can_be_asked_for(read):
-    frame, said = read("zip,age,level\n1010,01,01\n2020,02,02\n", texts=("zip",), plain=("age",))
+    frame, said = read("zip,age,level\n1010,01,01\n2020,02,02\n", text=("zip",), plain=("age",))
     assert frame["zip"].tolist() == ["1010", "2020"]
     assert frame["age"].tolist() == [1, 2]
     assert frame["level"].tolist() == ["01", "02"]
@@ -68,7 +111,7 @@ def test_spaces_around_codes_are_no_part_of_them(read):
 def test_spaces_around_codes_of_new_rows_are_no_part_of_them_unless_they_were_when_fitting(read):
     text = "zip,code,town\n 01010, 7, Ulm\n01010 ,7,Ulm\n 9,7 ,Bonn \n"
     known = {"zip": frozenset(["01010"]), "code": frozenset([" 7", "7"]), "town": frozenset(["Ulm"])}
-    frame, _ = read(text, texts=tuple(known), categories=known)
+    frame, _ = read(text, text=tuple(known), categories=known)
     assert frame["zip"].tolist() == ["01010", "01010", " 9"]
     assert frame["code"].tolist() == [" 7", "7", "7"]
     assert frame["town"].tolist() == [" Ulm", "Ulm", "Bonn "]
@@ -111,7 +154,7 @@ def test_other_words_can_be_named_and_empty_cells_are_always_missing(read):
 
 
 def test_a_word_that_is_a_known_category_is_not_missing(read):
-    frame, _ = read("a,b\nNA,NA\nx,y\n", texts=("a", "b"), categories={"a": frozenset(["NA", "x"])})
+    frame, _ = read("a,b\nNA,NA\nx,y\n", text=("a", "b"), categories={"a": frozenset(["NA", "x"])})
     assert frame["a"].tolist() == ["NA", "x"]
     assert frame["b"].isna().tolist() == [True, False]
 
@@ -153,32 +196,21 @@ def test_a_line_with_more_values_than_columns_is_named(read, first):
     line = 4 if "\n" in first else 3
     assert f"line {line} of " in str(caught.value)
     assert str(caught.value).endswith(
-        "a.csv has 3 fields, and the header names 2 columns; name every column, or take out what is too much"
+        "a.csv has 3 fields, but the header names 2 columns; name every column, or remove the extra fields"
     )
 
 
 def test_names_of_rows_without_a_header_are_not_taken_for_the_first_column(read):
-    with pytest.raises(CommandError, match=r"line 2 of .* has 3 fields, and the header names 2 columns"):
+    with pytest.raises(CommandError, match=r"line 2 of .* has 3 fields, but the header names 2 columns"):
         read("a,b\nrow1,1,2\nrow2,3,4\n")
 
 
-def test_stdin_and_packed_files_with_commas_at_the_ends_are_read_alike(monkeypatch, tmp_path):
-    class Stdin:
-        buffer = io.BytesIO(b"a,b\n1,2,\n3,4,\n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    with gzip.open(tmp_path / "a.csv.gz", "wb") as file:
-        file.write(Stdin.buffer.getvalue())
-    for path in (csv_files.STDIN, tmp_path / "a.csv.gz"):
-        assert read_rows(path).to_dict("list") == {"a": [1, 3], "b": [2, 4]}
-
-
-def test_stdin_is_read_alike(monkeypatch):
-    class Stdin:
-        buffer = io.BytesIO(b"zip\n01\n")
-
-    monkeypatch.setattr("sys.stdin", Stdin)
-    assert read_rows(csv_files.STDIN)["zip"].tolist() == ["01"]
+def test_stdin_and_packed_files_are_read_alike(monkeypatch, tmp_path):
+    content = b"a;zip\n1;01;\n3;02;\n"
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
+    for path in (STDIN, tmp_path / "a.csv.gz"):
+        assert read_rows(path).to_dict("list") == {"a": [1, 3], "zip": ["01", "02"]}
 
 
 @pytest.fixture(scope="module")
@@ -235,18 +267,15 @@ def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
 def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, monkeypatch, run):
     table = pd.DataFrame({"zip, old": ["01", "02"] * 10, "n": [1, 2] * 10, "y": ["a", "b"] * 10})
     table.to_csv(tmp_path / "a.csv", index=False)
-    seen = []
+    kinds = {}
 
-    def stop(plan, voice):
-        wish = (plan.train, plan.target, plan.drop, plan.row_budget, plan.seed)
-        seen.append(fit.rows_to_learn(*wish, reading=plan.reading, whole=True, voice=voice))
+    def stop(rows, *rest):
+        kinds.update({name: rows[name].dtype.kind for name in rows})
         raise CommandError("enough")
 
-    monkeypatch.setattr(fit, "fit", stop)
+    monkeypatch.setattr(train, "train_gbm", stop)
     words = ("--target", "y", "--train", "gbm", "-o", tmp_path / "a.illume", option, "zip, old", option, "n")
     assert "enough" in run("fit", tmp_path / "a.csv", *words).stderr
-    (learning,) = seen
-    kinds = {name: learning.rows[name].dtype.kind for name in learning.rows}
     assert (kinds["zip, old"] == "i", kinds["n"] == "i") == (option == "--number", option == "--number")
 
 
