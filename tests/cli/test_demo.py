@@ -6,7 +6,7 @@ import pytest
 from illume.cli import demo
 from illume.errors import MissingExtraError
 from illume.fit import settings
-from illume.results.effort import EFFORTS
+from illume.shapley.effort import EFFORTS
 from tests.common import FAST
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from illume.metrics.fidelity import Fidelity
-from illume.results.effort import EFFORTS, next_effort
 from illume.results.quality import ClassQuality, ContributionQuality
+from illume.shapley.effort import EFFORTS, next_effort
 from tests.common import loans
 
 MEASURED = ContributionQuality(0.95, 0.92, 0.97, 0.051, 0.94, 200, 4_000, 0.98)
@@ -87,7 +87,7 @@ def test_more_effort_is_arithmetic(quality):
     assert step.n_queries == thorough.most_queries(60)
     assert step.ratio == pytest.approx(thorough.operations / standard.operations, rel=0.01)
     assert "effort='standard' with queries='auto' would learn from up to" in quality.more
-    assert "highest effort" in replace(quality, effort="thorough").more
+    assert "highest effort" in replace(quality, effort="thorough", next_effort=None).more
     assert replace(quality, contributions=None).more == ""
 
 

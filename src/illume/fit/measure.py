@@ -22,6 +22,7 @@ from illume.fit.shapley_values import TrainedShapley, ignored_features
 from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared
 from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
+from illume.shapley.effort import next_effort
 from illume.surrogates.base import TreeSurrogate
 
 JUDGED_RULES = 1_000
@@ -58,7 +59,7 @@ def measure_quality(
         contributions=shapley.quality if shapley else None,
         ignored=ignored_features(schema, shapley.model) if shapley else (),
         effort=settings.effort if shapley else None,
-        n_features=len(schema) if shapley else 0,
+        next_effort=next_effort(settings.effort, len(schema), prepared.n_queries) if shapley else None,
     )
 
 

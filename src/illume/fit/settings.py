@@ -27,7 +27,7 @@ from illume.errors import MissingExtraError
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-from illume.results.effort import EFFORTS, Effort, require_effort
+from illume.shapley.effort import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
-from illume.results import frames, html, text
+from illume.results import frames, html, interop, text
 from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
-
-if TYPE_CHECKING:
-    from illume.results.interop import DashboardValues
 
 SURE = 1.96  # standard errors
 OFFSET, LEFT_OUT = "offset of the refinement", "left out"
@@ -69,11 +66,6 @@ class Attribution(LabelledRow):
         return self.batch.slopes_per_unit[0]
 
     @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `values`."""
-        return self.batch.feature_names
-
-    @property
     def verdict(self) -> str:
         """Whether the surrogate agrees with the black box, in a word or two."""
         if self.batch.kind == "shapley":  # contributions are the model's, whether or not the surrogate agrees
@@ -89,16 +81,6 @@ class Attribution(LabelledRow):
     def trust(self) -> Trust:
         """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
         return self.batch.trust[0]
-
-    @property
-    def outside(self) -> bool:
-        """Whether the row is outside of what the explainer was fitted on."""
-        return bool(self.batch.outside[0])
-
-    @property
-    def output_name(self) -> str:
-        """The name of the output to read first."""
-        return self.batch.output_names[self.output]
 
     def contributions(self, output: int | str | None = None) -> FloatArray:
         """Contributions to an output, by default to `output_name`, (n_features,)."""
@@ -121,8 +103,7 @@ class Attribution(LabelledRow):
         i = self.position(output)
         top = self.top(n_features, i)
         values = map(text.format_value, top.data)
-        shown = zip(top.feature_names, values, top.contributions(i), top.errors(i), strict=True)
-        lines = [Line(*line) for line in shown]
+        lines = list(map(Line, top.feature_names, values, top.contributions(i), top.errors(i)))
         offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:
             lines.append(Line(OFFSET, "", offset))
@@ -133,8 +114,7 @@ class Attribution(LabelledRow):
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""
-        order = np.argsort(-np.abs(self.contributions(output)), kind="stable")[:n_features]
-        return Attribution(self.batch.select_features(order))
+        return Attribution(self.batch.top(n_features, self.position(output)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
@@ -163,21 +143,18 @@ class Attributions(LabelledBatch[Attribution]):
     kind `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
     For two classes the explained output is the log-odds of the second, and there is no class axis; for more,
-    every class has log-odds of its own against the mean of all classes (the logarithm of its probability less
-    the mean of all logarithms), and classes are on the last axis.
+    it is each class's logarithm of the probability less the mean over all classes, on the last axis.
 
     Parameters
     ----------
     values
         Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
     base_values
-        The mean log-odds of the background rows, (n,) or (n, n_classes); the same for all rows. For kind
-        `pullback`, the surrogate's log-odds of the average row.
-    offset
-        The part that refinement added beside the changed slopes, (n,) or (n, n_classes); 0 for rows that
-        agreed, and for Shapley values.
-    rest
-        Contributions of features that `top` left out; 0 otherwise.
+        The mean log-odds of the background rows (for `pullback`, the surrogate's of the average row), (n,) or
+        (n, n_classes); the same for all rows.
+    offset, rest
+        The part that refinement added beside the changed slopes (0 for Shapley values), and the contributions
+        of features that `top` left out, (n,) or (n, n_classes).
     slopes
         Change of the log-odds per scaled unit of an input (a standard deviation, or having a category),
         (n, n_inputs) or (n, n_inputs, n_classes), in single precision.
@@ -186,19 +163,14 @@ class Attributions(LabelledBatch[Attribution]):
     probabilities, surrogate_probabilities
         Probabilities of the black box, and of the surrogate before any refinement, (n, n_classes).
     imputed
-        Where a missing number was filled with the mean for the surrogate, (n, n_features). For kind
-        `pullback` it contributes 0; a Shapley value is that of its being missing.
-    trust
-        The surrogate's fidelity on the held-out rows around each row, and the error of its contributions.
-    refinement
-        Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
-    novelty
-        Which rows and values are outside of what the explainer was fitted on.
+        Where a missing number was filled with the mean for the surrogate, (n, n_features).
+    trust, refinement, novelty
+        Per-row figures of trust: see `Trust`, `Refinement` and `Novelty`.
     stand_in
         Whether there was no black box: its decisions and probabilities are then the surrogate's own.
     standard_errors
-        Of Shapley values, shaped like `values`: their error on similar held-out rows or, where values were
-        refined, the remaining error. NaN where it was not measured.
+        Shaped like `values`: the error on similar held-out rows or, where values were refined, the remaining
+        error. NaN where it was not measured.
     kind
         `shapley` or `pullback`.
     fell_back
@@ -275,7 +247,7 @@ class Attributions(LabelledBatch[Attribution]):
 
     @property
     def class_agreement(self) -> ClassAgreement:
-        """Share of the rows of each decision on which the surrogate agrees, before any refinement."""
+        """Agreement with the surrogate by decision, before any refinement."""
         return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
 
     def __iter__(self) -> Iterator[Attribution]:
@@ -330,10 +302,9 @@ class Attributions(LabelledBatch[Attribution]):
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
         `wide` has a line per row and a column per feature: contributions to the explained output, or with
-        more than two classes to the class that the black box decided. `base_value`, `offset` (0 for rows that
-        were not refined) and contributions add up to the log-odds; after `top`, there is also a column
-        `rest`. The columns never depend on the rows. `long` has a line per row, feature and output, with the
-        feature's value.
+        more than two classes to the decided class. `base_value`, `offset`, `rest` (only after `top`) and
+        contributions add up to the log-odds. The columns never depend on the rows. `long` has a line per row,
+        feature and output, with the feature's value.
         """
         return frames.attributions_frame(self, layout)
 
@@ -348,13 +319,11 @@ class Attributions(LabelledBatch[Attribution]):
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for everything in `shap.plots`.
 
-        Most of these plots take one output: with more than two classes, name the class. The offset of
-        refined rows goes into their base values; plots that have one base value for all rows (`decision`,
-        and `force` of many) need `offset="feature"`, which makes it a column of its own.
+        Most of these plots take one output: with more than two classes, name the class. The offset of refined
+        rows goes into their base values; plots with one base value for all rows (`decision`, and `force` of
+        many) need `offset="feature"`, which makes it a column of its own.
         """
-        from illume.results.interop import shap_explanation
-
-        return shap_explanation(self, None if output is None else self.output(output), offset)
+        return interop.shap_explanation(self, None if output is None else self.output(output), offset)
 
     def to_shapash(self) -> dict[str, Any]:
         """Return arguments for shapash: `SmartExplainer(model).compile(x=rows, **arguments)`.
@@ -362,19 +331,15 @@ class Attributions(LabelledBatch[Attribution]):
         `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows goes
         into their base values.
         """
-        from illume.results.interop import shapash_contributions
+        return interop.shapash_contributions(self)
 
-        return shapash_contributions(self)
-
-    def to_explainerdashboard(self, explainer: Any = None) -> DashboardValues:
+    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
         That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what
         shap would compute anew: `ExplainerDashboard(explainer, whatif=False, shap_interaction=False)`.
         """
-        from illume.results.interop import dashboard_values
-
-        return dashboard_values(self, explainer)
+        return interop.dashboard_values(self, explainer)
 
     def __repr__(self) -> str:
         return text.attributions_text(self)

@@ -120,7 +120,7 @@ class Counterfactual(Row):
             "rule": None if self.rule is None else self.rule.to_dict(),
             "changed_conditions": [condition.to_dict() for condition in self.conditions],
             "status": self.status,
-            "outside": bool(self.batch.outside[0]),
+            "outside": self.outside,
             "outside_reasons": list(self.outside_reasons),
             "reason": self.reason,
         }

@@ -213,6 +213,11 @@ class Row:
         return str(self.batch.refinement.status[0])
 
     @property
+    def outside(self) -> bool:
+        """Whether the row is outside of what the explainer was fitted on."""
+        return bool(self.batch.outside[0])
+
+    @property
     def outside_reasons(self) -> tuple[str, ...]:
         """Why the row is outside of what the explainer was fitted on; empty if it is not."""
         novelty = self.batch.novelty
@@ -233,9 +238,19 @@ class LabelledRow(Row):
         return bool(self.batch.agreed[0])
 
     @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The features, in the order of `data`."""
+        return tuple(self.batch.feature_names)
+
+    @property
     def data(self) -> np.ndarray[Any, Any]:
         """The row itself, (n_features,)."""
         return np.asarray(self.batch.data[0])
+
+    @property
+    def output_name(self) -> str:
+        """The name of the output to read first."""
+        return str(self.batch.output_names[self.output])
 
     @property
     def output(self) -> int:

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.metrics.fidelity import Fidelity, wilson
-from illume.results.effort import next_effort
 
 FEW = 20  # fewer validation or report rows than this say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
@@ -41,6 +40,15 @@ class Sampling:
     def __str__(self) -> str:
         seed = "" if self.seed is None else f" with seed {self.seed}"
         return f"fitted on {self.n_drawn:,} of {self.n_rows:,} rows, drawn at random{seed}"
+
+
+@dataclass(frozen=True)
+class NextEffort:
+    """The next level of effort: its number of queries, and its training cost relative to this fit."""
+
+    name: str
+    n_queries: int
+    ratio: float
 
 
 @dataclass(frozen=True)
@@ -127,8 +135,8 @@ class Quality:
         Columns that the model ignores: their contributions are exactly 0.
     majority
         Share of the most common decision on the report rows: the agreement of a constant prediction.
-    effort, n_features
-        The effort spent on contributions, and the number of features.
+    effort, next_effort
+        The effort spent on contributions, and the next level; None after the highest.
     """
 
     report: Fidelity
@@ -149,7 +157,7 @@ class Quality:
     ignored: tuple[str, ...] = ()
     majority: float = math.nan
     effort: str | None = None
-    n_features: int = 0
+    next_effort: NextEffort | None = None
 
     @property
     def agreement(self) -> float:
@@ -185,7 +193,7 @@ class Quality:
         if found is None or not math.isfinite(found.r2) or self.effort is None:
             return ""
         missed = f"contributions miss {max(1 - found.r2, 0.0):.1%} of the variance"
-        step = next_effort(self.effort, self.n_features, self.n_queries)
+        step = self.next_effort
         if step is None:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
         return (

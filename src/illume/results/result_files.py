@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,8 @@ AXES = ("rows", "examples", "shared")
 
 def save_result(result: Any, path: str | os.PathLike[str]) -> None:
     """Write a result to JSON or Parquet, as the file's name says."""
-    to_bytes = {".json": _to_json, ".parquet": _to_parquet}[_suffix(path)]
-    archive.write(path, to_bytes(Parts.from_result(result)))
+    parts, suffix = Parts.from_result(result), _suffix(path)
+    archive.write(path, _head(parts, axes=AXES) if suffix == ".json" else _to_parquet(parts))
 
 
 def load_result(path: str | os.PathLike[str]) -> Any:
@@ -49,17 +50,16 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _head(parts: Parts, in_columns: bool) -> dict[str, Any]:
-    """Return all of a result as JSON, without the values of rows and examples if these are in columns."""
+def _head(parts: Parts, axes: tuple[str, ...]) -> bytes:
+    """Return a result as JSON, with the values of arrays on some axes only."""
     head = {"format": FORMAT, "version": VERSION, "kind": parts.kind, "plain": parts.plain}
     for axis in AXES:
-        with_values = axis == "shared" or not in_columns
         head[axis] = {
             path: {"type": array.dtype.name, "shape": list(array.shape)}
-            | ({"values": _list_values(array)} if with_values else {})
+            | ({"values": _list_values(array)} if axis in axes else {})
             for path, array in getattr(parts, axis).items()
         }
-    return head
+    return json.dumps(head, allow_nan=False).encode("utf-8")
 
 
 def _parse_head(content: bytes, what: str) -> tuple[str, dict[str, Any], dict[str, dict[str, Any]]]:
@@ -76,17 +76,7 @@ def _parse_head(content: bytes, what: str) -> tuple[str, dict[str, Any], dict[st
     return expect(str, kind, "kind"), expect(dict, plain, "plain"), described
 
 
-def _to_json(parts: Parts) -> bytes:
-    return json.dumps(_head(parts, in_columns=False), allow_nan=False).encode("utf-8")
-
-
-def _from_json(content: bytes) -> Parts:
-    kind, plain, described = _parse_head(content, "the file")
-    arrays = {axis: {path: _array(e, path) for path, e in described[axis].items()} for axis in AXES}
-    return Parts(kind, plain=plain, **arrays)
-
-
-def _describe(entry: Any, path: str) -> tuple[Any, tuple[int, ...]]:
+def _describe(entry: Any, path: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     """Return the dtype and shape that a head gives for an array."""
     described = {name: each for name, each in expect(dict, entry, path).items() if name != "values"}
     kind, shape = expect_fields(described, ("type", "shape"), path)
@@ -119,6 +109,12 @@ def _array(entry: Any, path: str) -> Array:
         raise FormatError(f"{path} does not hold {dtype} of shape {shape} ({error})") from error
 
 
+def _from_json(content: bytes) -> Parts:
+    kind, plain, described = _parse_head(content, "the file")
+    arrays = {axis: {path: _array(e, path) for path, e in described[axis].items()} for axis in AXES}
+    return Parts(kind, plain=plain, **arrays)
+
+
 def _import_arrow() -> tuple[Any, Any]:
     try:
         import pyarrow as pa
@@ -129,30 +125,27 @@ def _import_arrow() -> tuple[Any, Any]:
 
 
 def _to_parquet(parts: Parts) -> bytes:
+    """Return a table with a line per row; several numbers per row, and its examples, are lists."""
     pa, pq = _import_arrow()
-
-    def flat(array: Array) -> Any:
-        if array.dtype != object:
-            return pa.array(array.ravel())
-        return pa.array([json.dumps(dump_scalar(v)) for v in array.ravel().tolist()], type=pa.string())
-
+    n, row = len(next(iter(parts.rows.values()))), parts.examples.get("row", np.empty(0, dtype=np.intp))
     columns = {}
-    for path, array in parts.rows.items():
-        width = _width(array)
-        if width:
-            values = flat(array)
-            columns[path] = values if array.ndim == 1 else pa.FixedSizeListArray.from_arrays(values, width)
-    if "row" in parts.examples:
-        n = len(next(iter(parts.rows.values())))
-        counts = np.bincount(parts.examples["row"], minlength=n)
-        columns["n_examples"] = pa.array(counts)
-        for path, array in parts.examples.items():
-            if _width(array) and path != "row":
-                offsets = pa.array(np.append(0, np.cumsum(counts * _width(array))), type=pa.int64())
-                columns[f"examples.{path}"] = pa.LargeListArray.from_arrays(offsets, flat(array))
-    head = json.dumps(_head(parts, in_columns=True))
+    for prefix, arrays, counts in (
+        ("", parts.rows, np.ones(n, dtype=np.intp)),
+        ("examples.", parts.examples, np.bincount(row, minlength=n)),
+    ):
+        for path, array in arrays.items():
+            width = int(np.prod(array.shape[1:], dtype=np.int64))
+            values: Any = array.ravel()
+            if array.dtype == object:
+                values = [json.dumps(dump_scalar(value)) for value in values.tolist()]
+            column = pa.array(values, type=pa.string() if array.dtype == object else None)
+            if prefix or array.ndim > 1:
+                offsets = pa.array(np.append(0, np.cumsum(counts * width)), type=pa.int64())
+                column = pa.LargeListArray.from_arrays(offsets, column)
+            columns[f"{prefix}{path}"] = column
+    table = pa.table(columns).replace_schema_metadata({"illume": _head(parts, axes=("shared",))})
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns).replace_schema_metadata({"illume": head}), buffer)
+    pq.write_table(table, buffer)
     return buffer.getvalue()
 
 
@@ -166,32 +159,20 @@ def _from_parquet(content: bytes) -> Parts:
     if b"illume" not in metadata:
         raise FormatError("this is a Parquet file, but no result of illume")
     kind, plain, described = _parse_head(metadata[b"illume"], "the head")
-    n, examples = table.num_rows, described["examples"]
-    parts = Parts(kind, plain=plain)
-    parts.shared.update({path: _array(entry, path) for path, entry in described["shared"].items()})
-    parts.rows.update({path: _read_column(table, path, e, n) for path, e in described["rows"].items()})
-    if "row" in examples:
-        counts = _read_column(table, "n_examples", {"type": "int64", "shape": [n]}, n)
-        if (counts < 0).any() or counts.sum() > len(content) * 64:
-            raise FormatError("n_examples holds impossible numbers")
-        parts.examples["row"] = np.repeat(np.arange(n), counts)
-        for path, entry in examples.items():
-            if path != "row":
-                name = f"examples.{path}"
-                parts.examples[path] = _read_column(table, name, entry, int(counts.sum()))
-    return parts
+    return Parts(
+        kind,
+        rows={path: _read_column(table, path, entry) for path, entry in described["rows"].items()},
+        examples={
+            path: _read_column(table, f"examples.{path}", entry)
+            for path, entry in described["examples"].items()
+        },
+        shared={path: _array(entry, path) for path, entry in described["shared"].items()},
+        plain=plain,
+    )
 
 
-def _width(array: Array) -> int:
-    return int(np.prod(array.shape[1:], dtype=np.int64))
-
-
-def _read_column(table: Any, name: str, entry: Any, n: int) -> Array:
+def _read_column(table: Any, name: str, entry: Any) -> Array:
     dtype, shape = _describe(entry, name)
-    if shape[0] != n:
-        raise FormatError(f"{name} has {shape[0]} entries, expected {n}")
-    if 0 in shape[1:]:
-        return np.empty(shape, dtype=dtype)
     if name not in table.column_names:
         raise FormatError(f"the column {name} is missing")
     try:
@@ -205,6 +186,6 @@ def _read_column(table: Any, name: str, entry: Any, n: int) -> Array:
     if dtype.kind == "O":
         texts, values = values, np.empty(len(values), dtype=object)
         values[:] = [read_scalar(archive.parse_json(str(t).encode("utf-8"), name), name) for t in texts]
-    if values.dtype != dtype or values.size != np.prod(shape):
+    if values.dtype != dtype or values.size != math.prod(shape):
         raise FormatError(f"{name} holds {values.size} of {values.dtype}, expected {shape} of {dtype}")
     return values.reshape(shape)

@@ -118,7 +118,7 @@ class Rule(Row):
             "n_rows": self.batch.n_rows,
             "polished": self.polished,
             "status": self.status,
-            "outside": bool(self.batch.outside[0]),
+            "outside": self.outside,
             "outside_reasons": list(self.outside_reasons),
             "stand_in": self.batch.stand_in,
             "box": [condition.to_dict() for condition in self.box],

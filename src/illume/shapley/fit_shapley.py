@@ -11,10 +11,10 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.sampling import Split
-from illume.results.effort import Effort
 from illume.results.quality import ContributionQuality
 from illume.shapley.accuracy import Reference, fit_errors, judge, network_values
 from illume.shapley.codes import Codes, Coding
+from illume.shapley.effort import Effort
 from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
 from illume.shapley.training_run import Running

@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from illume._typing import FloatArray
-from illume.results.effort import BATCH, Sizes
 from illume.shapley.codes import Codes, Coding
+from illume.shapley.effort import BATCH, Sizes
 from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.torch_networks import ModelNetwork, ValueNetwork
 from illume.shapley.training_run import Running

@@ -1,4 +1,4 @@
-"""How much a fit may spend on Shapley values: questions to the model, steps of training, walks."""
+"""Levels of effort: how many queries, training steps and walks a fit spends on Shapley values."""
 
 from __future__ import annotations
 
@@ -7,17 +7,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from illume.results.quality import NextEffort
+
 BATCH = 512
 FEWEST_QUERIES, MOST_QUERIES = 10_000, 2_000_000
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
-FIRST_QUERIES = 500  # by whose time the model's speed is measured
+FIRST_QUERIES = 500  # to measure the model's speed
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
 WALKS_PER_QUERY = 20
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large the networks are, and how long they are trained."""
+    """Sizes of the networks and lengths of their training."""
 
     n_embedding: int
     n_units: int
@@ -33,15 +35,15 @@ class Effort:
     Parameters
     ----------
     ask_seconds
-        How long the model may take to answer all queries, where their number is not given.
+        Time for the model to answer all queries, if their number is not given.
     operations
-        Floating-point operations that training the model's network may take.
+        Floating-point operations for training the model's network.
     n_units
         Gated units of that network, for up to 64 features.
     walks
-        Walks times features that the values' network learns from.
+        Walks times features for training the values' network.
     most_steps
-        Steps of training that the model's network takes at most.
+        Largest number of training steps of the model's network.
     """
 
     ask_seconds: float
@@ -60,12 +62,12 @@ class Effort:
         return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
 
     def most_queries(self, m: int) -> int:
-        """Return how many queries training can make use of."""
+        """Return the largest number of queries that training can use."""
         useful = self.sizes(m, MOST_QUERIES).n_steps * BATCH
         return max(FEWEST_QUERIES, min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
 
     def training_operations(self, m: int, n_queries: int) -> float:
-        """Return how many floating-point operations training the model's network takes."""
+        """Return the floating-point operations for training the model's network."""
         sizes = self.sizes(m, n_queries)
         return sizes.n_steps * _per_step(m, sizes.n_embedding, sizes.n_units)
 
@@ -91,8 +93,8 @@ def require_effort(effort: object) -> None:
 def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
     """Return how many queries the model can answer in the time that the effort gives it.
 
-    `ask` puts so many rows to the model. The number is a round one, so that a little noise in the measured
-    speed does not change it.
+    `ask(n)` asks the model about n rows. The result is a round number, so that noise in the measured speed
+    hardly changes it.
     """
     start = time.perf_counter()
     ask(FIRST_QUERIES)
@@ -116,17 +118,8 @@ def round_down(number: float) -> int:
     return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1.0)))
 
 
-@dataclass(frozen=True)
-class NextEffort:
-    """The level above another: most queries it learns from, and how many times the operations of training."""
-
-    name: str
-    n_queries: int
-    ratio: float
-
-
 def next_effort(effort: str, m: int, n_queries: int) -> NextEffort | None:
-    """Return what the next level would do for m features; None after the highest."""
+    """Return the next level for m features; None after the highest."""
     names = list(EFFORTS)
     if effort not in names or effort == names[-1]:
         return None
