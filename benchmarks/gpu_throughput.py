@@ -13,15 +13,14 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 
 from benchmarks import records
-from illume.export.devices import PRECISIONS
-from illume.export.module import Explained, ExplainingModule
-from illume.export.parts import Parts
+from illume.io.forward_pass import ForwardPass, Precision
+from illume.io.torch_modules import Explained, ExplainingModule
 
 CHECKED_ROWS = 4096
 REPETITIONS = 7
@@ -37,7 +36,7 @@ SLOW_START = {
 }  # seconds that a variant may take to begin
 
 
-def random_parts(m: int, k: int, width: int, seed: int = 0) -> Parts:
+def random_parts(m: int, k: int, width: int, seed: int = 0) -> ForwardPass:
     """Return a network of the size that is trained by default, with weights as at the start."""
     rng = np.random.default_rng(seed)
     sizes = [m, width, width, k * m]
@@ -46,10 +45,10 @@ def random_parts(m: int, k: int, width: int, seed: int = 0) -> Parts:
         for a, b in pairwise(sizes)
     )
     coef = rng.normal(size=(1, k))
-    return Parts(layers, None, m, coef, np.array([0.1]), np.arange(m), m)
+    return ForwardPass(layers, None, m, coef, np.array([0.1]), np.arange(m), m)
 
 
-def in_float64(parts: Parts, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def in_float64(parts: ForwardPass, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return slopes and log-odds, every product in float64."""
     h = X.astype(np.float64)
     for i, (weight, bias) in enumerate(parts.layers):
@@ -61,7 +60,7 @@ def in_float64(parts: Parts, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slopes, (slopes * X[:, None, :]).sum(-1) + parts.intercept
 
 
-def errors(parts: Parts, module: ExplainingModule, X: torch.Tensor) -> dict[str, float]:
+def errors(parts: ForwardPass, module: ExplainingModule, X: torch.Tensor) -> dict[str, float]:
     """Return how far slopes and log-odds are from float64, as shares of their usual size."""
     found = module(X[: module.chunk_rows])  # of the size that is measured, so that it is compiled once
     found = Explained(*(part[:CHECKED_ROWS] for part in found))
@@ -113,7 +112,7 @@ def recorded(module: ExplainingModule, X: torch.Tensor) -> Callable[[], object]:
 
 
 def measured(
-    parts: Parts, X: torch.Tensor, way: str, precision: Any, chunk: int, *, graph: bool
+    parts: ForwardPass, X: torch.Tensor, way: str, precision: Any, chunk: int, *, graph: bool
 ) -> dict[str, Any]:
     """Measure one variant; what does not work here says why."""
     figures: dict[str, Any] = {"way": way, "precision": precision, "chunk_rows": chunk, "cuda_graph": graph}
@@ -135,7 +134,7 @@ def measured(
 def variants(chunks: list[int], on_gpu: bool) -> Iterator[tuple[str, str, int, bool]]:
     """Yield way, precision, chunk and whether it is recorded; what is quick to start comes first."""
     middle = chunks[len(chunks) // 2]
-    for precision in PRECISIONS:
+    for precision in get_args(Precision):
         for chunk in chunks:
             yield "eager", precision, chunk, False
     if on_gpu:
@@ -150,7 +149,7 @@ def variants(chunks: list[int], on_gpu: bool) -> Iterator[tuple[str, str, int, b
         yield "max-autotune", "tf32", middle, False
 
 
-def bare(parts: Parts, X: torch.Tensor, chunk: int) -> float:
+def bare(parts: ForwardPass, X: torch.Tensor, chunk: int) -> float:
     """Return the rows per second of the network's matrix products alone, in bfloat16."""
     weights = [torch.as_tensor(w, dtype=torch.bfloat16, device=X.device) for w, _ in parts.layers]
     half = X[:chunk].bfloat16()

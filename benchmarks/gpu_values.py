@@ -8,6 +8,7 @@ small. Run: `python -m benchmarks.gpu_values`.
 from __future__ import annotations
 
 import argparse
+from typing import get_args
 
 import numpy as np
 import torch
@@ -16,7 +17,7 @@ from benchmarks.gpu_throughput import seconds, synchronise
 from benchmarks.records import record
 from illume import Explainer, torch_module
 from illume.data.frames import as_frame
-from illume.export.devices import PRECISIONS
+from illume.io.forward_pass import Precision
 
 FEATURES = 30
 CHECKED_ROWS = 4_096
@@ -42,7 +43,7 @@ def main() -> None:
     encoded = explainer.encoding_.transform(as_frame(X[:CHECKED_ROWS])).X
     known = [torch.from_numpy(each).float().to(device) for each in (encoded, wanted.probabilities)]
     rows = torch.randn(arguments.rows, FEATURES, device=device)
-    for precision in PRECISIONS:
+    for precision in get_args(Precision):
         for way, compiling in WAYS.items():
             module = torch_module(
                 explainer, precision=precision, chunk_rows=arguments.chunk, compiling=compiling

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from illume.encoders.options import Objective, Training
     from illume.explainer import Explainer
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-    from illume.export.devices import torch_module
-    from illume.export.onnx_file import export_onnx
+    from illume.io.forward_pass import torch_module
+    from illume.io.onnx_export import export_onnx
     from illume.loading import load
     from illume.plots import displays
     from illume.results.attributions import Attributions
@@ -49,16 +49,16 @@ _HOMES = {
     "Schema": "illume.data.schema",
     "SurrogateOptions": "illume.explanations.options",
     "Training": "illume.encoders.options",
-    "export_onnx": "illume.export.onnx_file",
+    "export_onnx": "illume.io.onnx_export",
     "load": "illume.loading",
     "load_result": "illume.results.result_files",
-    "torch_module": "illume.export.devices",
+    "torch_module": "illume.io.forward_pass",
 }
 _MODULES = {
     "displays": "illume.plots.displays",
     "distributed": "illume.distributed",
     "errors": "illume.errors",
-    "mlflow": "illume.mlflow",
+    "mlflow": "illume.io.mlflow",
     "plots": "illume.plots",
 }
 

@@ -14,7 +14,7 @@ from benchmarks import gpu_throughput
 from illume.data.frames import as_frame
 from illume.encoders.forward import Forward
 from illume.errors import ExportError
-from illume.export.module import ExplainingModule, matmul_precision
+from illume.io.torch_modules import ExplainingModule, matmul_precision
 
 
 def rows_of(wanted):
@@ -51,7 +51,7 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_ar
         return
     found = module(rows_of(wanted), torch.from_numpy(P))
     imputed = explainer.fitted_.encoding.transform(as_frame(rows)).imputed
-    values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
+    values = explainer.fitted_.shapley(np.nan_to_num(wanted["X"]), imputed, P).values
     np.testing.assert_allclose(found.contributions, values.swapaxes(1, 2), rtol=2e-5, atol=2e-5)
     np.testing.assert_allclose(found.log_odds, explainer.fitted_.shapley.log_odds(P), rtol=1e-5, atol=1e-5)
     with pytest.raises(ValueError, match="probabilities has the shape"):

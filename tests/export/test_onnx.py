@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import sys
 
 import numpy as np
@@ -14,8 +15,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import MISSING, Other, Schema
 from illume.errors import ExportError, MissingExtraError, SaveError
-from illume.export.graph import Graph
-from illume.export.onnx_file import _encoded, _scaled
+from illume.io.onnx_export import Graph, fill_missing, scale_rows
 
 runtime = pytest.importorskip("onnxruntime")
 
@@ -106,7 +106,7 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_the_graph_reads_its_
     given = raw(explainer.schema_, rows) if inputs == "raw" else {"X": wanted["X"].astype(np.float32)}
     found = answers(path, {**given, "model_probabilities": P})
     imputed = explainer.fitted_.encoding.transform(as_frame(rows)).imputed
-    values = explainer.shapley_(np.nan_to_num(wanted["X"]), imputed, P).values
+    values = explainer.fitted_.shapley(np.nan_to_num(wanted["X"]), imputed, P).values
     np.testing.assert_allclose(found["contributions"], values.swapaxes(1, 2), rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(found["log_odds"], explainer.fitted_.shapley.log_odds(P), rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(found["probabilities"], wanted["probabilities"], rtol=1e-5, atol=1e-5)
@@ -120,8 +120,8 @@ def test_the_same_explainer_gives_the_same_bytes(explained, tmp_path):
 
 def encoded_by_graph(encoding, given, path):
     graph = Graph()
-    graph.output("encoded", _encoded(graph, _scaled(graph, encoding))[0], encoding.n_inputs)
-    path.write_bytes(graph.model({}, "0").SerializeToString())
+    graph.output("encoded", fill_missing(graph, scale_rows(graph, encoding))[0], encoding.n_inputs)
+    path.write_bytes(graph.to_bytes({}))
     return session(path).run(["encoded"], given)[0]
 
 
@@ -151,7 +151,7 @@ def test_categories_of_the_same_text_are_refused(tmp_path):
     schema = Schema((Feature("b", Kind.CATEGORICAL, (1, "1")),))
     encoding = Encoding(schema, Encoding.owners(schema), np.zeros(2), np.ones(2))
     with pytest.raises(ExportError, match="'b' has categories of the same text"):
-        _scaled(Graph(), encoding)
+        scale_rows(Graph(), encoding)
 
 
 def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, monkeypatch):
@@ -161,7 +161,7 @@ def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, mo
         illume.export_onnx(explained[0], tmp_path / "nowhere" / "a.onnx")
     with pytest.raises(ValueError, match="inputs must be 'raw' or 'encoded', found 'cooked'"):
         illume.export_onnx(explained[0], path, inputs="cooked")
-    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
+    monkeypatch.setattr(pathlib.Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("no")))
     with pytest.raises(SaveError, match="unchanged"):
         illume.export_onnx(explained[0], path)
     assert path.read_text() == "before"
@@ -170,6 +170,5 @@ def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, mo
 
 def test_a_missing_package_is_named(explained, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    monkeypatch.delitem(sys.modules, "illume.export.graph", raising=False)
     with pytest.raises(MissingExtraError, match=r"needs onnx; .*illume\[onnx\]"):
         illume.export_onnx(explained[0], tmp_path / "a.onnx")

@@ -34,7 +34,8 @@ def dump(hint: Any, value: Any) -> Any:
     if origin is dict:
         return {str(name): dump(inner[1], each) for name, each in value.items()}
     if is_dataclass(hint):
-        return {name: dump(kind, getattr(value, name)) for name, kind in field_types(hint).items()}
+        types: dict[str, Any] = field_types(hint)  # type: ignore[arg-type]
+        return {name: dump(kind, getattr(value, name)) for name, kind in types.items()}
     return _dump_float(value.item() if isinstance(value, np.generic) else value)
 
 

@@ -1,4 +1,4 @@
-"""An MLflow flavour: explainers are saved and logged as models, and to predict is to explain."""
+"""An MLflow flavour: explainers are saved and logged as models whose predictions are explanations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FLAVOUR, FOLDER, EXPLAINER, MODEL = "illume", "explainer", "explainer.illume", "model.pkl"
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
-# What `predict` takes as params: per kind, the options of the explainer's method of that name.
+# The params of `predict`: for each kind, the options of the explainer's method of that name.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "attributions": ("refine",),
     "rules": ("precision", "max_conditions"),
@@ -58,31 +58,35 @@ def save_model(
     Parameters
     ----------
     explainer
-        A fitted explainer, or a file that `Explainer.save` wrote; by saving it yourself you choose which
-        rows of your data are in it.
+        A fitted explainer, or a file that `Explainer.save` wrote, which lets you choose the rows in it.
     path
-        The folder, which must be new.
+        The folder, which must not exist.
     model
-        The black box, to be stored along. It is pickled, so loading it runs code; without, the loaded
-        explainer works as `illume.load` says, or is given its model by `load_model`.
+        The black box, to be stored with the explainer. It is pickled, so loading it runs code; without it,
+        pass the model to `load_model`, or explain without it as `illume.load` describes.
     signature
-        What MLflow checks the rows against; by default only the params are described, and the rows
-        are checked by illume.
+        What MLflow checks the rows against; by default only the params are described, and illume checks the
+        rows.
     pip_requirements, extra_pip_requirements
-        What is needed to load it, instead of or beside the versions at hand of illume and what it rests on.
+        Requirements instead of, or in addition to, the installed versions of illume and its dependencies.
     mlflow_model, options
-        As `mlflow.pyfunc.save_model` has them.
+        As in `mlflow.pyfunc.save_model`.
     """
-    pyfunc, models = _mlflow()
+    pyfunc, models = _import_mlflow()
     meta = models.Model() if mlflow_model is None else mlflow_model
-    meta.add_flavor(FLAVOUR, illume_version=_own_version())
+    meta.add_flavor(FLAVOUR, illume_version=import_module("illume").__version__)
     needed = _requirements() if pip_requirements is None else list(pip_requirements)
     with TemporaryDirectory() as folder:
         data = Path(folder) / FOLDER
         data.mkdir()
-        _write(explainer, model, data)
+        if model is not None:
+            (data / MODEL).write_bytes(_pickle(model))
+        if isinstance(explainer, (str, os.PathLike)):
+            shutil.copyfile(explainer, data / EXPLAINER)
+        else:
+            explainer.save(data / EXPLAINER)
         with warnings.catch_warnings():
-            # An example would be a row of somebody's data; the rows are checked by illume.
+            # An input example would be a row of the user's data.
             warnings.filterwarnings("ignore", ".*input example was not provided.*", UserWarning)
             pyfunc.save_model(
                 str(path),
@@ -96,21 +100,21 @@ def save_model(
 
 
 def log_model(explainer: Explainer | str | os.PathLike[str], name: str = "explainer", **options: Any) -> Any:
-    """Log an explainer as an artifact of the current run and return what MLflow says of it.
+    """Log an explainer in the current run and return MLflow's `ModelInfo`.
 
-    Options are those of `save_model`, and MLflow's own, such as `registered_model_name` and `metadata`.
+    Options are those of `save_model` and of MLflow, such as `registered_model_name` and `metadata`.
     """
-    _, models = _mlflow()
+    _, models = _import_mlflow()
     flavour = sys.modules[__name__]
     return models.Model.log(artifact_path=None, name=name, flavor=flavour, explainer=explainer, **options)
 
 
 def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explainer:
-    """Load the explainer itself, from a folder or an address such as `runs:/…` or `models:/…`.
+    """Load the explainer from a folder or a URI such as `runs:/…` or `models:/…`.
 
-    `model` is the black box; without, the one that was stored along, where there is one.
+    `model` is the black box; by default the one that was stored with the explainer, if any.
     """
-    pyfunc, models = _mlflow()
+    pyfunc, models = _import_mlflow()
     from mlflow.artifacts import download_artifacts
 
     local = Path(download_artifacts(artifact_uri=str(model_uri)))
@@ -124,13 +128,13 @@ def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explaine
 
 
 @dataclass(frozen=True, eq=False)
-class Explains:
-    """What `mlflow.pyfunc.load_model` wraps: to predict is to explain."""
+class ExplanationModel:
+    """The model that `mlflow.pyfunc.load_model` wraps: its predictions are explanations."""
 
     explainer: Explainer
 
     def predict(self, rows: Any, params: Mapping[str, Any] | None = None) -> Any:
-        """Return explanations of the rows as a frame, of the kind that `params` asks for."""
+        """Return explanations of the kind that `params` asks for, as a frame."""
         given = {name: default for name, (_, default) in DEFAULTS.items()} | dict(params or {})
         unknown = set(given) - set(DEFAULTS)
         if unknown:
@@ -138,32 +142,31 @@ class Explains:
         kind, layout = given["kind"], given["layout"]
         if kind not in OPTIONS:
             raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
-        ask = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
-        return ask(rows, **{name: given[name] for name in OPTIONS[kind]}).to_frame(layout)
+        explain = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
+        return explain(rows, **{name: given[name] for name in OPTIONS[kind]}).to_frame(layout)
 
     def get_raw_model(self) -> Explainer:
-        """Return the explainer, as MLflow's own `get_raw_model` does."""
+        """Return the explainer."""
         return self.explainer
 
 
-def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> Explains:
-    """Load what `predict` is called on; MLflow finds this function by its name."""
-    return Explains(_read(Path(path), None))
+def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ExplanationModel:
+    """Load the model; MLflow calls this function by its name."""
+    return ExplanationModel(_read(Path(path), None))
 
 
-def _write(explainer: Any, model: Any, folder: Path) -> None:
-    if model is not None:
-        (folder / MODEL).write_bytes(_pickled(model))
-    if isinstance(explainer, (str, os.PathLike)):
-        shutil.copyfile(explainer, folder / EXPLAINER)
-    else:
-        explainer.save(folder / EXPLAINER)
+def _read(folder: Path, model: Any) -> Explainer:
+    from illume import load
+
+    if model is None and (folder / MODEL).exists():
+        model = _unpickle(folder / MODEL)
+    return load(folder / EXPLAINER, model)
 
 
-def _pickled(model: Any) -> bytes:
+def _pickle(model: Any) -> bytes:
     import cloudpickle
 
-    BlackBox(model)  # refuses what cannot be asked
+    BlackBox(model)  # raises if it cannot predict
     try:
         content: bytes = cloudpickle.dumps(model)
     except Exception as error:
@@ -174,30 +177,21 @@ def _pickled(model: Any) -> bytes:
     return content
 
 
-def _read(folder: Path, model: Any) -> Explainer:
-    from illume.loading import load
-
-    stored = folder / MODEL
-    if model is None and stored.exists():
-        model = _unpickle(stored)
-    return load(folder / EXPLAINER, model)
-
-
 def _unpickle(path: Path) -> Any:
     import cloudpickle
     from mlflow.environment_variables import MLFLOW_ALLOW_PICKLE_DESERIALIZATION
 
     if not MLFLOW_ALLOW_PICKLE_DESERIALIZATION.get():
         raise BlackBoxError(
-            "the model that was stored along with the explainer is a pickle, and "
-            "MLFLOW_ALLOW_PICKLE_DESERIALIZATION forbids to load it; allow it, or pass the model: "
+            "the model that was stored with the explainer is a pickle, and "
+            "MLFLOW_ALLOW_PICKLE_DESERIALIZATION forbids loading it; allow it, or pass the model: "
             "illume.mlflow.load_model(uri, model=…)"
         )
     return cloudpickle.loads(path.read_bytes())
 
 
 def _signature(given: Any) -> Any:
-    """Return the given signature, with the params of `predict` where it describes none."""
+    """Return the given signature, with the params of `predict` unless it has params."""
     from mlflow.models import ModelSignature
     from mlflow.types.schema import ParamSchema, ParamSpec
 
@@ -208,16 +202,12 @@ def _signature(given: Any) -> Any:
 
 
 def _requirements() -> list[str]:
-    """Return the versions at hand, without what tells builds of one version apart."""
-    at_hand = [f"{name}=={found.split('+')[0]}" for name, found in library_versions(PACKAGES).items()]
-    return [f"illume[mlflow]=={_own_version()}", *at_hand]
+    """Return the installed versions, without local build labels such as +cpu."""
+    installed = {"illume[mlflow]": import_module("illume").__version__, **library_versions(PACKAGES)}
+    return [f"{name}=={version.split('+')[0]}" for name, version in installed.items()]
 
 
-def _own_version() -> str:
-    return str(import_module("illume").__version__)
-
-
-def _mlflow() -> tuple[Any, Any]:
+def _import_mlflow() -> tuple[Any, Any]:
     try:
         from mlflow import models, pyfunc
     except ImportError as error:

@@ -14,7 +14,7 @@ mlflow = pytest.importorskip("mlflow")
 pytest.importorskip("mlflow.pyfunc")
 
 import illume  # noqa: E402
-import illume.mlflow as flavour  # noqa: E402
+import illume.io.mlflow as flavour  # noqa: E402
 from tests.common import loans  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
@@ -74,7 +74,7 @@ def test_wrong_params_are_refused(folder, rows):
     with pytest.raises(ValueError, match=r"kind must be one of \['attributions', .*found 'shap'"):
         loaded.predict(rows, params={"kind": "shap"})
     with pytest.raises(ValueError, match=r"params \['top'\] are not known; choose among \['kind'"):
-        flavour.Explains(loaded.get_raw_model()).predict(rows, {"top": 3})
+        flavour.ExplanationModel(loaded.get_raw_model()).predict(rows, {"top": 3})
 
 
 def test_bad_rows_get_illumes_own_words(folder, rows):

@@ -1,0 +1,337 @@
+"""The forward pass of an explainer as an ONNX file, for runtimes without Python."""
+
+# Not torch.onnx.export: categories come as text, which torch does not have, sums are float64 as in the
+# explainer, and a loaded explainer is exported without torch.
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+
+from illume.data import archive
+from illume.data.blocks import LARGEST as FARTHEST
+from illume.data.encoding import Encoding
+from illume.data.schema import Feature
+from illume.encoders.base import EPSILON
+from illume.encoders.forward import LARGEST
+from illume.encoders.soft_bins import HEIGHT
+from illume.errors import ExportError, MissingExtraError
+from illume.io.forward_pass import FittedExplainer, ForwardPass, require_fitted, shapley_arrays
+from illume.shapley.shapley_model import LogOdds, ShapleyModel
+
+OPSET = 19  # the first with comparison of texts
+IR_VERSION = 9
+
+Inputs = Literal["raw", "encoded"]
+
+
+def export_onnx(
+    explainer: FittedExplainer,
+    path: str | os.PathLike[str],
+    *,
+    inputs: Inputs = "raw",
+    probabilities: bool = False,
+) -> None:
+    """Write the explainer's forward pass, without refinement, as an ONNX graph (opset 19).
+
+    The graph returns, as float64, `slopes` (rows, outputs, inputs), `contributions` (rows, outputs,
+    features), `log_odds` (rows, outputs), `probabilities` (rows, classes) and `latents` (rows, latents).
+    Contributions and the base values, which are in the file's metadata along with the names of features and
+    classes, add up to the log-odds. The black box is not part of the graph: probabilities are those of the
+    surrogate, and so are the log-odds that Shapley values add up to, unless the graph is given the model's.
+
+    Parameters
+    ----------
+    path
+        The file, written atomically.
+    inputs
+        `raw`: the graph reads `numbers` (rows, numeric features), float64 with NaN for missing ones, and
+        `categories` (rows, other features), the categories as text, `(missing)` for missing ones; an unknown
+        category is treated as with `unknown="ignore"`. `encoded`: the graph reads `X` (rows, inputs),
+        float32, as `explainer.fitted_.encoding.transform` gives them, NaN for missing numbers.
+    probabilities
+        Let the graph also read `model_probabilities` (rows, classes), float64: Shapley values then add up to
+        the log-odds of the model, which are its `log_odds`.
+    """
+    try:
+        import_module("onnx")
+    except ImportError as error:
+        raise MissingExtraError.of("onnx", "onnx") from error
+    if inputs not in ("raw", "encoded"):
+        raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
+    fitted, graph = require_fitted(explainer), Graph()
+    parts, encoding = ForwardPass.from_fitted(fitted), fitted.encoding
+    if probabilities and parts.shapley is None:
+        raise ValueError("only Shapley values can add up to the model's log-odds; leave probabilities out")
+    if inputs == "raw":
+        rows = scale_rows(graph, encoding)
+    else:
+        rows = graph.input("X", np.float32, encoding.n_inputs).cast(np.float64)
+    n_classes = len(fitted.class_names)
+    P = graph.input("model_probabilities", np.float64, n_classes) if probabilities else None
+    _add_forward_pass(graph, parts, rows, P)
+    features = fitted.schema.features
+    about = {
+        "features": [feature.name for feature in features],
+        "numbers": [feature.name for feature in features if feature.numeric],
+        "categories": {feature.name: feature.labels for feature in features if not feature.numeric},
+        "inputs": encoding.input_names,
+        "classes": [str(name) for name in fitted.class_names],
+        "base_values": parts.base_values.tolist(),
+        "kind": "pullback" if parts.shapley is None else "shapley",
+    }
+    archive.write(path, graph.to_bytes(about))
+
+
+class Value:
+    """A value in a graph; `dtype` is the type of the numbers it is computed with."""
+
+    def __init__(self, graph: Graph, name: str, dtype: Any) -> None:
+        self.graph, self.name, self.dtype = graph, name, np.dtype(dtype)
+
+    def __add__(self, other: Any) -> Value:
+        return self.graph("Add", self, other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self.graph("Sub", self, other)
+
+    def __mul__(self, other: Any) -> Value:
+        return self.graph("Mul", self, other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self.graph("Div", self, other)
+
+    def __matmul__(self, other: Any) -> Value:
+        return self.graph("MatMul", self, other)
+
+    def cast(self, dtype: Any) -> Value:
+        """Change the type."""
+        found = self.graph("Cast", self, to=self.graph.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+        return Value(self.graph, found.name, dtype)
+
+    def take(self, index: Any) -> Value:
+        """Take columns."""
+        return self.graph("Gather", self, np.asarray(index, dtype=np.int64), axis=1)
+
+    def clip(self, low: float, high: float) -> Value:
+        """Limit the range."""
+        return self.graph("Clip", self, low, high)
+
+    def sum(self, axis: int, keepdims: int = 0) -> Value:
+        """Sum over an axis."""
+        return self.graph("ReduceSum", self, [axis], keepdims=keepdims)
+
+    def unsqueeze(self, axis: int) -> Value:
+        """Insert an axis."""
+        return self.graph("Unsqueeze", self, [axis])
+
+    def reshape(self, *shape: int) -> Value:
+        """Change the shape."""
+        return self.graph("Reshape", self, list(shape))
+
+
+class Graph:
+    """An ONNX graph under construction; calling it adds an operation and returns its value.
+
+    Arguments that are not values become constants: floats of the type of the value beside them, integers as
+    int64.
+    """
+
+    def __init__(self) -> None:
+        from onnx import helper
+
+        self.helper = helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self.inputs: list[Any] = []
+        self.outputs: list[Any] = []
+
+    def __call__(self, operation: str, *arguments: Any, n: int = 1, **options: Any) -> Any:
+        """Add an operation; with `n` above 1 return a tuple of values."""
+        dtype = next((each.dtype for each in arguments if isinstance(each, Value)), np.dtype(np.float64))
+        names = [f"{operation.lower()}_{len(self.nodes)}_{i}" for i in range(n)]
+        inputs = [self._name(each, dtype) for each in arguments]
+        self.nodes.append(self.helper.make_node(operation, inputs, names, **options))
+        values = tuple(Value(self, name, dtype) for name in names)
+        return values if n > 1 else values[0]
+
+    def _name(self, value: Any, dtype: np.dtype[Any]) -> str:
+        if isinstance(value, Value):
+            return value.name
+        from onnx import numpy_helper
+
+        array = np.asarray(value)
+        kinds = {"f": dtype if dtype.kind == "f" else array.dtype, "U": np.dtype(object)}
+        array = array.astype(kinds.get(array.dtype.kind, np.dtype(np.int64)))
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(array, name))
+        return name
+
+    def input(self, name: str, dtype: Any, n_columns: int) -> Value:
+        """Add a matrix with any number of rows."""
+        kind = self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        self.inputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", n_columns]))
+        return Value(self, name, dtype)
+
+    def output(self, name: str, value: Value, *sizes: int) -> None:
+        """Return a value, float64, under a name."""
+        kind = self.helper.np_dtype_to_tensor_dtype(np.dtype(np.float64))
+        self.nodes.append(self.helper.make_node("Identity", [value.name], [name]))
+        self.outputs.append(self.helper.make_tensor_value_info(name, kind, ["rows", *sizes]))
+
+    def to_bytes(self, about: dict[str, Any]) -> bytes:
+        """Return the content of the file, checked."""
+        from onnx import checker
+
+        graph = self.helper.make_graph(self.nodes, "illume", self.inputs, self.outputs, self.constants)
+        model = self.helper.make_model(
+            graph,
+            opset_imports=[self.helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="illume",
+            producer_version=import_module("illume").__version__,
+        )
+        metadata = {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}
+        self.helper.set_model_props(model, metadata)
+        checker.check_model(model, full_check=True)
+        content: bytes = model.SerializeToString(deterministic=True)
+        return content
+
+
+def scale_rows(graph: Graph, encoding: Encoding) -> Value:
+    """Add the encoding of raw features; return scaled rows, NaN for missing numbers."""
+    features = encoding.schema.features
+    numbers = [feature for feature in features if feature.numeric]
+    texts = [feature for feature in features if not feature.numeric]
+    given = graph.input("numbers", np.float64, len(numbers)) if numbers else None
+    named = graph.input("categories", object, len(texts)) if texts else None
+    blocks = []
+    for feature in features:
+        if feature.numeric and given and not feature.constant:
+            blocks.append(given.take([numbers.index(feature)]))
+        elif named and not feature.numeric and not feature.constant:
+            blocks.append(_add_indicators(graph, named.take([texts.index(feature)]), feature))
+    return (graph("Concat", *blocks, axis=1) - encoding.mean) / encoding.scale
+
+
+def fill_missing(graph: Graph, scaled: Value) -> tuple[Value, Value]:
+    """Return encoded rows and which of their inputs were missing."""
+    missing = graph("IsNaN", scaled)
+    return graph("Where", missing, 0.0, scaled).clip(-FARTHEST, FARTHEST), missing
+
+
+def _add_indicators(graph: Graph, column: Value, feature: Feature) -> Value:
+    """Return one column for each category; unknown categories belong to the open one, if there is one."""
+    if len(set(feature.labels)) < len(feature.labels):
+        raise ExportError(
+            f"column {feature.name!r} has categories of the same text among {feature.labels[:8]}; "
+            f"use inputs='encoded'"
+        )
+    same = graph("Equal", column, [feature.labels]).cast(np.float64)
+    if not feature.open:
+        return same
+    other = [[float(str(value) == "(other)") for value in feature.categories]]
+    return same + (same.sum(1, keepdims=1) - 1.0) * np.negative(other)
+
+
+def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | None) -> None:
+    """Add the forward pass: the network is float32, sums after it float64; `P` is the model's, if given."""
+    (k, m), c = parts.shape, len(parts.coef)
+    X, missing = fill_missing(graph, rows)
+    if parts.fixed is not None:
+        slopes, Z = X.unsqueeze(1) * 0.0 + parts.coef @ parts.fixed, X @ parts.fixed.T
+    else:
+        slopes, Z = _add_maps(graph, parts, X)
+    values = slopes * X.unsqueeze(1)
+    log_odds = values.sum(2) + parts.intercept
+    both = graph("Concat", log_odds * 0.0, log_odds, axis=1) if c == 1 else log_odds
+    Q = graph("Softmax", both, axis=1)
+    if parts.shapley is not None:
+        log_odds = _add_log_odds(graph, parts.shapley.log_odds, Q if P is None else P, c)
+        values = _add_shapley_values(graph, parts.shapley, X, missing, log_odds)
+    elif parts.membership is not None:
+        values @= parts.membership
+    graph.output("slopes", slopes, c, m)
+    graph.output("contributions", values, c, parts.n_features)
+    graph.output("log_odds", log_odds, c)
+    graph.output("probabilities", Q, max(c, 2))
+    graph.output("latents", Z, k)
+
+
+def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]:
+    """Return slopes and latents from the maps that the network gives every row."""
+    h, bins = X.clip(-LARGEST, LARGEST).cast(np.float32), parts.bins
+    if len(bins):
+        deep = ((h.take(bins.column) - bins.low) * bins.steepness).clip(0.0, 1.0)
+        h = graph("Concat", h, (deep - 0.5) * HEIGHT, axis=1)
+    for i, (weight, bias) in enumerate(parts.layers):
+        h = graph("Gemm", h, weight, bias, transB=1)
+        h = graph("Relu", h) if i < len(parts.layers) - 1 else h
+    V = h.reshape(-1, *parts.shape)
+    if parts.alpha < parts.shape[1]:
+        _, index = graph("TopK", graph("Abs", V), [parts.alpha], n=2, axis=2)
+        largest = graph("GatherElements", V, index, axis=2)
+        V = graph("ScatterElements", graph("ConstantOfShape", graph("Shape", V)), index, largest, axis=2)
+    V = V.cast(np.float64)
+    length = graph("Max", graph("ReduceL2", V, [2], keepdims=0), EPSILON)
+    Z = graph("Squeeze", V @ X.unsqueeze(2), [2]) / length
+    return graph("Div", parts.coef, length.unsqueeze(1)) @ V, Z
+
+
+def _add_log_odds(graph: Graph, scale: LogOdds, P: Value, c: int) -> Value:
+    logs = graph("Log", P.clip(scale.least, 1.0 - scale.least))
+    return logs.take([1]) - logs.take([0]) if c == 1 else logs - graph("ReduceMean", logs, [1])
+
+
+def _add_shapley_values(
+    graph: Graph, model: ShapleyModel, X: Value, missing: Value, log_odds: Value
+) -> Value:
+    """Return Shapley values (rows, outputs, features) that add up to the log-odds."""
+    arrays = shapley_arrays(model)
+    embedded = _embed(graph, arrays, X.cast(np.float32), missing)
+    values = _add_value_network(graph, arrays, embedded).cast(np.float64)
+    remainder = log_odds - model.base - values.sum(1)
+    values = graph("Transpose", values + remainder.unsqueeze(1) * model.errors.share, perm=[0, 2, 1])
+    features = model.coding.features
+    if len(features) == model.n_features:
+        return values
+    place = np.full(model.n_features, len(features))
+    place[features] = np.arange(len(features))  # ignored features take a column of zeros
+    return graph("Gather", graph("Pad", values, [0, 0, 0, 0, 0, 1]), place, axis=2)
+
+
+def _embed(graph: Graph, arrays: dict[str, Any], X: Value, missing: Value) -> Value:
+    """Return main values and embeddings (rows, features, c + d), float32; see `shapley_arrays`."""
+    blocks = []
+    if len(inputs := arrays["number_inputs"]):
+        inside = ((X.take(inputs).unsqueeze(2) - arrays["low"]) * arrays["steepness"]).clip(0.0, 1.0)
+        # Not MatMul: on batches without rows onnxruntime divides by zero.
+        numbers = graph("Einsum", inside, arrays["rise"], equation="npb,pbe->npe") + arrays["start"]
+        gone = missing.take(inputs).unsqueeze(2)
+        gone.dtype = X.dtype
+        blocks.append(graph("Where", gone, arrays["number_missing"], numbers))
+    if len(places := arrays["category_missing"]):
+        has = graph("Greater", X.take(arrays["category_inputs"]) + arrays["category_mean"], 0.5)
+        steps = (arrays["category_owner"][:, None] == np.arange(len(places))) * arrays["category_step"][
+            :, None
+        ]
+        at = (has.cast(np.float64) @ steps.astype(np.float64)).cast(np.int64) + places
+        blocks.append(graph("Gather", arrays["nodes"].astype(np.float32), at))
+        blocks[-1].dtype = X.dtype
+    return graph("Concat", *blocks, axis=1).take(arrays["order"])
+
+
+def _add_value_network(graph: Graph, arrays: dict[str, Any], embedded: Value) -> Value:
+    """Return values (rows, features, outputs) before they are made to add up, float32."""
+    m, c = arrays["constant"].shape
+    d, units = arrays["nodes"].shape[1] - c, arrays["first"].shape[1] // 3
+    main, own = graph("Split", embedded, [c, d], n=2, axis=2)
+    hidden = graph("Gemm", own.reshape(-1, m * d), arrays["first"], arrays["first_bias"])
+    gate, value, rest = graph("Split", hidden, [units] * 3, n=3, axis=1)
+    context = graph("Concat", gate * graph("Sigmoid", gate) * value, rest, axis=1)
+    coefficients = graph("Gemm", context, arrays["last"], arrays["last_bias"]).reshape(-1, m, d, c)
+    return (coefficients * own.unsqueeze(3)).sum(2) + main + arrays["constant"]

@@ -1,0 +1,191 @@
+"""The forward pass of an explainer as torch modules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import linear, silu
+
+from illume.data.threads import row_chunks
+from illume.encoders.base import EPSILON
+from illume.encoders.forward import LARGEST
+from illume.encoders.networks import BinLayer
+from illume.io.forward_pass import CHUNK_ROWS, ForwardPass, Precision, shapley_arrays
+from illume.shapley.shapley_model import ShapleyModel
+
+
+class Explained(NamedTuple):
+    """Slopes (n, c, m) per input, contributions (n, c, features) and log-odds (n, c)."""
+
+    slopes: Tensor
+    contributions: Tensor
+    log_odds: Tensor
+
+
+class ExplainingModule(nn.Module):
+    """Explains encoded rows X (n, m), float32, NaN for missing numbers; see `torch_module`."""
+
+    coef: Tensor
+    intercept: Tensor
+    fixed: Tensor | None
+    membership: Tensor | None
+
+    def __init__(
+        self,
+        parts: ForwardPass,
+        precision: Precision = "float32",
+        chunk_rows: int = CHUNK_ROWS,
+        **compiling: Any,
+    ) -> None:
+        super().__init__()
+        if precision not in get_args(Precision):
+            raise ValueError(f"precision must be one of {get_args(Precision)}, found {precision!r}")
+        if chunk_rows < 1:
+            raise ValueError(f"chunk_rows must be at least 1, found {chunk_rows!r}")
+        self.precision, self.chunk_rows = precision, chunk_rows
+        self.shape, self.alpha, self.n_layers = parts.shape, parts.alpha, len(parts.layers)
+        self.binned = BinLayer(parts.bins)
+        half = torch.bfloat16 if precision == "bfloat16" else torch.float32
+        for i, (weight, bias) in enumerate(parts.layers):
+            kind = half if i else torch.float32  # the first layer, which sees the rows, is never halved
+            self.register_buffer(f"weight_{i}", _tensor(weight).to(kind))
+            self.register_buffer(f"bias_{i}", _tensor(bias).to(kind))
+        self.register_buffer("coef", _tensor(parts.coef))
+        self.register_buffer("intercept", _tensor(parts.intercept))
+        fixed, membership = parts.fixed, parts.membership
+        self.register_buffer("fixed", None if fixed is None else _tensor(parts.coef @ fixed))
+        self.register_buffer("membership", None if membership is None else _tensor(membership))
+        self.values = None if parts.shapley is None else ShapleyModule(parts.shapley)
+        self._run: Callable[..., Any] = (
+            torch.compile(self._explain, **compiling) if compiling else self._explain
+        )
+
+    @torch.inference_mode()
+    def forward(self, X: Tensor, probabilities: Tensor | None = None) -> Explained:
+        """Explain rows, a chunk at a time.
+
+        Shapley values add up to the log-odds of the model's `probabilities` (n, classes), by default to those
+        of the surrogate's.
+        """
+        if probabilities is not None:
+            self._require_probabilities(probabilities, len(X))
+        if X.ndim != 2 or X.shape[1] != self.shape[1]:
+            raise ValueError(f"X has the shape {tuple(X.shape)}, expected (rows, {self.shape[1]})")
+        n, c, m = len(X), len(self.coef), self.shape[1]
+        n_values = m if self.values is None else self.values.n_features
+        # Chunks are copied into one result: a list of chunks would need twice the memory at the end.
+        found = Explained(X.new_empty((n, c, m)), X.new_empty((n, c, n_values)), X.new_empty((n, c)))
+        with matmul_precision("highest" if self.precision == "float32" else "high"):
+            for rows in row_chunks(n, self.chunk_rows):
+                P = None if probabilities is None else probabilities[rows].to(X.dtype)
+                for whole, part in zip(found, self._run(X[rows], P), strict=True):
+                    whole[rows] = part
+        if self.membership is None:
+            return found
+        with matmul_precision("highest"):
+            return found._replace(contributions=found.contributions @ self.membership)
+
+    def _require_probabilities(self, P: Tensor, n: int) -> None:
+        if self.values is None:
+            raise ValueError(
+                "only Shapley values can add up to the model's log-odds; leave probabilities out"
+            )
+        wanted = (n, max(2, len(self.coef)))
+        if tuple(P.shape) != wanted:
+            raise ValueError(f"probabilities has the shape {tuple(P.shape)}, expected {wanted}")
+
+    def _explain(self, given: Tensor, P: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        X = torch.where(given.isnan(), 0.0, given)
+        slopes = self._slopes(X)
+        values = slopes * X[:, None, :]
+        log_odds = values.sum(-1) + self.intercept
+        if self.values is None:
+            return slopes, values, log_odds
+        if P is None:
+            one = log_odds.shape[1] == 1
+            P = (torch.cat([torch.zeros_like(log_odds), log_odds], 1) if one else log_odds).softmax(1)
+        return slopes, *self.values(given, P)
+
+    def _slopes(self, X: Tensor) -> Tensor:
+        if self.fixed is not None:
+            return self.fixed.expand(len(X), -1, -1)
+        h = self.binned(X.clamp(-LARGEST, LARGEST))
+        for i in range(self.n_layers):
+            weight: Tensor = getattr(self, f"weight_{i}")
+            h = linear(h.to(weight.dtype), weight, getattr(self, f"bias_{i}"))
+            h = h.relu() if i < self.n_layers - 1 else h
+        V = h.unflatten(1, self.shape).float()
+        if self.alpha < self.shape[1]:
+            index = V.abs().topk(self.alpha, dim=-1).indices
+            V = torch.zeros_like(V).scatter(-1, index, V.gather(-1, index))
+        length = torch.linalg.vector_norm(V, dim=-1).clamp(min=EPSILON)
+        share = self.coef / length[:, None, :]  # (n, c, k): the maps themselves are never scaled
+        # Sums of products, not small matrix products: exact, and one pass over V when compiled.
+        return torch.stack([(share[:, i, :, None] * V).sum(1) for i in range(share.shape[1])], 1)
+
+
+class ShapleyModule(nn.Module):
+    """Shapley values of encoded rows X (n, m), NaN for missing numbers; see `shapley_arrays`."""
+
+    def __init__(self, model: ShapleyModel) -> None:
+        super().__init__()
+        self.least, self.n_features = model.log_odds.least, model.n_features
+        self.n_main = model.values.table.n_main
+        for name, array in shapley_arrays(model).items():
+            self.register_buffer(name, _tensor(array))
+
+    def __getattr__(self, name: str) -> Tensor:  # all buffers are tensors
+        return super().__getattr__(name)  # type: ignore[return-value]
+
+    def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
+        """Return values (n, c, features) and the log-odds (n, c) that they add up to with the base values."""
+        values, log_odds = self._values(self._embed(X)), self._log_odds(P)
+        remainder = log_odds - self.base - values.sum(1)
+        values = (values + remainder[:, None] * self.share).transpose(1, 2)
+        every = values.new_zeros((*values.shape[:2], self.n_features))
+        return every.index_copy(2, self.features, values), log_odds
+
+    def _log_odds(self, P: Tensor) -> Tensor:
+        logs = torch.log(P.clamp(self.least, 1.0 - self.least))
+        return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdim=True)
+
+    def _embed(self, X: Tensor) -> Tensor:
+        x = X[:, self.number_inputs]
+        inside = ((x[..., None] - self.low) * self.steepness).clamp(0.0, 1.0)
+        numbers = (inside.transpose(0, 1) @ self.rise).transpose(0, 1) + self.start
+        numbers = torch.where(x.isnan()[..., None], self.number_missing, numbers)
+        has = X[:, self.category_inputs] + self.category_mean > 0.5
+        at = self.category_missing.expand(len(X), -1)
+        at = at.index_add(1, self.category_owner, has * self.category_step)
+        return torch.cat([numbers, self.nodes[at]], 1)[:, self.order]
+
+    def _values(self, embedded: Tensor) -> Tensor:
+        """Return values (n, m, c) before they are made to add up."""
+        main, own = embedded[..., : self.n_main], embedded[..., self.n_main :]
+        gate, value, rest = torch.addmm(self.first_bias, own.flatten(1), self.first).chunk(3, 1)
+        context = torch.cat([silu(gate) * value, rest], 1)
+        coefficients = torch.addmm(self.last_bias, context, self.last)
+        coefficients = coefficients.unflatten(1, (*own.shape[1:], self.n_main))
+        return main + self.constant + (coefficients * own[..., None]).sum(2)
+
+
+def _tensor(array: Any) -> Tensor:
+    """Return floats as float32, integers as int64."""
+    array = np.asarray(array)
+    return torch.from_numpy(array.astype(np.float32 if array.dtype.kind == "f" else np.int64))
+
+
+@contextmanager
+def matmul_precision(wanted: str) -> Iterator[None]:
+    """Set the precision of float32 matrix products for the block."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision(wanted)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
