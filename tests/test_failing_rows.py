@@ -7,8 +7,8 @@ from illume import Explainer, SurrogateOptions
 from illume.errors import BlackBoxError, RowError, rows_after
 from illume.explanations import counterfactuals
 from illume.explanations.counterfactuals import CounterfactualAssembly
-from illume.report import explained
-from illume.report.explained import spread_out
+from illume.report import collect
+from illume.report.collect import evenly_spaced
 
 X = np.random.default_rng(0).normal(size=(120, 2))
 ROWS = np.random.default_rng(1).normal(size=(30, 2))  # none of which values are taken from
@@ -82,15 +82,15 @@ def test_where_no_row_can_be_named_it_is_said_that_rows_were_changed(explainer):
 
 
 def test_a_report_on_some_rows_names_them_by_their_place_in_all(explainer, tmp_path):
-    odd, place = X[:60].copy(), int(spread_out(60, 20)[13])
+    odd, place = X[:60].copy(), int(evenly_spaced(60, 20)[13])
     odd[place, 1] = np.inf
     with pytest.raises(RowError, match=f"column 'x1' holds inf in row {place}; replace"):
         explainer.report(odd, tmp_path / "a.html", max_rows=20)
 
 
 def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_path, monkeypatch):
-    monkeypatch.setattr(explained, "CF_PIECE", 3)
-    place = int(spread_out(30, 20)[spread_out(20, 8)[4]])
+    monkeypatch.setattr(collect, "CHUNK_ROWS", 3)
+    place = int(evenly_spaced(30, 20)[evenly_spaced(20, 8)[4]])
     explainer.model.refuse(place)
     with pytest.raises(BlackBoxError, match=r"^on changed rows, .*no such row") as caught:
         explainer.report(ROWS, tmp_path / "a.html", max_rows=20, max_counterfactual_rows=8)

@@ -309,12 +309,14 @@ class Explainer(BaseEstimator):
         date
             A date, a time or a text to put into the report; by default now, in UTC.
         """
-        from illume.report.explained import Options
-        from illume.report.writing import write_report
+        from illume.report.collect import ReportRequest
+        from illume.report.write import write_report
 
-        options = Options(rules, counterfactuals, n_counterfactuals, max_rows, max_counterfactual_rows)
+        options = {"title": title, "date": date, "rules": rules, "counterfactuals": counterfactuals}
+        limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
+        request = ReportRequest(Path(path), *limits, **options)
         fitted = (self.fit_rules() if rules or counterfactuals else self)._fitted()
-        return write_report(fitted, self.get_params(deep=False), frame, path, options, title=title, date=date)
+        return write_report(fitted, self.get_params(deep=False), frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.

@@ -33,7 +33,7 @@ def loan_report(loan_explainer, loan_frame, folder):
 
 
 @pytest.fixture(scope="session")
-def three_report(three_class_explainer, three_class, folder):
+def three_class_report(three_class_explainer, three_class, folder):
     return three_class_explainer.report(
         three_class[1], folder / "three.html", max_counterfactual_rows=20, date=DATE
     )

@@ -119,7 +119,7 @@ def big_report(folder):
     )
 
 
-@pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_report"])
+@pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_class_report"])
 def test_a_report_opens_offline_without_an_error(name, page, request):
     page.open(request.getfixturevalue(name))
     assert page.row.startswith("Row")
@@ -158,7 +158,7 @@ def test_filters_search_and_reset_choose_rows(page, loan_report, loan_explainer,
     both = (loan_frame["education"] == "middle") & loan_frame["owner"]
     assert page.shown.startswith(f"{both.sum()} rows of 200")
     page.find("#find").send_keys(" nothing like this")
-    assert page.shown == "No row of 200 fits"
+    assert page.shown == "No row of 200 matches"
     assert page.errors == []
 
 
@@ -250,8 +250,8 @@ def test_a_row_shows_attribution_rule_counterfactual_and_trust(page, loan_report
     assert page.row == "Row 1"
 
 
-def test_each_class_has_its_own_contributions(page, three_report, three_class_explainer, three_class):
-    page.open(three_report)
+def test_each_class_has_its_own_contributions(page, three_class_report, three_class_explainer, three_class):
+    page.open(three_class_report)
     values = three_class_explainer(three_class[1]).values
     for output in range(3):
         page.choose("#row-output", str(output))
@@ -264,7 +264,7 @@ def test_each_class_has_its_own_contributions(page, three_report, three_class_ex
     assert page.errors == []
 
 
-@pytest.mark.parametrize("name", ["odd_report", "three_report"])
+@pytest.mark.parametrize("name", ["odd_report", "three_class_report"])
 def test_a_phone_needs_no_sideways_scrolling(name, page, request):
     page.open(request.getfixturevalue(name), width=400)
     assert page.run("document.documentElement.scrollWidth") <= 400
@@ -291,7 +291,7 @@ def test_dark_mode_follows_the_system_and_the_button(page, loan_report):
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
-    ("name", "width"), [("odd_report", 1300), ("three_report", 1300), ("loan_report", 400)]
+    ("name", "width"), [("odd_report", 1300), ("three_class_report", 1300), ("loan_report", 400)]
 )
 def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
     """Contrast of at least 4.5:1 is one of the rules that axe checks."""

@@ -1,4 +1,4 @@
-"""Warnings come exactly where they are due."""
+"""Warnings are given exactly when they are due."""
 
 from dataclasses import replace
 
@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from illume.metrics.fidelity import Fidelity
-from illume.report.explained import Options, explain
-from illume.report.notices import NOTE, WARNING, notices
+from illume.report.notices import NOTE, WARNING, find_notices, low_trust, trust_level
 from illume.report.summary import summary
-from illume.report.thresholds import low_trust
 from illume.results.quality import ClassQuality, ContributionQuality
 from illume.results.trust import Novelty, Trust
 
@@ -18,25 +16,23 @@ MEASURED = ContributionQuality(0.95, 0.92, 0.97, 0.051, 0.94, 200, 4_000, 0.98)
 
 
 @pytest.fixture(scope="module")
-def explained(loan_measured, loan_frame):
-    return well_explained(loan_measured, loan_frame, np.full(20, 1e-9))
+def shapley(loan_measured, loan_frame):
+    return flawless(loan_measured, loan_frame, np.full(20, 1e-9))
 
 
 @pytest.fixture(scope="module")
-def pulled_back(loan_pullback, loan_frame):
-    return well_explained(loan_pullback, loan_frame, np.full(20, np.nan))
+def pullback(loan_pullback, loan_frame):
+    return flawless(loan_pullback, loan_frame, np.full(20, np.nan))
 
 
-def well_explained(explainer, frame, error):
-    fitted = explainer.fitted_
-    rows = fitted.as_frame(frame.dropna().head(20))
-    found = explain(fitted, rows, Options(rules=False, counterfactuals=False), verbose=False)
-    sure = Trust(np.ones(20), np.zeros(20), np.full(20, 25), np.zeros(20), error)
+def flawless(explainer, frame, error):
+    """Attributions that nothing needs to be said about."""
+    found = explainer(frame.dropna().head(20))
+    trust = Trust(np.ones(20), np.zeros(20), np.full(20, 25), np.zeros(20), error)
     agreed = np.ones(20, dtype=bool)
-    refinement = replace(found.attributions.refinement, agreed=agreed, neighbour=np.full(20, -1))
-    inside = Novelty.empty(20, found.attributions.feature_names)
-    attributions = replace(found.attributions, trust=sure, refinement=refinement, novelty=inside)
-    return replace(found, attributions=attributions)
+    refinement = replace(found.refinement, agreed=agreed, neighbour=np.full(20, -1))
+    inside = Novelty.empty(20, found.feature_names)
+    return replace(found, trust=trust, refinement=refinement, novelty=inside)
 
 
 @pytest.fixture
@@ -54,96 +50,95 @@ def quality(loan_measured):
     )
 
 
-def said(found, kind):
-    return [notice.found for notice in found if notice.kind == kind]
+def texts(kind, attributions, quality):
+    return [notice.found for notice in find_notices(attributions, quality, None) if notice.kind == kind]
 
 
-def test_nothing_is_said_where_all_is_well(explained, quality):
-    assert notices(explained, quality, None) == ()
-    assert summary("a model", explained, quality).level == "high"
+def test_nothing_is_said_if_all_is_well(shapley, quality):
+    assert find_notices(shapley, quality, None) == ()
+    assert trust_level(quality) == "high"
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"report": Fidelity(0.7, 0.9, 400)}, "decides otherwise than the model on 30\xa0%"),
-        ({"report": Fidelity(1.0, 0.9, 20)}, "Only 20 rows were kept aside"),
+        ({"report": Fidelity(0.7, 0.9, 400)}, "the surrogate disagrees with the model on 30\xa0%"),
+        ({"report": Fidelity(1.0, 0.9, 20)}, "measured on only 20 held-out rows"),
         ({"report": Fidelity(0.99, 0.3, 400)}, "explains little of the model's probabilities (R² 0.300)"),
         ({"classes": (ClassQuality("grant", 0.5, 0.1, 10),)}, "it agrees on “grant” (50\xa0% of 10)"),
-        (
-            {"classes": (ClassQuality("grant", np.nan, np.nan, 0),)},
-            "None of the rows kept aside was decided as “grant”",
-        ),
-        ({"majority": 0.995}, "no more than always naming the most common decision would (99.5\xa0%)"),
+        ({"classes": (ClassQuality("grant", np.nan, np.nan, 0),)}, "No held-out row was decided as “grant”"),
+        ({"majority": 0.995}, "no more than always predicting the most common decision would (99.5\xa0%)"),
         ({"contributions": replace(MEASURED, r2=0.5)}, "explain little of the model's own Shapley values"),
-        ({"contributions": replace(MEASURED, r2=np.nan)}, "How true contributions are was not measured"),
-        ({"contributions": replace(MEASURED, coverage=0.8)}, "holds the model's own value in 80\xa0%"),
+        ({"contributions": replace(MEASURED, r2=np.nan)}, "accuracy of contributions was not measured"),
+        ({"contributions": replace(MEASURED, coverage=0.8)}, "hold the model's own value in only 80\xa0%"),
     ],
 )
-def test_a_poor_fit_is_warned_of(change, words, explained, quality):
-    (warning,) = said(notices(explained, replace(quality, **change), None), WARNING)
+def test_a_poor_fit_gives_a_warning(change, words, shapley, quality):
+    (warning,) = texts(WARNING, shapley, replace(quality, **change))
     assert words in warning
 
 
-def test_a_simpler_model_that_does_as_well_is_named(explained, quality):
-    (note,) = said(notices(explained, replace(quality, fell_back=True), None), NOTE)
-    assert "share one linear surrogate" in note
-    (note,) = said(notices(explained, replace(quality, baseline=Fidelity(1.0, 0.99, 400)), None), NOTE)
-    assert "a single linear model for all rows did no worse" in note
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"fell_back": True}, "share one linear surrogate"),
+        ({"baseline": Fidelity(1.0, 0.99, 400)}, "a single linear model for all rows did no worse"),
+        ({"ignored": ("owner", "age")}, "The model ignores “owner” and “age”"),
+    ],
+)
+def test_what_is_good_to_know_gives_a_note(change, words, shapley, quality):
+    (note,) = texts(NOTE, shapley, replace(quality, **change))
+    assert words in note
 
 
-def test_ignored_columns_are_named(explained, quality):
-    (note,) = said(notices(explained, replace(quality, ignored=("owner", "age")), None), NOTE)
-    assert note.startswith("The model ignores “owner” and “age”")
+def test_the_accuracy_of_pullback_contributions_is_said_not_to_be_measured(pullback, quality):
+    (note,) = texts(NOTE, pullback, replace(quality, contributions=None))
+    assert "their accuracy for the model is not measured" in note
 
 
-def test_of_pulled_back_contributions_it_is_said_that_their_truth_is_not_measured(pulled_back, quality):
-    (note,) = said(notices(pulled_back, replace(quality, contributions=None), None), NOTE)
-    assert "how true they are of the model is not measured" in note
+def test_rules_of_low_precision_give_a_warning(shapley, quality, loan_explainer):
+    rules = replace(loan_explainer.fit_rules().rule_quality_, precision=0.5)
+    (notice,) = find_notices(shapley, quality, rules)
+    assert "on average for 50\xa0% of the held-out rows" in notice.found
 
 
-def test_rows_of_low_trust_are_counted(explained, quality):
-    attributions = explained.attributions
-    size = np.sqrt(np.square(attributions.values[2]).mean())
+def test_rows_of_low_trust_are_counted(shapley, quality):
+    size = np.sqrt(np.square(shapley.values[2]).mean())
     trust = Trust(
         np.r_[0.5, np.ones(19)],
         np.r_[0.0, 0.3, np.zeros(18)],
-        attributions.trust.n_rows,
+        shapley.trust.n_rows,
         np.zeros(20),
         np.r_[0.0, 0.0, 0.51 * size, np.zeros(17)],
     )
-    doubtful = replace(explained, attributions=replace(attributions, trust=trust))
-    assert np.flatnonzero(low_trust(doubtful.attributions)).tolist() == [0, 1, 2]
-    (warning,) = said(notices(doubtful, quality, None), WARNING)
-    assert warning.startswith("3 rows of 20 (15\xa0%) lie where trust is low")
+    doubtful = replace(shapley, trust=trust)
+    assert np.flatnonzero(low_trust(doubtful)).tolist() == [0, 1, 2]
+    (warning,) = texts(WARNING, doubtful, quality)
+    assert warning.startswith("3 rows of 20 (15\xa0%) have low trust")
     assert "typical error of more than half their size" in warning
-    unknown = Trust.unknown(20)
-    assert low_trust(replace(attributions, trust=unknown)).all()
+    assert low_trust(replace(shapley, trust=Trust.unknown(20))).all()
 
 
-def test_contributions_are_the_models_where_the_surrogate_decides_otherwise(explained, quality):
+def test_rows_outside_of_the_fit_are_counted(shapley, quality):
+    features = np.zeros((20, len(shapley.feature_names)), dtype=bool)
+    features[:2, 0] = True
+    novelty = Novelty(features, np.zeros(20, dtype=bool), shapley.feature_names)
+    (warning,) = texts(WARNING, replace(shapley, novelty=novelty), quality)
+    assert warning.startswith("2 rows of 20 (10\xa0%) are outside")
+
+
+def test_rows_on_which_the_surrogate_disagrees_are_counted(shapley, pullback, quality):
     agreed = np.r_[False, np.ones(19, dtype=bool)]
-    refinement = replace(explained.attributions.refinement, agreed=agreed)
-    changed = replace(explained, attributions=replace(explained.attributions, refinement=refinement))
-    (note,) = said(notices(changed, quality, None), NOTE)
-    assert note.startswith(
-        "For 1 row the surrogate decides otherwise than the model. Contributions are the model's"
-    )
-
-
-def test_refined_and_unfaithful_rows_are_told_apart(pulled_back, quality):
-    explained = pulled_back
-    refinement = replace(
-        explained.attributions.refinement,
-        agreed=np.r_[False, False, np.ones(18, dtype=bool)],
-        neighbour=np.r_[7, -np.ones(19, dtype=int)],
-    )
-    changed = replace(explained, attributions=replace(explained.attributions, refinement=refinement))
-    found = notices(changed, quality, None)
-    assert any(text.startswith("1 row could not be made to agree") for text in said(found, WARNING))
+    changed = replace(shapley, refinement=replace(shapley.refinement, agreed=agreed))
+    (note,) = texts(NOTE, changed, quality)
+    assert note.startswith("For 1 row the surrogate disagrees with the model. Contributions are still")
+    agreed[1] = False  # the first was refined, the second could not be
+    neighbour = np.r_[7, -np.ones(19, dtype=int)]
+    changed = replace(pullback, refinement=replace(pullback.refinement, agreed=agreed, neighbour=neighbour))
     assert any(
-        text.startswith("For 1 row the surrogate first decided otherwise") for text in said(found, NOTE)
+        text.startswith("1 row could not be made to agree") for text in texts(WARNING, changed, quality)
     )
+    assert any(text.startswith("For 1 row the surrogate first") for text in texts(NOTE, changed, quality))
 
 
 @pytest.mark.parametrize(
@@ -153,42 +148,36 @@ def test_refined_and_unfaithful_rows_are_told_apart(pulled_back, quality):
         ({"low": 0.79}, "fair", "mostly, not always"),
         ({"r2": 0.89}, "fair", "mostly, not always"),
         ({"r2": 0.6}, "low", "Do not rely on single explanations"),
-        ({"r2": np.nan}, "unknown", "How true contributions are was not measured"),
+        ({"r2": np.nan}, "unknown", "The accuracy of contributions was not measured"),
     ],
 )
-def test_trust_follows_from_the_truth_of_contributions(change, level, words, explained, quality):
+def test_trust_follows_from_the_accuracy_of_contributions(change, level, words, shapley, quality):
     for report in (FINE, Fidelity(0.6, 0.2, 500)):  # whatever the surrogate decides
         measured = replace(quality, report=report, contributions=replace(MEASURED, **change))
-        found = summary("a model", explained, measured)
-        assert found.level == level
-        assert words in found.paragraphs[-1][1]
-        assert "always naming the most common decision would on 60\xa0%" in found.paragraphs[-1][1]
-        assert "It does worst on “grant”: 99\xa0% of 200 rows" in found.paragraphs[-1][1]
+        assert trust_level(measured) == level
+        trust = summary("a model", shapley, 20, measured)[-1][1]
+        assert words in trust
+        assert "always predicting the most common decision would agree on 60\xa0%" in trust
+        assert "Its lowest agreement is on “grant”: 99\xa0% of 200 rows" in trust
 
 
 @pytest.mark.parametrize(
-    ("measured", "level", "words"),
+    ("change", "level", "words"),
     [
-        ((Fidelity(0.99, 0.9, 1000), 0.6), "fair", "mostly, not always"),
-        ((Fidelity(0.97, 0.9, 1000), 0.98), "low", "Do not rely on single explanations"),
-        ((Fidelity(0.95, 0.9, 12), 0.6), "uncertain", "measure on more rows"),
-        ((Fidelity(0.6, 0.2, 500), 0.5), "low", "Do not rely on single explanations"),
-        ((Fidelity(np.nan, np.nan, 0), np.nan), "unknown", "No rows were kept aside"),
+        ({"report": Fidelity(0.99, 0.9, 1000), "majority": 0.6}, "fair", "mostly, not always"),
+        (
+            {"report": Fidelity(0.97, 0.9, 1000), "majority": 0.98},
+            "low",
+            "Do not rely on single explanations",
+        ),
+        ({"report": Fidelity(0.95, 0.9, 12), "majority": 0.6}, "uncertain", "measure on more rows"),
+        ({"report": Fidelity(0.6, 0.2, 500), "majority": 0.5}, "low", "Do not rely on single explanations"),
+        ({"report": Fidelity(np.nan, np.nan, 0), "majority": np.nan}, "unknown", "No rows were held out"),
     ],
 )
-def test_trust_in_pulled_back_contributions_is_fair_at_most(measured, level, words, pulled_back, quality):
-    report, majority = measured
-    changed = replace(quality, report=report, majority=majority, contributions=None)
-    found = summary("a model", pulled_back, changed)
-    assert found.level == level
-    assert words in found.paragraphs[-1][1]
-    assert "how true they are of the model was not measured" in found.paragraphs[-1][1]
-
-
-def test_rows_outside_of_the_fit_are_told(explained, quality):
-    attributions = explained.attributions
-    features = np.zeros((20, len(attributions.feature_names)), dtype=bool)
-    features[:2, 0] = True
-    novelty = Novelty(features, np.zeros(20, dtype=bool), attributions.feature_names)
-    flagged = replace(explained, attributions=replace(attributions, novelty=novelty))
-    assert any("2 rows of 20" in notice.found for notice in notices(flagged, quality, None))
+def test_trust_in_pullback_contributions_is_fair_at_most(change, level, words, pullback, quality):
+    changed = replace(quality, contributions=None, **change)
+    assert trust_level(changed) == level
+    trust = summary("a model", pullback, 20, changed)[-1][1]
+    assert words in trust
+    assert "their accuracy for the model was not measured" in trust

@@ -1,1 +1,1 @@
-"""A report to send: one HTML file with everything in it."""
+"""Reports: one self-contained HTML file about the rows of a frame."""

@@ -1,223 +1,257 @@
-"""What a reader must be warned of, and what to do about it."""
+"""Warnings and notes for the reader, and the thresholds behind them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from illume.report import thresholds
-from illume.report.explained import Explained
-from illume.report.words import count, figure, listed, percent, quoted
+import numpy as np
+
+from illume._typing import BoolArray
+from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
-from illume.results.quality import Quality, RuleQuality
+from illume.results.quality import FAIR, LOW, UNKNOWN, Quality, RuleQuality
+from illume.results.trust import typical_errors
 
+LOW_RULE_PRECISION = 0.9
+LOW_AGREEMENT = 0.8
+LARGE_ERROR = 0.2
+LARGE_SHARE = 0.5  # typical error of a row's contributions, as a share of their size
+LOW_COVERAGE = 0.9  # of 95 % intervals
+LOW_R2 = 0.5
+FEW_ROWS = 50
+UNCERTAIN = "uncertain"
 WARNING, NOTE = "warning", "note"
 
 
-@dataclass(frozen=True)
-class Notice:
-    """Something to know: how grave it is, what was found, what to do."""
+class Notice(NamedTuple):
+    """A warning or a note: what was found, and what to do about it."""
 
     kind: str
     found: str
     advice: str
 
 
-def notices(explained: Explained, quality: Quality, rules: RuleQuality | None) -> tuple[Notice, ...]:
-    """Return all warnings first, then notes."""
-    found = [*_of_fit(quality), *_of_rows(explained), *_of_rules(rules)]
+def trust_level(quality: Quality) -> str:
+    """Return how far contributions can be trusted, in a word.
+
+    It follows from their R² on held-out rows. For kind `pullback` that is not measured, and the agreement of
+    decisions allows at most "fair".
+    """
+    if quality.contributions is not None:
+        return quality.contributions.word
+    if not quality.report.n_rows:
+        return UNKNOWN
+    if not quality.agreement >= LOW_AGREEMENT or quality.agreement <= quality.majority:
+        return LOW
+    return UNCERTAIN if quality.report.interval[0] < LOW_AGREEMENT else FAIR
+
+
+def low_trust(attributions: Attributions) -> BoolArray:
+    """Return which rows have inaccurate contributions, or lie where the surrogate is inaccurate."""
+    trust = attributions.trust
+    surrogate = (trust.agreement >= LOW_AGREEMENT) & (trust.error <= LARGE_ERROR)
+    if attributions.kind == "shapley":
+        accurate = trust.contribution_error <= LARGE_SHARE * typical_errors(attributions.values)
+    else:
+        accurate = attributions.faithful
+    return np.asarray(~(surrogate & accurate))
+
+
+def find_notices(
+    attributions: Attributions, quality: Quality, rules: RuleQuality | None
+) -> tuple[Notice, ...]:
+    """Return all warnings, then all notes."""
+    by_kind = _shapley_notices if attributions.kind == "shapley" else _pullback_notices
+    found = [
+        *_contribution_notices(quality),
+        *_surrogate_notices(quality),
+        *_class_notices(quality),
+        *_row_notices(attributions),
+        *by_kind(attributions),
+        *_rule_notices(rules),
+    ]
     return tuple(sorted(found, key=lambda notice: notice.kind != WARNING))
 
 
-def _of_contributions(quality: Quality) -> Iterator[Notice]:
+def _contribution_notices(quality: Quality) -> Iterator[Notice]:
     found = quality.contributions
     if found is None:
         yield Notice(
             NOTE,
-            "Contributions are pulled back from the surrogate; how true they are of the model is not "
-            "measured.",
-            'Fit with contributions="shapley" to have values of the model itself, with their errors.',
+            "Contributions are pulled back from the surrogate; their accuracy for the model is not measured.",
+            'Fit with contributions="shapley" to get values of the model itself, with their errors.',
         )
         return
-    if found.word == thresholds.UNKNOWN:
+    if found.word == UNKNOWN:
         yield Notice(
             WARNING,
-            "How true contributions are was not measured: too few rows or queries were left for it.",
+            "The accuracy of contributions was not measured: too few rows or queries were left for it.",
             "Fit with more rows or more queries to the model.",
         )
-    elif found.word == thresholds.LOW:
+    elif found.word == LOW:
         yield Notice(
             WARNING,
             f"Contributions explain little of the model's own Shapley values (R² {figure(found.r2)}, "
-            f"{figure(found.low)} to {figure(found.high)}, on {count(found.n_rows, 'row')} kept aside).",
-            "Fit with more queries or effort, or let explainer(rows, refine=64) ask the model about each "
+            f"{figure(found.low)} to {figure(found.high)}, on {count(found.n_rows, 'held-out row')}).",
+            "Fit with more queries or effort, or use explainer(rows, refine=64) to query the model for each "
             "row.",
         )
-    if found.coverage < thresholds.LOW_COVERAGE:
+    if found.coverage < LOW_COVERAGE:
         yield Notice(
             WARNING,
-            f"The ± of contributions are too small: 1.96 times as much holds the model's own value in "
-            f"{percent(found.coverage)} of cases, and should in 95\N{NO-BREAK SPACE}%.",
-            "Take contributions for less sure than they say.",
+            "The standard errors (±) of contributions are too small: their 95\N{NO-BREAK SPACE}% intervals "
+            f"hold the model's own value in only {percent(found.coverage)} of cases.",
+            "Treat contributions as less certain than stated.",
         )
     if quality.ignored:
-        named = listed([quoted(name) for name in quality.ignored])
         yield Notice(
             NOTE,
-            f"The model ignores {named}: no answer changed when they did, in all rows that were tried.",
+            f"The model ignores {enumerate_names([quote(name) for name in quality.ignored])}: changing them "
+            "never changed its answer, in all rows that were tried.",
             "Their contributions are exactly 0.",
         )
 
 
-def _of_fit(quality: Quality) -> Iterator[Notice]:
+def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
     report = quality.report
-    yield from _of_contributions(quality)
     if report.agreement <= quality.majority < 1:
         yield Notice(
             WARNING,
-            f"The surrogate agrees with the model on {percent(report.agreement)} of the rows kept aside, "
-            "which is no "
-            f"more than always naming the most common decision would ({percent(quality.majority)}).",
+            f"The surrogate agrees with the model on {percent(report.agreement)} of the held-out rows, no "
+            f"more than always predicting the most common decision would ({percent(quality.majority)}).",
             "Do not rely on rules and slopes; fit with more rows of the rarer classes.",
         )
-    if report.agreement < thresholds.LOW_AGREEMENT:
+    if report.agreement < LOW_AGREEMENT:
         yield Notice(
             WARNING,
-            f"On {count(report.n_rows, 'row')} kept aside, the surrogate decides otherwise than the model on "
+            f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on "
             f"{percent(1 - report.agreement)}.",
-            "Fit with more rows, more queries to the model or more latents; until then, trust single rows by "
-            "their own figure only.",
+            "Fit with more rows, more queries to the model or more latents; until then, go by the trust "
+            "figures of single rows.",
         )
-    if report.n_rows < thresholds.FEW_ROWS:
+    if report.n_rows < FEW_ROWS:
         yield Notice(
             WARNING,
-            f"Only {count(report.n_rows, 'row')} were kept aside to measure trust, so every figure of it is "
-            "rough.",
-            "Fit with more rows, or give report_size a larger share.",
+            f"Trust was measured on only {count(report.n_rows, 'held-out row')}, so its figures are rough.",
+            "Fit with more rows, or with a larger report_size.",
         )
-    if report.r2 < thresholds.LOW_R2:
+    if report.r2 < LOW_R2:
         yield Notice(
             WARNING,
             f"The surrogate explains little of the model's probabilities (R² {figure(report.r2)}).",
-            "Read rules and slopes as reasons for the decision, not as how sure the model is.",
+            "Read rules and slopes as reasons for the decision, not for the probability.",
         )
-    yield from _of_classes(quality)
     if quality.fell_back:
         yield Notice(
             NOTE,
             "All rows share one linear surrogate, because one with a map for every row was no better.",
-            "Slopes are then the same for all rows; so are contributions of a feature with the same value, "
-            "if they "
-            "are the surrogate's.",
+            "Slopes are the same for all rows. If contributions are the surrogate's, equal values of a "
+            "feature contribute equally.",
         )
     elif quality.encoder != "identity" and report.score < quality.baseline.score:
         yield Notice(
             NOTE,
-            f"On the rows kept aside, a single linear model for all rows did no worse (agreement "
+            "On the held-out rows, a single linear model for all rows did no worse (agreement "
             f"{figure(quality.baseline.agreement)} against {figure(report.agreement)}).",
-            'The difference was not seen while choosing; consider encoder="identity", which is simpler.',
+            'This did not show on the validation rows; consider encoder="identity", which is simpler.',
         )
 
 
-def _of_classes(quality: Quality) -> Iterator[Notice]:
-    low = [c for c in quality.classes if c.n_rows and c.agreement < thresholds.LOW_AGREEMENT]
+def _class_notices(quality: Quality) -> Iterator[Notice]:
+    low = [
+        f"{quote(c.name)} ({percent(c.agreement)} of {c.n_rows:,})"
+        for c in quality.classes
+        if c.n_rows and c.agreement < LOW_AGREEMENT
+    ]
     if low:
-        named = listed([f"{quoted(c.name)} ({percent(c.agreement)} of {c.n_rows:,})" for c in low])
         yield Notice(
             WARNING,
-            "On rows of some classes the surrogate often decides otherwise than the model: it agrees on "
-            f"{named}.",
+            "The surrogate disagrees with the model on many rows of some classes: it agrees on "
+            f"{enumerate_names(low)}.",
             "Read explanations of these decisions with care, and fit with more rows of these classes.",
         )
-    unseen = [quoted(c.name) for c in quality.classes if not c.n_rows]
+    unseen = [quote(c.name) for c in quality.classes if not c.n_rows]
     if unseen:
         yield Notice(
             WARNING,
-            f"None of the rows kept aside was decided as {listed(unseen)}, so nothing is known of the trust "
-            "there.",
+            f"No held-out row was decided as {enumerate_names(unseen)}, so trust in such decisions is not "
+            "known.",
             "Fit with more rows of these classes.",
         )
 
 
-def _of_rows(explained: Explained) -> Iterator[Notice]:
-    attributions, n = explained.attributions, explained.n_shown
-    low = int(thresholds.low_trust(attributions).sum())
-    shapley = attributions.kind == "shapley"
-    far = "their contributions have a typical error of more than half their size, or " if shapley else ""
+def _row_notices(attributions: Attributions) -> Iterator[Notice]:
+    n, low, outside = len(attributions), low_trust(attributions).sum(), attributions.outside.sum()
     if low:
+        errors = "their contributions have a typical error of more than half their size, or "
         yield Notice(
             WARNING,
-            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) lie where trust is low: {far}around them, "
-            "the "
-            f"surrogate agrees on less than {percent(thresholds.LOW_AGREEMENT)} of the rows kept aside or is "
-            f"off by more than {thresholds.LARGE_ERROR:g} in probability.",
-            "They are marked in the table and can be filtered. For these rows, go by counterfactuals, or "
-            "ask somebody who knows the case.",
+            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) have low trust: "
+            f"{errors if attributions.kind == 'shapley' else ''}the surrogate agrees on less than "
+            f"{percent(LOW_AGREEMENT)} of the held-out rows around them or is off by more than "
+            f"{LARGE_ERROR:g} in probability.",
+            "They are marked in the table and can be filtered. For these rows, use counterfactuals, or ask "
+            "somebody who knows the case.",
         )
-    outside = int(attributions.outside.sum())
     if outside:
         yield Notice(
             WARNING,
             f"{count(outside, 'row')} of {n:,} ({percent(outside / n)}) are outside what the explainer was "
-            "fitted on: they have values that no fitted row has, or are far from all of them.",
+            "fitted on: they have values that no fitted row has, or are far from all fitted rows.",
             "Read their explanations as guesses; explainer.check(rows) says what changed. If there are many, "
             "fit again with such rows.",
         )
-    yield from _of_pulled_back(attributions) if attributions.kind == "pullback" else _of_shapley(attributions)
 
 
-def _of_shapley(attributions: Attributions) -> Iterator[Notice]:
-    otherwise = int((~attributions.agreed).sum())
-    if otherwise:
+def _shapley_notices(attributions: Attributions) -> Iterator[Notice]:
+    n_different, n_missing = (~attributions.agreed).sum(), attributions.imputed.any(1).sum()
+    if n_different:
         yield Notice(
             NOTE,
-            f"For {count(otherwise, 'row')} the surrogate decides otherwise than the model. Contributions "
-            "are the "
-            "model's all the same; slopes were moved towards those of similar rows where there are such.",
-            "Look twice at the rules of these rows.",
+            f"For {count(n_different, 'row')} the surrogate disagrees with the model. Contributions are "
+            "still the model's; slopes were moved towards those of similar rows, if there are any.",
+            "Check the rules of these rows.",
         )
-    filled = int(attributions.imputed.any(1).sum())
-    if filled:
+    if n_missing:
         yield Notice(
             NOTE,
-            f"{count(filled, 'row')} have missing numbers. Contributions say what their being missing does.",
+            f"{count(n_missing, 'row')} have missing numbers. Contributions show the effect of their being "
+            "missing.",
             "The surrogate reads them as the mean.",
         )
 
 
-def _of_pulled_back(attributions: Attributions) -> Iterator[Notice]:
-    wrong, refined = int((~attributions.faithful).sum()), int(attributions.refinement.refined.sum())
-    if wrong:
+def _pullback_notices(attributions: Attributions) -> Iterator[Notice]:
+    n_wrong, n_refined = (~attributions.faithful).sum(), attributions.refinement.refined.sum()
+    n_missing = attributions.imputed.any(1).sum()
+    if n_wrong:
         yield Notice(
             WARNING,
-            f"{count(wrong, 'row')} could not be made to agree with the model; their explanations speak for "
+            f"{count(n_wrong, 'row')} could not be made to agree with the model; their explanations are for "
             "another decision than the model's.",
             "Do not use the explanations of these rows.",
         )
-    if refined:
+    if n_refined:
         yield Notice(
             NOTE,
-            f"For {count(refined, 'row')} the surrogate first decided otherwise; their explanations were "
-            "moved, as little as needed, towards those of similar rows on which both agree.",
+            f"For {count(n_refined, 'row')} the surrogate first disagreed; their explanations were moved, as "
+            "little as needed, towards those of similar rows on which both agree.",
             "The rows are marked as refined; their offset shows what this added.",
         )
-    filled = int(attributions.imputed.any(1).sum())
-    if filled:
+    if n_missing:
         yield Notice(
             NOTE,
-            f"{count(filled, 'row')} have missing numbers. They are read as the mean and contribute 0.",
-            "If the model takes a missing value for a sign of something, the explanation does not show it.",
+            f"{count(n_missing, 'row')} have missing numbers. They are read as the mean and contribute 0.",
+            "If a missing value itself influences the model, the explanation does not show it.",
         )
 
 
-def _of_rules(rules: RuleQuality | None) -> Iterator[Notice]:
-    if rules is None:
-        return
-    if not math.isnan(rules.precision) and rules.precision < thresholds.HIGH_AGREEMENT:
+def _rule_notices(rules: RuleQuality | None) -> Iterator[Notice]:
+    if rules is not None and rules.precision < LOW_RULE_PRECISION:
         yield Notice(
             WARNING,
-            f"Rules hold less often than one would wish: on average for {percent(rules.precision)} of the "
-            "rows kept aside that they cover.",
+            f"Rules hold less often than wanted: on average for {percent(rules.precision)} of the held-out "
+            "rows that they cover.",
             "Look at the precision of a rule before you rely on it.",
         )

@@ -1,4 +1,4 @@
-"""Numbers and lists as a sentence wants them."""
+"""Numbers and lists in sentences."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 
 def percent(share: float) -> str:
-    r"""Return a share in per cent; never "100 %" or "0 %" for what only comes near.
+    r"""Return a share in per cent; "100 %" and "0 %" only if it is exactly that.
 
     >>> percent(0.5), percent(0.9996), percent(1.0), percent(0.0004), percent(float("nan"))
     ('50\xa0%', '99.9\xa0%', '100\xa0%', 'below 0.1\xa0%', 'an unknown share')
@@ -23,7 +23,7 @@ def percent(share: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where that is due.
+    """Return a number with its noun, in the plural if needed.
 
     >>> count(1, "row"), count(10000, "row"), count(2, "class")
     ('1 row', '10,000 rows', '2 classes')
@@ -32,23 +32,23 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return a list as it is read aloud.
+def enumerate_names(names: Sequence[str]) -> str:
+    """Join names with commas and "and".
 
-    >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+    >>> enumerate_names(["a"]), enumerate_names(["a", "b"]), enumerate_names(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
     """
     *others, last = names
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def quoted(name: str) -> str:
+def quote(name: str) -> str:
     """Return a name in quotation marks."""
     return f"“{name}”"
 
 
 def figure(number: float) -> str:
-    """Return a measured figure with three decimals, or a dash where there is none.
+    """Return a measured figure with three decimals, or a dash if it is not known.
 
     >>> figure(0.98765), figure(float("nan"))
     ('0.988', '–')

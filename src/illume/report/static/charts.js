@@ -1,4 +1,4 @@
-// Bars of global importance.
+// Importance: bars of all rows together, and a beeswarm with a dot for every row.
 
 const FIRST_BARS = 12;
 let allBars = false;
@@ -30,13 +30,13 @@ function barLine(feature, parts, total, largest, stacked) {
   return make("li", {},
     make("span", { class: "name", title: name }, name),
     make("span", { class: "bar" }, draw("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...rects)),
-    make("span", { class: "number" }, fixed(total)));
+    make("span", { class: "number" }, formatFixed(total)));
 }
 
 function classLegend(disagreements) {
   const entries = data.classes.map((name, position) =>
     make("span", {}, classSwatch(position), name));
-  if (disagreements) entries.push(make("span", {}, swatch("ring", 0), "surrogate decided otherwise"));
+  if (disagreements) entries.push(make("span", {}, swatch("ring", 0), "surrogate disagrees"));
   return entries;
 }
 
@@ -57,8 +57,8 @@ function startImportance() {
       ? "How much each feature moves the log-odds of a row, on average, added up over the classes."
       : `How much each feature moves the ${data.meaning(output)}, on average.`;
     byId("swarm-note").textContent = output === null
-      ? "A dot is a row: to the right, the feature speaks for the class that the model decided. Colour: the feature's value."
-      : `A dot is a row: to the right, the feature speaks for ${inQuotes(data.outputs[output])}. Colour: the feature's value.`;
+      ? "A dot is a row: to the right, the feature supports the class that the model decided. Colour: the feature's value."
+      : `A dot is a row: to the right, the feature supports ${quote(data.outputs[output])}. Colour: the feature's value.`;
     byId("bars-legend").replaceChildren(...(output === null ? classLegend(false) : []));
   };
   if (!data.binary) {
@@ -76,4 +76,126 @@ function startImportance() {
   });
   show();
   return show;
+}
+
+const SWARM_FEATURES = 8;
+const SWARM_LINE = 34;
+
+/** Contributions of a feature to one output, or to the class that each row was decided as. */
+function towards(output, feature) {
+  if (output !== null) return data.contribution(output, feature);
+  const each = data.outputs.map((_, position) => data.contribution(position, feature));
+  return Float32Array.from(data.decision, (decided, row) => each[decided][row]);
+}
+
+function drawSwarm(output) {
+  const box = byId("swarm");
+  const added = (feature) => data.importance.reduce((sum, one) => sum + one[feature], 0);
+  const sizes = output === null ? data.columns.map((_, feature) => added(feature)) : data.importance[output];
+  const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, SWARM_FEATURES);
+  const columns = order.map((feature) => towards(output, feature));
+  let [low, high] = [-1e-12, 1e-12];
+  for (const column of columns) {
+    for (const number of column) {
+      low = Math.min(low, number);
+      high = Math.max(high, number);
+    }
+  }
+  const at = (number) => (number - low) / (high - low);
+  const lines = order.map((feature, line) => {
+    const { name } = data.columns[feature];
+    const canvas = make("canvas", { role: "img", "aria-label": `${name}: ${swarmWords(columns[line])}` });
+    return [make("div", { class: "line" }, make("span", { class: "name", title: name }, name), canvas), canvas, feature];
+  });
+  box.replaceChildren(...lines.map(([line]) => line),
+    swarmAxis(low, high, at));
+  lines.forEach(([, canvas, feature], line) => drawLine(canvas, columns[line], feature, at));
+  byId("swarm-legend").replaceChildren(
+    make("span", {}, swatch("low-value", 0), "small value"),
+    make("span", {}, swatch("high-value", 0), "large value"),
+    make("span", {}, swatch("no-value", 0), "category or missing"));
+}
+
+function swarmAxis(low, high, at) {
+  const ends = [low, 0, high].filter((number) => number === 0 || Math.abs(at(number) - at(0)) > 0.12);
+  const marks = ends.map((number) => {
+    const mark = make("span", {}, number === 0 ? "0" : formatSigned(number, 1));
+    mark.style.left = `${100 * at(number)}%`;
+    return mark;
+  });
+  return make("div", { class: "line" }, make("span", {}), make("p", { class: "axis" }, ...marks));
+}
+
+function swarmWords(column) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const number of column) {
+    low = Math.min(low, number);
+    high = Math.max(high, number);
+  }
+  return `contributions from ${formatSigned(low)} to ${formatSigned(high)}`;
+}
+
+/** Fit a canvas to its place on the screen, with sharp pixels. */
+function fitCanvas(canvas, height) {
+  const width = canvas.clientWidth || 300;
+  const ratio = Math.max(window.devicePixelRatio || 1, 1);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const brush = canvas.getContext("2d");
+  brush.setTransform(ratio, 0, 0, ratio, 0, 0);
+  brush.clearRect(0, 0, width, height);
+  return { brush, width, height };
+}
+
+/** How large each value is among its column, 0 to 1; NaN for categories and missing values. */
+function ranks(feature) {
+  const { categories, values } = data.columns[feature];
+  const numbers = values();
+  const result = new Float32Array(numbers.length).fill(NaN);
+  if (categories) return result;
+  const known = Float64Array.from(numbers).filter((number) => !Number.isNaN(number)).sort();
+  if (!known.length) return result;
+  const low = known[Math.floor(0.05 * (known.length - 1))];
+  const high = known[Math.ceil(0.95 * (known.length - 1))];
+  const span = high - low || 1;
+  numbers.forEach((number, row) => {
+    if (!Number.isNaN(number)) result[row] = Math.min(Math.max((number - low) / span, 0), 1);
+  });
+  return result;
+}
+
+function mixColours(from, to, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [from, to].map((hex) => parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `rgb(${parts.join(",")})`;
+}
+
+function drawLine(canvas, column, feature, share) {
+  const { brush, width, height } = fitCanvas(canvas, SWARM_LINE);
+  const middle = height / 2;
+  const at = (number) => 4 + share(number) * (width - 8);
+  brush.fillStyle = colour("none");
+  brush.fillRect(at(0) - 0.5, 0, 1, height);
+  const colours = Array.from({ length: 21 }, (_, i) => mixColours(colour("small"), colour("large"), i / 20));
+  const grey = colour("none");
+  const value = ranks(feature);
+  const taken = new Uint16Array(Math.ceil(width / 2) + 1);
+  const most = new Uint16Array(taken.length);
+  for (const number of column) most[Math.round(at(number) / 2)] += 1;
+  const crowd = Math.max(...most);
+  const step = Math.min(2, (height - 6) / Math.max(crowd, 1));
+  column.forEach((number, row) => {
+    const x = at(number);
+    const bin = Math.round(x / 2);
+    const place = taken[bin];
+    taken[bin] += 1;
+    const y = middle + (place % 2 ? 1 : -1) * Math.ceil(place / 2) * step;
+    brush.fillStyle = Number.isNaN(value[row]) ? grey : colours[Math.round(20 * value[row])];
+    brush.beginPath();
+    brush.arc(x, y, 1.7, 0, 2 * Math.PI);
+    brush.fill();
+  });
 }

@@ -75,8 +75,8 @@ const data = (() => {
     /** What the log-odds of an output stand for. */
     meaning: (output) =>
       binary
-        ? `log-odds of ${inQuotes(rows.classes[1])} against ${inQuotes(rows.classes[0])}`
-        : `log-odds of ${inQuotes(rows.outputs[output])} against the mean of all classes`,
+        ? `log-odds of ${quote(rows.classes[1])} against ${quote(rows.classes[0])}`
+        : `log-odds of ${quote(rows.outputs[output])} against the mean of all classes`,
     rules,
     rule: (row) => (rules ? rules.rules[ruleOfRow[row]] : null),
     counterfactuals,

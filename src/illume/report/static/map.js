@@ -1,4 +1,4 @@
-// The map of the rows, on canvas.
+// The map of the rows on a canvas, with pointer and keyboard.
 
 const MARGIN = 14;
 
@@ -26,7 +26,7 @@ const rowMap = (() => {
   function place() {
     const height = Math.round(Math.min(Math.max(canvas.clientWidth * 0.62, 260), 460));
     canvas.style.height = `${height}px`;
-    const fit = fitted(canvas, height);
+    const fit = fitCanvas(canvas, height);
     const [across, up] = [shares(x), shares(y)];
     places = { ...fit, px: new Float32Array(n), py: new Float32Array(n) };
     for (let row = 0; row < n; row += 1) {
@@ -130,3 +130,63 @@ const rowMap = (() => {
     },
   };
 })();
+
+/** Listen to pointer and keyboard on the map. */
+function startPicking(choose) {
+  const { canvas } = rowMap;
+  const tip = byId("tip");
+  const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+  function words(row) {
+    const probability = formatFixed(data.probability[row], 2);
+    const surrogate = data.status[row] ? `, surrogate: ${data.classes[data.surrogateDecision[row]]}` : "";
+    return `row ${data.label(row)}: ${data.classes[data.decision[row]]} (${probability}${surrogate})`;
+  }
+
+  function point(row) {
+    rowMap.hover(row);
+    tip.hidden = row < 0;
+    canvas.style.cursor = row < 0 ? "default" : "pointer";
+    if (row < 0) return;
+    tip.textContent = words(row);
+    const [px, py] = rowMap.place(row);
+    const left = Math.min(Math.max(px - tip.offsetWidth / 2, 0), canvas.clientWidth - tip.offsetWidth);
+    tip.style.left = `${left}px`;
+    tip.style.top = `${py > 44 ? py - tip.offsetHeight - 12 : py + 14}px`;
+  }
+
+  const at = (event) => {
+    const box = canvas.getBoundingClientRect();
+    return [event.clientX - box.left, event.clientY - box.top];
+  };
+
+  canvas.addEventListener("pointermove", (event) => point(rowMap.nearest(...at(event), 16)));
+  canvas.addEventListener("pointerleave", () => point(-1));
+  canvas.addEventListener("click", (event) => {
+    const row = rowMap.nearest(...at(event), 24);
+    if (row >= 0) choose(row);
+  });
+  canvas.addEventListener("blur", () => point(-1));
+  canvas.addEventListener("keydown", (event) => {
+    const from = rowMap.hovered >= 0 ? rowMap.hovered : rowMap.chosen;
+    if (event.key === "Enter" && from >= 0) {
+      choose(from);
+      event.preventDefault();
+    }
+    if (!directions[event.key]) return;
+    event.preventDefault();
+    const [dx, dy] = directions[event.key];
+    const [px, py] = from >= 0 ? rowMap.place(from) : [canvas.clientWidth / 2, canvas.clientHeight / 2];
+    const ahead = (row) => {
+      const [qx, qy] = rowMap.place(row);
+      const along = (qx - px) * dx + (qy - py) * dy;
+      const aside = Math.abs((qx - px) * dy) + Math.abs((qy - py) * dx);
+      return row !== from && along > 0.5 && aside <= along;
+    };
+    const next = from >= 0 ? rowMap.nearest(px, py, 1e6, ahead) : rowMap.nearest(px, py, 1e6);
+    if (next >= 0) {
+      point(next);
+      byId("said").textContent = words(next);
+    }
+  });
+}

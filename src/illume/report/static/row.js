@@ -1,4 +1,4 @@
-// All about one row: what moved the decision, the rule, the counterfactuals, how far to trust it.
+// The panel of one row: contributions, rule, counterfactuals and trust.
 
 const FIRST_FEATURES = 10;
 
@@ -18,34 +18,34 @@ const rowPanel = (() => {
           make("button", { type: "button", class: "ghost", "aria-label": "Next row", onclick: () => step(row, 1) }, "›"))),
       make("p", { class: "decision" },
         classSwatch(data.decision[row]),
-        make("b", {}, name), ` with probability ${fixed(data.probability[row])}`),
+        make("b", {}, name), ` with probability ${formatFixed(data.probability[row])}`),
     ];
   }
 
   function statusWords(row) {
-    const own = fixed(data.surrogateProbability[row]);
+    const own = formatFixed(data.surrogateProbability[row]);
     if (data.status[row] === 0) return `The surrogate agrees: it gives this class a probability of ${own}.`;
-    const other = inQuotes(data.classes[data.surrogateDecision[row]]);
-    if (data.shapley) return `The surrogate decides ${other} (it gives the model's class ${own} only): look twice at the rule. The contributions are the model's all the same.`;
+    const other = quote(data.classes[data.surrogateDecision[row]]);
+    if (data.shapley) return `The surrogate decides ${other} (it gives the model's class only ${own}): check the rule. The contributions are still the model's.`;
     if (data.status[row] === 2) {
-      return `Not faithful: the surrogate decides ${other} (it gives the model's class ${own} only), and no training row could help. Do not use this explanation.`;
+      return `Not faithful: the surrogate decides ${other} (it gives the model's class only ${own}), and no training row could correct it. Do not use this explanation.`;
     }
     const [neighbour, gammaW, gammaX] = data.refined(row);
-    return `Refined: the surrogate first decided ${other} (it gave the model's class ${own} only). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
+    return `Refined: the surrogate first decided ${other} (it gave the model's class only ${own}). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
   }
 
   function trustWords(row) {
-    if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were kept aside, so nothing is known of the trust here.";
-    return `On the ${data.trustRows} held-out rows around here, the surrogate decides like the model on ${percent(data.trustAgreement[row])} and its probabilities are off by ${fixed(data.trustError[row])}.`;
+    if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were held out, so trust is not known here.";
+    return `On the ${data.trustRows} held-out rows around here, the surrogate decides like the model on ${percent(data.trustAgreement[row])} and its probabilities are off by ${formatFixed(data.trustError[row])}.`;
   }
 
-  /** How far off the contributions are, and of how many the sign is sure. */
+  /** The typical error of the contributions, and for how many the sign is certain. */
   function errorWords(row) {
-    if (!data.shapley) return "How true the contributions are of the model is not measured: they are the surrogate's.";
+    if (!data.shapley) return "The accuracy of the contributions for the model is not measured: they are the surrogate's.";
     if (!data.contributionError) return "The error of the contributions is not known.";
     const output = data.output(row);
     const sure = data.columns.filter((_, feature) => Math.abs(data.contribution(output, feature)[row]) > 1.96 * data.error(output, feature, row)).length;
-    return `Contributions have a typical error of ${fixed(data.contributionError[row])}; the sign is sure (95 %) of ${sure} of ${counted(data.columns.length, "feature")}.`;
+    return `Contributions have a typical error of ${formatFixed(data.contributionError[row])}; the sign is certain (95 %) for ${sure} of ${countText(data.columns.length, "feature")}.`;
   }
 
   function trust(row) {
@@ -57,7 +57,7 @@ const rowPanel = (() => {
       make("p", {}, trustWords(row)),
       make("p", {}, statusWords(row)),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
-      low ? make("p", {}, "Go by counterfactuals, which are checked on the model itself, rather than by the contributions.") : null);
+      low ? make("p", {}, "Rely on counterfactuals, which are checked on the model itself, rather than on the contributions.") : null);
   }
 
   function steps(row, output) {
@@ -74,13 +74,13 @@ const rowPanel = (() => {
     const rest = features.slice(count);
     if (rest.length === 1) shown.push(...rest.splice(0));
     const lines = [...shown];
-    if (rest.length) lines.push({ name: counted(rest.length, "other feature"), value: "", size: rest.reduce((sum, one) => sum + one.size, 0), quiet: true });
+    if (rest.length) lines.push({ name: countText(rest.length, "other feature"), value: "", size: rest.reduce((sum, one) => sum + one.size, 0), quiet: true });
     const offset = data.offset(row, output);
     if (offset) lines.push({ name: "offset of the refinement", value: "", size: offset, quiet: true });
     return lines;
   }
 
-  const withError = ({ size, error }) => [signed(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${fixed(error)}`) : null];
+  const withError = ({ size, error }) => [formatSigned(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${formatFixed(error)}`) : null];
 
   function floating(from, to, scale) {
     const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
@@ -104,15 +104,15 @@ const rowPanel = (() => {
       make("td", { class: "number" }, ...[size].flat()), make("td", { class: "bar" }, bar));
     return make("section", {},
       make("h4", {}, "What moved the decision"),
-      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${signed(score)}.${data.contributionError ? " ± is the standard error." : ""}`),
+      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${formatSigned(score)}.${data.contributionError ? " ± is the standard error." : ""}`),
       outputChoice(row, output),
       make("table", { class: "waterfall" },
         make("colgroup", {}, ...["names", "numbers", "charts"].map((kind) => make("col", { class: kind }))),
         make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {},
-          line("base value", "", signed(base), floating(0, base, scale), "quiet"),
+          line("base value", "", formatSigned(base), floating(0, base, scale), "quiet"),
           ...lines.map((one, i) => line(one.name, one.value, withError(one), floating(ends[i], ends[i + 1], scale), one.quiet ? "quiet" : "", one.filled)),
-          line("log-odds", "", signed(score), floating(0, score, scale), "sum"))),
+          line("log-odds", "", formatSigned(score), floating(0, score, scale), "sum"))),
       data.columns.length > FIRST_FEATURES + 1
         ? make("button", { type: "button", class: "ghost", onclick: () => { allFeatures = !allFeatures; show(row); } },
           allFeatures ? "Show the strongest only" : `Show all ${data.columns.length} features`)
@@ -131,15 +131,15 @@ const rowPanel = (() => {
     const found = data.rule(row);
     if (!found) return null;
     const { conditions, covered, correct, precision, low, high, coverage } = found;
-    const name = inQuotes(data.classes[found.decision]);
+    const name = quote(data.classes[found.decision]);
     const parts = conditions.length
       ? make("ul", { class: "conditions" }, ...conditions.map((condition) => make("li", {}, condition)))
       : make("p", {}, "always");
     const measured = covered
-      ? `${correct} of the ${covered} held-out rows that it covers are decided so: precision ${fixed(precision, 2)} (95 % interval ${fixed(low, 2)} to ${fixed(high, 2)}). It covers ${percent(coverage)} of ${counted(data.rules.n_rows, "held-out row")}.`
-      : `It covers none of ${counted(data.rules.n_rows, "held-out row")}, so its precision is not known.`;
+      ? `${correct} of the ${covered} held-out rows that it covers have this decision: precision ${formatFixed(precision, 2)} (95 % interval ${formatFixed(low, 2)} to ${formatFixed(high, 2)}). It covers ${percent(coverage)} of ${countText(data.rules.n_rows, "held-out row")}.`
+      : `It covers none of ${countText(data.rules.n_rows, "held-out row")}, so its precision is not known.`;
     const below = covered && precision < data.rules.wanted
-      ? make("p", { class: "caution" }, `That is below the wanted precision of ${data.rules.wanted}: the rule is a hint, not a law.`) : null;
+      ? make("p", { class: "caution" }, `This is below the wanted precision of ${data.rules.wanted}: treat the rule as a hint.`) : null;
     return make("section", {}, make("h4", {}, "Rule"),
       make("p", { class: "quiet" }, `The rule says ${name} for rows with`), parts, make("p", {}, measured), below);
   }
@@ -152,8 +152,8 @@ const rowPanel = (() => {
       make("table", { class: "changes" },
         make("thead", { class: "unseen" }, make("tr", {}, make("th", { scope: "col" }, "Feature"), make("th", { scope: "col" }, "From"), make("td", {}), make("th", { scope: "col" }, "To"))),
         make("tbody", {}, ...lines)),
-      make("p", {}, make("b", {}, found.decision), ` with probability ${fixed(found.probability, 2)}`),
-      make("p", { class: "quiet" }, `distance ${fixed(found.distance, 2)} from this row, ${fixed(found.plausibility, 2)} from the nearest training row (typical: ${fixed(data.counterfactuals.typical_distance, 2)}), in standard deviations`));
+      make("p", {}, make("b", {}, found.decision), ` with probability ${formatFixed(found.probability, 2)}`),
+      make("p", { class: "quiet" }, `distance ${formatFixed(found.distance, 2)} from this row, ${formatFixed(found.plausibility, 2)} from the nearest training row (typical: ${formatFixed(data.counterfactuals.typical_distance, 2)}), in standard deviations`));
   }
 
   function counterfactual(row) {
@@ -162,11 +162,11 @@ const rowPanel = (() => {
     const head = make("h4", {}, "What would have to change");
     if (!found) {
       const n = Object.keys(data.counterfactuals.examples).length;
-      return make("section", {}, head, make("p", { class: "quiet" }, `Not searched: counterfactuals were searched for ${grouped(n)} of ${counted(data.n, "row")}, and this is not one of them.`));
+      return make("section", {}, head, make("p", { class: "quiet" }, `Not searched: counterfactuals were searched for ${groupDigits(n)} of ${countText(data.n, "row")}, and this is not one of them.`));
     }
     if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`));
     return make("section", {}, head,
-      make("p", { class: "quiet" }, "The model itself was asked: with these values changed, it decides otherwise."),
+      make("p", { class: "quiet" }, "Checked on the model itself: with these changes, its decision is different."),
       ...found.map(example));
   }
 

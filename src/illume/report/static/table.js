@@ -9,11 +9,11 @@ const table = (() => {
   const columns = [
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
     { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]] },
-    numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => fixed(data.probability[row])),
-    numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => fixed(data.surrogateProbability[row])),
-    { name: "Status", title: "Whether the surrogate agreed at once", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
+    numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => formatFixed(data.probability[row])),
+    numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => formatFixed(data.surrogateProbability[row])),
+    { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
     numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
-    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions, in log-odds", data.contributionError, (row) => fixed(data.contributionError[row]))] : []),
+    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions, in log-odds", data.contributionError, (row) => formatFixed(data.contributionError[row]))] : []),
     ...data.columns.map((column, feature) => ({
       name: column.name,
       title: column.name,
@@ -25,7 +25,7 @@ const table = (() => {
   ];
   function alignedColumn(column) {
     const decimals = once(() => decimalsOf(column.values()));
-    return (row) => aligned(column.values()[row], decimals());
+    return (row) => alignNumber(column.values()[row], decimals());
   }
   const filters = { find: "", decision: "", status: "", trust: "", example: "" };
   let sorted = { column: 0, down: false };
@@ -40,7 +40,7 @@ const table = (() => {
   const trustText = (row) =>
     Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–";
 
-  const searched = once(() => {
+  const searchTexts = once(() => {
     const texts = new Array(data.n);
     for (let row = 0; row < data.n; row += 1) texts[row] = columns.map((column) => column.show(row)).join("\n").toLowerCase();
     return texts;
@@ -67,7 +67,7 @@ const table = (() => {
 
   function filter() {
     const words = filters.find.toLowerCase().split(/\s+/).filter(Boolean);
-    const texts = words.length ? searched() : null;
+    const texts = words.length ? searchTexts() : null;
     const active = Object.keys(tests).filter((name) => filters[name] !== "");
     kept = order.filter((row) =>
       active.every((name) => tests[name](row, filters[name])) && (!texts || words.every((word) => texts[row].includes(word))));
@@ -111,7 +111,7 @@ const table = (() => {
     const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
     if (text.length > 24) element.title = text;
     if (column.name === "Decision" && !column.feature) element.prepend(classSwatch(data.decision[row]));
-    if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("otherwise");
+    if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
     if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
     return element;
   }
@@ -125,18 +125,18 @@ const table = (() => {
       "aria-selected": row === chosen,
       "data-row": row,
     }, ...columns.map((column) => cell(column, row))));
-    if (!rows.length) rows.push(make("tr", { role: "row" }, make("td", { role: "gridcell", colspan: columns.length, class: "empty" }, "No row fits. Reset the filters to see all.")));
+    if (!rows.length) rows.push(make("tr", { role: "row" }, make("td", { role: "gridcell", colspan: columns.length, class: "empty" }, "No row matches. Reset the filters to see all.")));
     body.replaceChildren(...rows);
     grid.setAttribute("aria-rowcount", kept.length + 1);
     grid.setAttribute("aria-colcount", columns.length);
     const pages = Math.max(Math.ceil(kept.length / PAGE_ROWS), 1);
-    byId("page-now").textContent = `Page ${grouped(page + 1)} of ${grouped(pages)}`;
+    byId("page-now").textContent = `Page ${groupDigits(page + 1)} of ${groupDigits(pages)}`;
     byId("first").disabled = byId("back").disabled = page === 0;
     byId("last").disabled = byId("next").disabled = page >= pages - 1;
-    const of = kept.length === data.n ? "" : ` of ${grouped(data.n)}`;
+    const of = kept.length === data.n ? "" : ` of ${groupDigits(data.n)}`;
     byId("shown").textContent = kept.length
-      ? `${counted(kept.length, "row")}${of}, ${grouped(start + 1)} to ${grouped(Math.min(start + PAGE_ROWS, kept.length))} shown`
-      : `No row of ${grouped(data.n)} fits`;
+      ? `${countText(kept.length, "row")}${of}, ${groupDigits(start + 1)} to ${groupDigits(Math.min(start + PAGE_ROWS, kept.length))} shown`
+      : `No row of ${groupDigits(data.n)} matches`;
   }
 
   function turn(to) {
@@ -198,7 +198,7 @@ const table = (() => {
       for (const name of Object.keys(filters)) filters[name] = "";
       filter();
     },
-    /** Mark a row as chosen and turn to its page; a row that filters hide is only marked. */
+    /** Mark a row as chosen and go to its page, unless it is filtered out. */
     select(row) {
       const hadFocus = body.contains(document.activeElement);
       chosen = row;
@@ -210,7 +210,7 @@ const table = (() => {
       show();
       if (hadFocus && position >= 0) body.rows[focused % PAGE_ROWS].focus();
     },
-    /** The row that stands so many lines after another, among the kept ones. */
+    /** The row `step` lines after another among the filtered rows. */
     neighbour(row, step) {
       const position = kept.indexOf(row);
       if (position < 0) return kept.length ? kept[0] : row;

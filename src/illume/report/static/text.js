@@ -34,7 +34,7 @@ function shortNumber(number) {
   return text.replace("-", "−");
 }
 
-/** How many decimals a column of numbers needs, so that they can stand under each other. */
+/** How many decimals a column of numbers needs to be aligned. */
 function decimalsOf(numbers) {
   const sizes = Array.from(numbers).filter((number) => Number.isFinite(number) && number !== 0).map(Math.abs);
   if (sizes.every(Number.isInteger)) return 0;
@@ -45,20 +45,20 @@ function decimalsOf(numbers) {
   return given.reduce((needed, one) => Math.max(needed, Math.min(one, most)), 0);
 }
 
-/** A number with so many decimals, unless these would hide it. */
-function aligned(number, decimals) {
+/** A number with a fixed count of decimals, unless it would be rounded to zero. */
+function alignNumber(number, decimals) {
   const hidden = number !== 0 && Math.abs(number) < 0.5 * 10 ** -decimals;
   if (!Number.isFinite(number) || hidden || Math.abs(number) >= 1e15) return shortNumber(number);
   return number.toFixed(decimals).replace("-", "−");
 }
 
 /** A contribution, with its sign. */
-function signed(number, digits = 3) {
+function formatSigned(number, digits = 3) {
   const text = Math.abs(number).toFixed(digits);
   return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
 }
 
-const fixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
+const formatFixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
 
 /** A share in per cent; never 100 % or 0 % for what only comes near. */
 function percent(share) {
@@ -69,9 +69,9 @@ function percent(share) {
   return `${Math.round(number)}\u00a0%`;
 }
 
-const grouped = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
-const inQuotes = (name) => `“${name}”`;
+const groupDigits = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+const countText = (number, noun) => `${groupDigits(number)} ${noun}${number === 1 ? "" : "s"}`;
+const quote = (name) => `“${name}”`;
 
 /** Read a colour that the style sheet defines. */
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();

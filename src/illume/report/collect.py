@@ -1,0 +1,109 @@
+"""The explanations that a report shows, computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm.auto import tqdm
+
+from illume._typing import IntArray
+from illume.data.frames import Frame
+from illume.errors import rows_at
+from illume.explanations.attributions import attribute
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.counterfactuals import find_counterfactuals
+from illume.explanations.fitted import Fitted
+from illume.explanations.latents import explain_latents
+from illume.explanations.rules import RuleRequest, explain_rules
+from illume.results.attributions import Attributions
+from illume.results.counterfactuals import Counterfactuals
+from illume.results.latents import Latents
+from illume.results.rules import Rules
+
+CHUNK_ROWS = 200  # searched for counterfactuals between two steps of the progress bar
+
+
+@dataclass(frozen=True)
+class ReportRequest:
+    """Where to write a report, and what to show; see `Explainer.report`."""
+
+    path: Path
+    n_counterfactuals: int = 2
+    max_rows: int = 10_000
+    max_counterfactual_rows: int = 1_000
+    rules: bool = True
+    counterfactuals: bool = True
+    title: str | None = None
+    date: Any = None
+
+    def __post_init__(self) -> None:
+        folder, name = self.path.parent, self.path.name
+        if self.path.is_dir():
+            file = self.path / "report.html"
+            raise IsADirectoryError(f"{self.path} is a folder; name a file in it, such as {file}")
+        if not folder.is_dir():
+            raise FileNotFoundError(f"there is no folder {folder} to write {name} into; make it first")
+        for option in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):
+            number = getattr(self, option)
+            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+                raise ValueError(f"{option} must be an integer of at least 1, found {number!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Explained:
+    """Explanations of the rows at `positions` of a frame with `n_given` rows.
+
+    Counterfactuals were searched for the rows at `searched`, positions among those shown; each of the
+    `counterfactuals` holds the next chunk of them.
+    """
+
+    n_given: int
+    positions: IntArray
+    attributions: Attributions
+    latents: Latents
+    rules: Rules | None
+    searched: IntArray
+    counterfactuals: tuple[Counterfactuals, ...]
+
+
+def evenly_spaced(n: int, most: int) -> IntArray:
+    """Return at most `most` of n positions, evenly spaced.
+
+    >>> evenly_spaced(5, 10), evenly_spaced(10, 3)
+    (array([0, 1, 2, 3, 4]), array([0, 4, 9]))
+    """
+    return np.arange(n) if n <= most else np.round(np.linspace(0, n - 1, most)).astype(np.intp)
+
+
+def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None) -> Explained:
+    """Explain the rows of a frame, or evenly spaced ones if there are too many."""
+    positions = evenly_spaced(len(frame), request.max_rows)
+    rows = frame if len(positions) == len(frame) else frame.take(positions)
+    searched = evenly_spaced(len(rows), request.max_counterfactual_rows if request.counterfactuals else 0)
+    chunks = [searched[i : i + CHUNK_ROWS] for i in range(0, len(searched), CHUNK_ROWS)]
+    disable = None if verbose is None else not verbose
+    with tqdm(desc="report", total=3 + len(chunks), unit="step", disable=disable) as bar:
+
+        def step(name: str, explain: Callable[..., Any], part: IntArray | None = None, *request: Any) -> Any:
+            """Explain a part of the rows; errors name rows by their positions in the whole frame."""
+            bar.set_postfix_str(name)
+            shown, places = (rows, positions) if part is None else (rows.take(part), positions[part])
+            with rows_at(places.tolist()):
+                result = explain(fitted, shown, *request)
+            bar.update()
+            return result
+
+        search = CounterfactualRequest(request.n_counterfactuals)
+        return Explained(
+            len(frame),
+            positions,
+            step("attributions", attribute),
+            step("latents", explain_latents),
+            step("rules", explain_rules, None, RuleRequest()) if request.rules else None,
+            searched,
+            tuple(step("counterfactuals", find_counterfactuals, chunk, search) for chunk in chunks),
+        )

@@ -1,0 +1,226 @@
+"""The data behind a page's charts and tables, as plain values for JSON.
+
+Numbers are packed: little-endian bytes in base64, which a browser reads back at once.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from illume.data.schema import Feature, Schema
+from illume.report.collect import Explained
+from illume.report.notices import low_trust
+from illume.results.counterfactuals import Example
+from illume.results.rules import Rules
+from illume.results.text import format_bound, format_value, owner
+from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
+
+STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
+EXACT_IN_SINGLE = 2**24
+MOST_IN_SINGLE = 1_000_000  # contributions; if there are more, they are rounded to two bytes each
+
+Json = dict[str, Any]
+
+
+def payload(explained: Explained, schema: Schema) -> Json:
+    """Return all data of a page; numbers that JSON does not know are None."""
+    return _json_value(
+        {
+            "rows": row_data(explained, schema),
+            "rules": None if explained.rules is None else rule_data(explained.rules),
+            "counterfactuals": counterfactual_data(explained) if explained.counterfactuals else None,
+        }
+    )
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _json_value(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(inner) for inner in value]
+    return value
+
+
+def pack(array: Any, dtype: str, unit: float = 1.0) -> Json:
+    """Pack numbers as they are; the browser multiplies them by `unit`.
+
+    >>> pack([1, 2, 255], "u1")
+    {'type': 'u1', 'text': 'AQL/', 'unit': 1.0}
+    """
+    numbers = np.ascontiguousarray(array, dtype=np.dtype(f"<{dtype}"))
+    return {"type": dtype, "text": base64.b64encode(numbers.tobytes()).decode("ascii"), "unit": unit}
+
+
+def pack_rounded(array: Any) -> Json:
+    """Pack numbers in two bytes each, rounded to a 32,767th of the largest."""
+    numbers = np.asarray(array, dtype=np.float64)
+    unit = float(np.abs(numbers).max(initial=0.0)) / 32767 or 1.0
+    return pack(np.round(numbers / unit), "i2", unit)
+
+
+def pack_numbers(array: Any) -> Json:
+    """Pack numbers in the smallest type that keeps integers exact and others to 7 digits.
+
+    >>> [pack_numbers(numbers)["type"] for numbers in ([1, 100], [1, 300], [1, np.nan], [2**24 + 1, 0.5])]
+    ['i1', 'i2', 'f4', 'f8']
+    """
+    numbers = np.asarray(array, dtype=np.float64)
+    largest = float(np.abs(numbers).max(initial=0.0, where=np.isfinite(numbers)))
+    if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():
+        for dtype, limit in (("i1", 2**7), ("i2", 2**15), ("i4", 2**31)):
+            if largest < limit:
+                return pack(numbers, dtype)
+    return pack(numbers, "f4" if largest < EXACT_IN_SINGLE else "f8")
+
+
+def pack_codes(codes: Any, n_codes: int) -> Json:
+    """Pack positions in a list of `n_codes` items.
+
+    >>> pack_codes([0, 299], 300)["type"]
+    'u2'
+    """
+    return pack(codes, "u1" if n_codes <= 2**8 else "u2" if n_codes <= 2**16 else "u4")
+
+
+def row_data(explained: Explained, schema: Schema) -> Json:
+    """Return decisions, contributions, trust and place on the map of all rows, packed by column.
+
+    `labels` is None if rows are named by their position. What only few rows have (`offset`, `refined`,
+    `imputed`, `outside`) is keyed by the row's position.
+    """
+    found = explained.attributions
+    rows, n_classes, trust = np.arange(len(found)), len(found.class_names), found.trust
+    measured = bool(np.isfinite(trust.contribution_error).all())
+    offset, refinement = found.offset.reshape(len(found), -1), found.refinement
+    moves = np.column_stack([refinement.gamma_w, refinement.gamma_x]).round(4).tolist()
+    return {
+        "n": len(found),
+        "classes": found.class_names,
+        "outputs": found.output_names,
+        "labels": _labels(explained),
+        "columns": [_column(feature, found.data[:, j]) for j, feature in enumerate(schema.features)],
+        "decision": pack_codes(found.decisions, n_classes),
+        "surrogate_decision": pack_codes(found.surrogate_decisions, n_classes),
+        "probability": pack(found.probabilities[rows, found.decisions], "f4"),
+        "surrogate_probability": pack(found.surrogate_probabilities[rows, found.decisions], "f4"),
+        "status": pack([STATUSES.index(name) for name in refinement.status], "u1"),
+        "low": pack(low_trust(found), "u1"),
+        "trust_agreement": pack(trust.agreement, "f4"),
+        "trust_error": pack(trust.error, "f4"),
+        "trust_rows": int(trust.n_rows.max(initial=0)),
+        "base": np.ravel(found.base_values[:1]).tolist(),
+        "offset": {i: offset[i].tolist() for i in _positions(offset.any(1))},
+        "refined": {i: [int(refinement.neighbour[i]), *moves[i]] for i in _positions(refinement.refined)},
+        "imputed": {i: _positions(found.imputed[i]) for i in _positions(found.imputed.any(1))},
+        "outside": {i: found.novelty.note(i) for i in _positions(found.outside)},
+        "contributions": _pack_by_output(found.values, rounded=found.values.size > MOST_IN_SINGLE),
+        "importance": np.atleast_2d(found.importance.T).tolist(),
+        "x": pack(explained.latents.plane[:, 0], "f4"),
+        "y": pack(explained.latents.plane[:, 1], "f4"),
+        "kind": found.kind,
+        "whose": owner(found),
+        "errors": _pack_by_output(found.standard_errors, rounded=True) if measured else None,
+        "contribution_error": pack(trust.contribution_error, "f4") if measured else None,
+    }
+
+
+def _positions(mask: Any) -> list[int]:
+    return np.flatnonzero(mask).tolist()
+
+
+def _labels(explained: Explained) -> list[str] | None:
+    index = explained.attributions.origin.index
+    labels = [str(label) for label in (explained.positions if index is None else index)]
+    return None if labels == [str(i) for i in range(len(labels))] else labels
+
+
+def _column(feature: Feature, values: np.ndarray[Any, Any]) -> Json:
+    """Return the values of a feature: numbers, or positions among the categories that occur."""
+    if feature.numeric:
+        return {"name": feature.name, "values": pack_numbers(values), "categories": None}
+    texts = np.array([format_value(value) for value in values], dtype=object)
+    categories, codes = np.unique(texts, return_inverse=True)
+    packed = pack_codes(codes, len(categories))
+    return {"name": feature.name, "values": packed, "categories": categories.tolist()}
+
+
+def _pack_by_output(values: Any, *, rounded: bool) -> list[list[Json]]:
+    """Pack (n, m) or (n, m, c) numbers by output and feature."""
+    by_output = values[None] if values.ndim == 2 else np.moveaxis(values, -1, 0)
+    return [[pack_rounded(one) if rounded else pack(one, "f4") for one in rows.T] for rows in by_output]
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """Conditions as text, the decided class, and figures measured on held-out rows."""
+
+    conditions: tuple[str, ...]
+    decision: int
+    covered: int
+    correct: int
+    precision: float | None
+    low: float
+    high: float
+    coverage: float
+
+
+def rule_data(rules: Rules) -> Json:
+    """Return the distinct rules, and which of them each row has."""
+    position: dict[_Rule, int] = {}
+    of_row = [position.setdefault(rule, len(position)) for rule in _iter_rules(rules)]
+    return {
+        "rules": [asdict(rule) for rule in position],
+        "of_row": pack_codes(of_row, len(position)),
+        "n_rows": rules.n_rows,
+        "wanted": rules.wanted,
+    }
+
+
+def _iter_rules(rules: Rules) -> Iterator[_Rule]:
+    bounds, conditioned = rules.bounds, rules.bounds.conditioned
+    figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
+    for i, (precision, low, high, coverage) in enumerate(figures):
+        yield _Rule(
+            conditions=tuple(str(bounds.condition(i, j)) for j in _positions(conditioned[i])),
+            decision=int(rules.decisions[i]),
+            covered=int(rules.n_covered[i]),
+            correct=int(rules.n_correct[i]),
+            precision=precision if rules.n_covered[i] else None,
+            low=low,
+            high=high,
+            coverage=coverage,
+        )
+
+
+def counterfactual_data(explained: Explained) -> Json:
+    """Return the examples of each row that was searched, by its position, or why there are none."""
+    examples: dict[int, list[Json]] = {}
+    reasons: dict[int, str] = {}
+    rows = iter(explained.searched.tolist())
+    for chunk in explained.counterfactuals:
+        first = np.searchsorted(chunk.row, np.arange(len(chunk) + 1))
+        for i, row in zip(range(len(chunk)), rows, strict=False):
+            examples[row] = [_example_data(chunk.example(e)) for e in range(first[i], first[i + 1])]
+            if chunk.reasons[i]:
+                reasons[row] = str(chunk.reasons[i])
+    typical = round(explained.counterfactuals[0].typical_distance, 6)
+    return {"examples": examples, "reasons": reasons, "typical_distance": typical}
+
+
+def _example_data(example: Example) -> Json:
+    changes = [[one.feature, _number_text(one.before), _number_text(one.after)] for one in example.changes]
+    names = ("probability", "distance", "plausibility")
+    figures = {name: round(getattr(example, name), 6) for name in names}
+    return {"changes": changes, "decision": example.decision} | figures
+
+
+def _number_text(value: Any) -> str:
+    return format_bound(value) if isinstance(value, float) and math.isfinite(value) else format_value(value)
