@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, Origin
@@ -16,10 +16,9 @@ from illume.data.threads import RowChunks, in_chunks, single_blas_thread
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.encode_rows import fitted_labels, row_values
 from illume.explanations.fitted import Fitted, Pair
-from illume.explanations.lazy import LazyAttributions, LocalSource
+from illume.explanations.lazy import FieldSource, LazyAttributions
 from illume.explanations.pullback import contributions
 from illume.explanations.refine_attributions import Refining, ToRefine
-from illume.explanations.trust_map import DeferredNovelty, DeferredTrust
 from illume.results.attributions import Attributions
 from illume.results.predictions import decisions_of
 from illume.results.trust import Novelty, Refinement, Trust, typical_errors
@@ -116,13 +115,21 @@ class AttributionMaker:
                     self._pull_back(result, room, rows)
                 if self.fitted.shapley is not None:
                     self._value(result, room, rows, piece)
-        result = replace(result, data=row_values(self.encoding, frame), **self._deferred(result, room))
-        if not later:
-            return result
-        return LazyAttributions.of(result, LocalSource(room.small, result.probabilities, self._local))
+        result = replace(result, data=row_values(self.encoding, frame))
+        trust = (room.small, result.standard_errors, result.novelty.features)
+        sources = [FieldSource(("trust", "novelty"), trust, self._trust)]
+        if later:
+            names = ("slopes", "surrogate_probabilities", "refinement")
+            sources.append(FieldSource(names, (room.small, result.probabilities), self._local))
+        return LazyAttributions.of(result, *sources)
 
-    def _local(self, X: FloatArray, P: FloatArray) -> Attributions:
-        """Return pulled-back attributions of encoded rows that the black box answers with P."""
+    def _trust(self, X: FloatArray, errors: FloatArray, odd: BoolArray) -> tuple[Trust, Novelty]:
+        """Return trust and novelty of encoded rows."""
+        trust = replace(self.fitted.trust_map(X), contribution_error=typical_errors(errors))
+        return trust, self.fitted.novelty_detector.find(odd, trust.distance)
+
+    def _local(self, X: FloatArray, P: FloatArray) -> tuple[FloatArray, FloatArray, Refinement]:
+        """Return slopes, the surrogate's answers and refinement of encoded rows with the model's answers P."""
         plain = replace(self, fitted=replace(self.fitted, shapley=None), refine=0, refiner=None)
         result, room = plain._result(len(X), Origin(), False), plain._room(len(X))
         result.probabilities[:] = P
@@ -131,7 +138,7 @@ class AttributionMaker:
             with pieces:
                 room.X[: rows.stop - rows.start] = X[rows]
                 plain._pull_back(result, room, rows)
-        return result
+        return result.slopes, result.surrogate_probabilities, result.refinement
 
     def _result(self, n: int, origin: Origin, stand_in: bool) -> Attributions:
         """Return room for the attributions of n rows."""
@@ -205,25 +212,13 @@ class AttributionMaker:
         Z = np.empty((at_once, self.pair.n_latents))
         return Room(np.empty((at_once, m)), Z, np.empty((n, m), dtype=np.float32))
 
-    def _deferred(self, result: Attributions, room: Room) -> dict[str, Any]:
-        """Return what is looked up when it is asked for."""
-        if not self.fitted.trust_map.n_rows:
-            errors = typical_errors(result.standard_errors)
-            return {"trust": replace(self.fitted.trust_map(room.small), contribution_error=errors)}
-        trust = DeferredTrust(self.fitted.trust_map, room.small, result.standard_errors)
-        features, names = result.novelty.features, self.fitted.familiar.names
-        return {
-            "trust": trust,
-            "novelty": DeferredNovelty(features, trust, self.fitted.familiar.limit, names),
-        }
-
     def _read(self, result: Attributions, room: Room, rows: slice, piece: Frame) -> None:
         """Encode a piece and ask about it."""
         X, odd = room.X[: rows.stop - rows.start], result.novelty.features[rows]
         imputed = result.imputed[rows]
         self.encoding.fill(piece.select(self.encoding.schema.names), Encoded(X, imputed, odd))
         if imputed.any():
-            odd |= imputed & ~self.fitted.familiar.missing
+            odd |= imputed & ~self.fitted.missing
         if not result.stand_in:
             result.probabilities[rows] = predict_piece(self.fitted.black_box, piece, rows.start)
         room.small[rows] = X

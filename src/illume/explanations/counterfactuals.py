@@ -134,7 +134,7 @@ class CounterfactualFinder:
             feature_names=encoding.schema.names,
             class_names=class_names,
             origin=frame.origin,
-            novelty=fitted.familiar(encoded),
+            novelty=fitted.novelty_detector(encoded),
         )
 
     def _ask(self, make: Mixer, places: IntArray, row: IntArray, source: IntArray) -> FloatArray:

@@ -79,7 +79,7 @@ def _look_up(fitted: Fitted, encoding: Encoding, frame: Frame) -> tuple[FloatArr
         with rows_after(rows.start):
             encoded = encoding.transform(piece)
         distance[rows] = fitted.trust_map(encoded.X).distance
-        outside[rows] = fitted.familiar(encoded, distance[rows]).outside
+        outside[rows] = fitted.novelty_detector(encoded, distance[rows]).outside
         unseen[rows] = encoded.odd[:, category].any(1)
     return distance, outside, unseen
 

@@ -20,7 +20,7 @@ from illume.errors import BlackBoxError, RowError
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.rule_model import RuleModel
-from illume.explanations.trust_map import Familiar, TrustMap
+from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.metrics.fidelity import Fidelity
 from illume.results.history import History
 from illume.results.quality import Quality, RuleQuality
@@ -228,9 +228,9 @@ class Fitted:
         return not isinstance(self.black_box, SurrogateBlackBox)
 
     @property
-    def familiar(self) -> Familiar:
-        """What tells rows that are unlike the fitted ones."""
-        return Familiar(self.schema.names, self.missing, self.trust_map, self.reference.limit)
+    def novelty_detector(self) -> NoveltyDetector:
+        """The detector of rows that are unlike the fitted ones."""
+        return NoveltyDetector(self.schema.names, self.missing, self.trust_map, self.reference.limit)
 
     @property
     def dtypes(self) -> FrameBuilder:

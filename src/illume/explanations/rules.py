@@ -53,7 +53,7 @@ def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
             rules,
             data=row_values(fitted.encoding, frame),
             stand_in=not fitted.has_model,
-            novelty=fitted.familiar(encoded),
+            novelty=fitted.novelty_detector(encoded),
         )
 
 

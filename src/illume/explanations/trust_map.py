@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._typing import BoolArray, FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.encoding import Encoded
 from illume.data.threads import in_chunks
-from illume.results.trust import Novelty, Trust, typical_errors
+from illume.results.trust import Novelty, Trust
 
 NEIGHBOURS = 25
 ANCHORS = 256
@@ -93,17 +92,17 @@ class TrustMap:
 
 
 @dataclass(frozen=True, eq=False)
-class Familiar:
-    """What one row can be held against.
+class NoveltyDetector:
+    """Tells rows that are unlike the fitted ones.
 
     Parameters
     ----------
     names, missing
-        The features, and of which of them missing values were seen while fitting, (n_features,).
+        The features, and which of them had missing values while fitting, (n_features,).
     trust_map
         Its anchors stand for the fitted rows.
     limit
-        The distance to the nearest anchor from which on a row is far.
+        A row is far if its distance to the nearest anchor is above this.
     """
 
     names: tuple[str, ...]
@@ -112,85 +111,11 @@ class Familiar:
     limit: float
 
     def __call__(self, encoded: Encoded, distance: FloatArray | None = None) -> Novelty:
-        """Look at encoded rows; the distance to the nearest anchor need not be measured twice."""
+        """Return the novelty of encoded rows; `distance` is that to the nearest anchor, if known."""
         if distance is None:
             distance = self.trust_map(encoded.X).distance
-        with np.errstate(invalid="ignore"):
-            far = distance > self.limit
-        gone = encoded.imputed & ~self.missing
-        return Novelty(encoded.odd | gone if gone.any() else encoded.odd, far, self.names)
+        return self.find(encoded.odd | (encoded.imputed & ~self.missing), distance)
 
-
-FEW = 2048  # rows that are looked up all at once when some of them are taken
-
-
-class DeferredTrust(Trust):
-    """Trust figures of encoded rows (n, m), which are kept in single precision until they are looked up.
-
-    Standard errors of the rows' contributions, (n, n_features, …), are kept along with them.
-    """
-
-    def __init__(self, trust_map: TrustMap, X: FloatArray, standard_errors: FloatArray) -> None:
-        self._source: tuple[TrustMap, FloatArray, FloatArray] | None = (trust_map, X, standard_errors)
-        self._found: Trust | None = None
-
-    @property
-    def figures(self) -> Trust:
-        """The figures; the first who asks waits for them."""
-        source = self._source  # read first: it goes only when the figures are there
-        if self._found is None and source is not None:
-            trust_map, X, errors = source
-            self._found = replace(trust_map(X), contribution_error=typical_errors(errors))
-        self._source = None
-        return self._found  # type: ignore[return-value]
-
-    @property
-    def agreement(self) -> FloatArray:
-        """See `Trust`."""
-        return self.figures.agreement
-
-    @property
-    def error(self) -> FloatArray:
-        """See `Trust`."""
-        return self.figures.error
-
-    @property
-    def n_rows(self) -> IntArray:
-        """See `Trust`."""
-        return self.figures.n_rows
-
-    @property
-    def distance(self) -> FloatArray:
-        """See `Trust`."""
-        return self.figures.distance
-
-    @property
-    def contribution_error(self) -> FloatArray:
-        """See `Trust`."""
-        return self.figures.contribution_error
-
-    def __getitem__(self, rows: Any) -> Trust:
-        source = self._source
-        if source is None or len(source[1]) <= FEW or isinstance(rows, (int, np.integer)):
-            return self.figures[rows]
-        return DeferredTrust(source[0], source[1][rows], source[2][rows])
-
-
-class DeferredNovelty(Novelty):
-    """What is odd of rows is known; which are far is read off their trust figures, when it is asked for."""
-
-    _trust: Trust
-    _limit: float
-
-    def __init__(self, features: BoolArray, trust: Trust, limit: float, names: tuple[str, ...]) -> None:
-        values = {"features": features, "names": names}
-        self.__dict__.update(values, _trust=trust, _limit=limit)
-
-    @property
-    def far(self) -> BoolArray:
-        """See `Novelty`."""
-        with np.errstate(invalid="ignore"):
-            return self._trust.distance > self._limit
-
-    def __getitem__(self, rows: Any) -> Novelty:
-        return DeferredNovelty(self.features[rows], self._trust[rows], self._limit, self.names)
+    def find(self, odd: BoolArray, distance: FloatArray) -> Novelty:
+        """Return the novelty of rows with odd values (n, n_features), by their distance (n,)."""
+        return Novelty(odd, np.less(self.limit, distance), self.names)  # False for NaN
