@@ -129,7 +129,7 @@ class AttributionMaker:
         return trust, self.fitted.novelty_detector.find(odd, trust.distance)
 
     def _local(self, X: FloatArray, P: FloatArray) -> tuple[FloatArray, FloatArray, Refinement]:
-        """Return slopes, the surrogate's answers and refinement of encoded rows with the model's answers P."""
+        """Return slopes, surrogate's answers and refinement of encoded rows; P are the model's answers."""
         plain = replace(self, fitted=replace(self.fitted, shapley=None), refine=0, refiner=None)
         result, room = plain._result(len(X), Origin(), False), plain._room(len(X))
         result.probabilities[:] = P
