@@ -2,16 +2,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from illume.encoders.sparsity import normalised
 
 from illume import Objective
 from illume.encoders import distances, losses
-from illume.encoders.networks import ConstantMap, MetaNetwork, head
-from illume.encoders.objective import Batch, loss_terms, slopes, total
-from illume.encoders.training import Model
+from illume.encoders.base import as_probabilities
+from illume.encoders.networks import EncoderModel, MapNetwork, linear
+from illume.encoders.objective import Batch, OneHot, loss_terms, total
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
-DENSE = distances.Columns(torch.zeros(4, dtype=torch.bool), 0)
+NUMERIC = OneHot(torch.zeros(4, dtype=torch.bool), 0)
 
 
 def batch(n_classes, n=20):
@@ -21,17 +20,18 @@ def batch(n_classes, n=20):
     return Batch(X, P, torch.randn(n, 4, generator=generator))
 
 
-def model(n_classes=2, constant=False):
+def model(n_classes=2, rank=None):
     generator = torch.Generator().manual_seed(1)
-    maps = ConstantMap(4, 3, generator) if constant else MetaNetwork(4, 3, generator)
-    return Model(maps, head(3, n_classes, generator), constant)
+    maps = MapNetwork(4, 3, generator, widths=(6, 8), rank=rank)
+    return EncoderModel(maps, linear(3, 1 if n_classes == 2 else n_classes, generator))
 
 
+@pytest.mark.parametrize("rank", [None, 2])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_every_term_equals_its_own_function_on_the_batch(n_classes):
-    data, net = batch(n_classes), model(n_classes)
-    terms = loss_terms(ALL, net, data, DENSE, 4)
-    W, _ = normalised(net.maps(data.X))
+def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
+    data, net = batch(n_classes), model(n_classes, rank)
+    terms = loss_terms(ALL, net, data, NUMERIC, 4)
+    W = distances.unit(net.maps(data.X))
     Z = torch.einsum("nkm,nm->nk", W, data.X)
     B = net.head.weight
     B = B - B.mean(0) if n_classes > 2 else B
@@ -69,26 +69,44 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes):
 
 def test_terms_of_weight_zero_are_left_out():
     nothing = dict.fromkeys(("lambda_x", "lambda_w", "lambda_y", "lambda_st", "lambda_co"), 0.0)
-    terms = loss_terms(Objective(**nothing, lambda_g=1), model(), batch(2), DENSE, 4)
+    terms = loss_terms(Objective(**nothing, lambda_g=1), model(), batch(2), NUMERIC, 4)
     assert terms.keys() == {"g"}
 
 
 def test_one_map_for_all_rows_has_neither_map_structure_nor_instability():
-    terms = loss_terms(ALL, model(constant=True), batch(2), DENSE, 4)
+    terms = loss_terms(ALL, model(rank=0), batch(2), NUMERIC, 4)
     assert not {"w", "st"} & terms.keys()
 
 
 def test_maps_are_the_same_whether_all_rows_or_some_have_a_direction():
     data, net = batch(2), model()
     few = replace(data, v=data.v[:5])
-    a, b = (loss_terms(ALL, net, d, DENSE, 4) for d in (data, few))
+    a, b = (loss_terms(ALL, net, d, NUMERIC, 4) for d in (data, few))
     for name in a.keys() - {"st"}:
         torch.testing.assert_close(a[name], b[name])
 
 
-def test_what_all_classes_share_does_not_count_as_a_slope():
-    W, B = torch.randn(2, 3, 4), torch.randn(3, 3)
-    torch.testing.assert_close(slopes(W, B), slopes(W, B + 7.0), rtol=1e-3, atol=1e-4)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_low_rank_maps_give_the_same_terms_and_gradients_by_their_factors_and_whole(n_classes):
+    data, net = batch(n_classes), model(n_classes, rank=2)
+    by_factors = Objective.preset("aligned")
+    whole = replace(by_factors, lambda_so=1.0)
+    found = [loss_terms(objective, net, data, NUMERIC, 4) for objective in (by_factors, whole)]
+    assert found[0].keys() == found[1].keys() - {"so"}
+    sums = [total(by_factors, {name: terms[name] for name in found[0]}) for terms in found]
+    torch.testing.assert_close(*sums)
+    parameters = list(net.parameters())
+    for one, other in zip(*(torch.autograd.grad(each, parameters) for each in sums), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)
+
+
+def test_the_default_objective_is_a_head_with_stable_maps_and_no_divergence():
+    weights = {name: weight for name, weight in Objective.preset("aligned").weights.items() if weight}
+    assert weights == {"st": 10.0, "g": 3.0, "l": 0.1, "n": 0.2}
+    terms = loss_terms(Objective.preset("aligned"), model(), batch(2), NUMERIC, 4)
+    assert terms.keys() == weights.keys()
+    weighted = sum(weights[name] * term for name, term in terms.items())
+    torch.testing.assert_close(total(Objective.preset("aligned"), terms), weighted)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +123,7 @@ def test_presets_are_the_papers(preset, expected):
 
 
 def test_ablations_are_plain_parameters():
-    terms = loss_terms(Objective(lambda_y=0, lambda_st=0), model(), batch(2), DENSE, 4)
+    terms = loss_terms(Objective(lambda_y=0, lambda_st=0), model(), batch(2), NUMERIC, 4)
     assert not {"y", "st"} & terms.keys()
 
 
@@ -117,11 +135,34 @@ def test_ablations_are_plain_parameters():
         ({"lambda_e": 1.0}, "need lambda_g > 0"),
     ],
 )
-def test_weights_that_mean_nothing_are_refused(settings, words):
+def test_meaningless_weights_raise(settings, words):
     with pytest.raises(ValueError, match=words):
         Objective(**settings)
 
 
-def test_an_unknown_preset_is_refused_with_the_known_ones():
+def test_an_unknown_preset_raises_and_names_the_known_ones():
     with pytest.raises(ValueError, match=r"'best' is not known; choose one of \['aligned', 'co'"):
         Objective.preset("best")
+
+
+@pytest.mark.parametrize(
+    ("y", "P"),
+    [
+        ([2, 5, 9, 5], [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 1, 0]]),
+        ([[0.2, 0.3, 0.5], [1, 0, 0]], [[0.2, 0.3, 0.5], [1, 0, 0]]),
+        ([0.25, 0.5], [[0.75, 0.25], [0.5, 0.5]]),
+        ([[0.25], [0.5]], [[0.75, 0.25], [0.5, 0.5]]),
+    ],
+    ids=["labels", "probabilities", "second of two classes", "the same as a column"],
+)
+def test_labels_and_probabilities_are_targets(y, P):
+    assert as_probabilities(y).tolist() == P
+
+
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [([0.5, 7.25], "found 0.5 to 7.25"), ([[0.5, 0.6], [0.5, 0.5]], "rows that sum to 1")],
+)
+def test_other_targets_raise(y, words):
+    with pytest.raises(ValueError, match=words):
+        as_probabilities(y)

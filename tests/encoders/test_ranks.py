@@ -155,16 +155,17 @@ def test_shares_are_a_partition_of_the_batch_and_as_many_have_directions():
 def test_a_process_alone_changes_nothing():
     training, batch = Training(), Batch(*(3 * [torch.ones(9, 1)]))
     assert ranks() == Ranks(0, 1)
-    assert ranks().widened(training) is training
+    assert ranks().widen(training) is training
     assert ranks().share(batch) is batch
-    assert ranks().agreed(3) == 3
-    wide = Ranks(0, 4).widened(Training(batch_size=8, stability_rows=2))
+    assert ranks().agree(3) == 3
+    wide = Ranks(0, 4).widen(Training(batch_size=8, stability_rows=2))
     assert (wide.batch_size, wide.stability_rows) == (32, 8)
 
 
 def test_checkpoints_are_refused_to_several_processes(monkeypatch, tmp_path):
-    from illume import Explainer, checkpointing
+    from illume import Explainer
+    from illume.fit import settings
 
-    monkeypatch.setattr(checkpointing, "ranks", lambda: Ranks(0, 2))
+    monkeypatch.setattr(settings, "ranks", lambda: Ranks(0, 2))
     with pytest.raises(ValueError, match="checkpoint_dir cannot be used by several processes"):
         Explainer(len, checkpoint_dir=tmp_path).fit(np.ones((20, 2)))

@@ -5,11 +5,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from illume.encoders.bin_table import BinTable
-from illume.encoders.binned import Binned
 
 from illume import LinearEncoder, MetaEncoder, Objective, Training
-from illume.encoders.soft_bins import MOST_BINS, SoftBins, resolved_bins
+from illume.encoders.networks import BinLayer
+from illume.encoders.soft_bins import HEIGHT, MAX_TOTAL, SoftBins, resolve_n_bins
 
 BRIEF = Training(batch_size=32, max_epochs=2)
 
@@ -48,54 +47,25 @@ def test_few_values_are_all_knots_and_values_that_are_almost_equal_are_one():
     assert SoftBins.fit(X, np.array([True]), 8, narrowest=0.01).low.tolist() == [0.0, 1.0, 2.0]
 
 
-@pytest.mark.parametrize("n", [1, 2, 64, 65, 500])
-@pytest.mark.parametrize("n_bins", [1, 2, 16, 255])
-def test_what_is_looked_up_is_the_weighted_sum(n, n_bins):
-    X = rows(500, 5)
-    X[:, 1] = X[:, 1].round()  # few values, few bins
-    bins = SoftBins.fit(X, np.array([True, True, False, True, True]), n_bins)
-    weight = rows(7, len(bins), seed=1)
-    some = np.vstack([X[: n - 1], 1e6 * X[:1]]).astype(np.float32)
-    found = BinTable(bins, weight)(some)
-    np.testing.assert_allclose(found, bins.transform(some) @ weight.T, rtol=1e-5, atol=2e-5)
-    np.testing.assert_array_equal(BinTable(bins, weight)(some[-1:]), found[-1:])
-
-
-def test_torch_sees_what_numpy_sees():
+def test_torch_sees_the_bins_of_numpy_centred_and_scaled():
     X = rows(200)
     bins = SoftBins.fit(X, np.arange(4) != 2, 16)
-    found = Binned(bins)(torch.from_numpy(X.astype(np.float32)))
-    wanted = np.hstack([X.astype(np.float32), bins.transform(X)])
-    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6)
-
-
-@pytest.mark.parametrize("s", [0, 5, 20])
-def test_the_derivative_along_a_direction_is_that_of_torch(s):
-    X, v = (torch.from_numpy(rows(20, seed=seed)) for seed in (0, 1))
-    knots = torch.tensor([[0.25, -1.0, 0.0, 1.0]], dtype=torch.float64)
-    X[1:2] = knots  # at a knot, the bin above counts, and it alone
-    made = rows(100).round(2)
-    made[:50] = knots.numpy()
-    binned = Binned(SoftBins.fit(made, np.arange(4) != 2, 6)).double()
-    found = binned.stacked(X, v[:s])
-    wanted, change = torch.func.jvp(binned, (X[:s],), (v[:s],))
-    torch.testing.assert_close(found[:20], binned(X))
-    torch.testing.assert_close(found[:s], wanted)
-    torch.testing.assert_close(found[20:], change)
-    assert ((found[20:, 4:] != 0).sum(1) <= 3).all()  # one bin an input
+    found = BinLayer(bins)(torch.from_numpy(X.astype(np.float32)))
+    wanted = np.hstack([X.astype(np.float32), (bins.transform(X) - 0.5) * HEIGHT])
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("n_bins", [-1, 256, 2.5, True, "many", None])
-def test_a_number_of_bins_that_means_nothing_is_refused(n_bins):
+def test_a_meaningless_number_of_bins_raises(n_bins):
     with pytest.raises(ValueError, match="n_bins must be an integer from 0 to 255"):
         MetaEncoder(2, n_bins=n_bins, training=BRIEF).fit(rows(), rows()[:, 0] > 0)
 
 
 def test_wide_data_have_fewer_bins():
-    assert resolved_bins(16, MOST_BINS // 16) == 16
-    assert all(0 < m * resolved_bins(16, m) <= MOST_BINS for m in (1, 64, 100, 256))
-    assert resolved_bins(16, 257) == resolved_bins(16, MOST_BINS) == 0
-    assert resolved_bins(2, 10) == 2
+    assert resolve_n_bins(16, MAX_TOTAL // 16) == 16
+    assert all(0 < m * resolve_n_bins(16, m) <= MAX_TOTAL for m in (1, 64, 100, 256))
+    assert resolve_n_bins(16, 257) == resolve_n_bins(16, MAX_TOTAL) == 0
+    assert resolve_n_bins(2, 10) == 2
 
 
 def test_without_bins_the_network_is_the_papers():

@@ -1,10 +1,16 @@
+"""The training loop, trials, initial directions and recorded steps."""
+
 import numpy as np
 import pytest
 import torch
 
 from illume import LinearEncoder, MetaEncoder, Objective, Training
+from illume.encoders import cuda_graphs, starts
 from illume.encoders import training as module
-from illume.encoders.training import Trainer
+from illume.encoders.cuda_graphs import GraphedStep
+from illume.encoders.objective import Batch
+from illume.encoders.starts import linear_directions
+from illume.encoders.training import Trainer, trial_steps
 from tests.common import FAST
 
 
@@ -51,10 +57,10 @@ def test_the_weights_kept_are_those_of_the_best_epoch(rows, monkeypatch):
     seen = []
 
     def fake(self):
-        seen.append([p.detach().clone() for p in self.model.modules.parameters()])
+        seen.append([p.detach().clone() for p in self.model.parameters()])
         return {"x": next(losses)}
 
-    monkeypatch.setattr(Trainer, "_validate", fake)
+    monkeypatch.setattr(Trainer, "validate", fake)
     encoder = fitted(rows, training=Training(64, max_epochs=10, patience=2))
     assert encoder.history_.best == 2
     for kept, best in zip(encoder.weights_.values(), seen[1], strict=False):
@@ -71,7 +77,7 @@ def test_the_number_of_inputs_falls_evenly_to_its_target(rows):
 
 
 def test_an_interrupt_keeps_the_best_model_so_far(rows, monkeypatch):
-    original, calls = Trainer._train, []
+    original, calls = Trainer.train_epoch, []
 
     def interrupted(self):
         calls.append(1)
@@ -79,7 +85,7 @@ def test_an_interrupt_keeps_the_best_model_so_far(rows, monkeypatch):
             raise KeyboardInterrupt
         return original(self)
 
-    monkeypatch.setattr(Trainer, "_train", interrupted)
+    monkeypatch.setattr(Trainer, "train_epoch", interrupted)
     encoder = fitted(rows)
     assert encoder.history_.interrupted
     assert len(encoder.history_) == 3
@@ -88,7 +94,7 @@ def test_an_interrupt_keeps_the_best_model_so_far(rows, monkeypatch):
 
 def test_a_loss_that_becomes_nan_stops_the_training(rows, monkeypatch):
     losses = iter([1.0, 0.5, float("nan")])
-    monkeypatch.setattr(Trainer, "_validate", lambda self: {"x": next(losses)})
+    monkeypatch.setattr(Trainer, "validate", lambda self: {"x": next(losses)})
     history = fitted(rows).history_
     assert "NaN" in history.ended
     assert history.best == 2
@@ -98,9 +104,9 @@ def test_an_epoch_shows_no_more_rows_than_asked(rows, monkeypatch):
     seen = []
     original = module.loss_terms
 
-    def counted(objective, model, batch, *others, **shared):
+    def counted(objective, model, batch, *others):
         seen.append(len(batch.X))
-        return original(objective, model, batch, *others, **shared)
+        return original(objective, model, batch, *others)
 
     monkeypatch.setattr(module, "loss_terms", counted)
     fitted(rows, training=Training(16, max_epochs=1, epoch_rows=40, validation_rows=10))
@@ -109,13 +115,13 @@ def test_an_epoch_shows_no_more_rows_than_asked(rows, monkeypatch):
 
 def test_the_learning_rate_falls_along_a_cosine(rows, monkeypatch):
     rates = []
-    original = Trainer._train
+    original = Trainer.train_epoch
 
     def watched(self):
-        rates.append(self.optimiser.param_groups[0]["lr"])
+        rates.append(self.optimizer.param_groups[0]["lr"])
         return original(self)
 
-    monkeypatch.setattr(Trainer, "_train", watched)
+    monkeypatch.setattr(Trainer, "train_epoch", watched)
     fitted(rows, training=Training(64, 1.0e-3, max_epochs=4, decay=True))
     np.testing.assert_allclose(rates, 1e-3 * 0.5 * (1 + np.cos(np.pi * np.arange(4) / 4)))
 
@@ -154,3 +160,131 @@ def test_a_progress_bar_shows_the_loss_when_asked_for(rows, capsys):
     shown = capsys.readouterr().err
     assert "training, 3 latents" in shown
     assert "validation=" in shown
+
+
+@pytest.mark.parametrize(
+    ("stability_rows", "directions"), [(None, [3, 2, 2]), (2, [2, 2, 2]), (9, [3, 2, 2])]
+)
+def test_batches_hold_every_row_once_with_its_answer(stability_rows, directions):
+    X = np.arange(14.0).reshape(7, 2)
+    training = Training(3, stability_rows=stability_rows)
+    data = MetaEncoder(2, training=training)._training_data(
+        X, np.arange(7) % 2, (X, np.eye(2)[np.arange(7) % 2])
+    )
+    trainer = Trainer(MetaEncoder(2), data)
+    batches = list(trainer._training_batches())
+    assert [len(batch.X) for batch in batches] == [3, 2, 2]
+    assert [len(batch.v) for batch in batches] == directions
+    shown = torch.cat([batch.X for batch in batches])
+    order = (shown[:, 0] / 2).long()
+    assert sorted(order.tolist()) == list(range(7))
+    assert torch.equal(shown, torch.from_numpy(X).float()[order])
+    assert torch.equal(torch.cat([batch.P for batch in batches])[:, 1].long(), order % 2)
+    assert len(torch.cat([batch.v for batch in batches]).unique()) == 2 * sum(directions)
+
+
+def test_a_trial_averages_the_weights_of_its_last_steps_and_is_the_start_of_a_training(rows, monkeypatch):
+    seen, steps = [], {"trial": [], "fit": []}
+    original = Trainer._train_step
+
+    def watched(self, batch):
+        terms = original(self, batch)
+        seen.append(self.model.maps.layers[-1].bias.detach().clone())
+        steps[name].append(float(terms["loss"]))
+        return terms
+
+    monkeypatch.setattr(Trainer, "_train_step", watched)
+    options = {"training": Training(8, max_epochs=10), "objective": Objective(lambda_g=1)}
+    n_steps = trial_steps(10 * 16)
+    name = "trial"
+    trial = MetaEncoder(3, **options).fit_trial(*rows)
+    assert len(seen) == n_steps == 16
+    averaged = torch.stack(seen[-n_steps // 4 :]).mean(0)
+    np.testing.assert_allclose(trial.weights_["layers.4.bias"], averaged.numpy(), rtol=1e-5)
+    name = "fit"
+    MetaEncoder(3, **options).fit(*rows)
+    assert steps["fit"][:n_steps] == steps["trial"]
+    assert trial.history_.ended == "a trial of 16 steps"
+
+
+def test_an_interrupted_trial_keeps_its_weights(rows, monkeypatch):
+    original, seen = Trainer._train_step, []
+
+    def interrupted(self, batch):
+        seen.append(self.model.maps.layers[-1].bias.detach().clone())
+        if len(seen) == 4:
+            raise KeyboardInterrupt
+        return original(self, batch)
+
+    monkeypatch.setattr(Trainer, "_train_step", interrupted)
+    encoder = MetaEncoder(3, training=Training(8, max_epochs=10)).fit_trial(*rows)
+    assert encoder.history_.interrupted
+    np.testing.assert_array_equal(encoder.weights_["layers.4.bias"], seen[-1].numpy())
+
+
+def answers(logits):
+    p = 1 / (1 + np.exp(-logits))
+    return np.column_stack([1 - p, p])
+
+
+def normal(n=300, m=6):
+    return np.random.default_rng(0).normal(size=(n, m))
+
+
+def test_linear_log_odds_give_their_direction_and_every_class_has_one():
+    X, weights = normal(), np.array([3.0, 0, 0, -4.0, 0, 0]) / 5
+    np.testing.assert_allclose(linear_directions(X, answers(X @ weights)), weights[None], atol=1e-5)
+    logits = np.column_stack([X[:, 0], X[:, 1], -X[:, 0] - X[:, 1]])
+    expected = np.zeros((3, 6))
+    expected[0, 0] = expected[1, 1] = 1.0
+    expected[2, :2] = -np.sqrt(0.5)
+    P = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(linear_directions(X, P), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("X", [normal(), np.zeros((300, 6))], ids=["rows that differ", "rows that do not"])
+def test_constant_log_odds_give_no_direction(X):
+    np.testing.assert_array_equal(linear_directions(X, np.full((len(X), 2), 0.5)), np.zeros((1, 6)))
+
+
+def test_an_outlier_does_not_decide_the_direction_and_many_rows_are_thinned(monkeypatch):
+    X = normal(2000)
+    P = answers(X[:, 0])
+    X[0, 5], P[0] = 1e9, [0.001, 0.999]
+    assert linear_directions(X, P)[0, 0] > 0.99
+    monkeypatch.setattr(starts, "MAX_ROWS", 100)
+    X = normal(300, 2)
+    P = answers(np.where(np.arange(300) % 3 == 0, X[:, 0], 5 * X[:, 1]))
+    np.testing.assert_allclose(linear_directions(X, P), [[1.0, 0.0]], atol=1e-5)
+
+
+@pytest.mark.parametrize(("objective", "led"), [("aligned", True), ("co", False)])
+def test_low_rank_maps_with_a_head_start_along_the_linear_directions(objective, led):
+    X = normal(200, 20)
+    brief = Training(batch_size=64, learning_rate=1e-9, max_epochs=1)
+    encoder = MetaEncoder(2, rank=2, objective=Objective.preset(objective), training=brief)
+    encoder.fit(X, answers(4 * X[:, 3])[:, 1])
+    towards = encoder.weights_["base"][:, 3] / np.linalg.norm(encoder.weights_["base"], axis=1)
+    assert (np.abs(towards) > 0.5).all() == led
+
+
+def test_on_the_cpu_steps_are_not_recorded():
+    step = GraphedStep(lambda batch: {"n": torch.tensor(float(len(batch.X)))})
+    found = [step(Batch(*3 * [torch.ones(n, 2)]))["n"] for n in (3, 3, 3, 3, 3, 2)]
+    assert found == [3, 3, 3, 3, 3, 2]
+    assert not step.graphs
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize("objective", [Objective(), Objective(lambda_so=1, alpha=2), Objective(lambda_g=1)])
+def test_recorded_steps_train_like_others(objective, monkeypatch):  # pragma: no cover
+    X = normal()
+    X[:, 4:] = X[:, 4:] > 0
+    losses = []
+    for warmup in (10**9, 3):
+        monkeypatch.setattr(cuda_graphs, "WARMUP", warmup)
+        training = Training(max_epochs=20, sparsity_epochs=5, batch_size=128)
+        encoder = MetaEncoder(3, objective=objective, training=training, onehot=(4, 5), device="cuda")
+        history = encoder.fit(X, X[:, 0] > 0).history_
+        losses.append([epoch.validation_loss for epoch in history.epochs])
+    np.testing.assert_allclose(*losses, rtol=1e-3)

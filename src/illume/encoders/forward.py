@@ -63,7 +63,7 @@ class Forward:
             h += bias
             if weight is not self.layers[-1][0]:
                 np.maximum(h, 0.0, out=h)
-        return h.reshape(len(X), self.shape[0], -1)
+        return h.reshape(len(X), self.shape[0], h.shape[1] // self.shape[0])
 
     def raw_maps(self, X: FloatArray, alpha: int) -> FloatArray:
         """Return maps (n, k, m), not of unit length, with `alpha` inputs per latent."""
