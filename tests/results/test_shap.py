@@ -58,9 +58,13 @@ BATCH_PLOTS = {
     "scatter of the last": lambda e: shap.plots.scatter(e[:, 3], show=False),
     "coloured scatter": lambda e: shap.plots.scatter(e[:, 0], color=e[:, 3], show=False),
     "scatter of all": lambda e: shap.plots.scatter(e, show=False),
-    "decision": lambda e: shap.plots.decision(e.base_values[0], e.values, e.display_data, show=False),
+    "decision": lambda e: shap.plots.decision(
+        e.base_values[0], e.values, e.data, e.feature_names, show=False
+    ),
     "force of many": lambda e: shap.plots.force(e),
-    "group difference": lambda e: shap.plots.group_difference(e.values, np.arange(len(e)) < 10, show=False),
+    "group difference": lambda e: shap.plots.group_difference(
+        e.values, np.arange(len(e)) < 10, e.feature_names, show=False
+    ),
     "embedding": lambda e: shap.plots.embedding(0, e.values, e.feature_names, show=False),
 }
 ROW_PLOTS = {
@@ -73,12 +77,28 @@ ROW_PLOTS = {
 }
 
 
-@pytest.mark.parametrize("draw", BATCH_PLOTS.values(), ids=BATCH_PLOTS)
-def test_shap_draws_a_batch_of_two_classes_and_one_class_of_several(draw, attributions, several):
-    draw(attributions.to_shap())
-    draw(several.to_shap("mid"))
-    draw(several.to_shap()[:, :, 1])
-    draw(several.to_shap("mid", offset="feature"))
+SOME = {"scatter of numbers": [0], "scatter of the last": [3], "coloured scatter": [0, 3], "embedding": [0]}
+
+
+@pytest.mark.parametrize("kind", BATCH_PLOTS)
+def test_shap_draws_a_batch_of_two_classes_and_one_class_of_several(kind, attributions, several):
+    explanations = [
+        attributions.to_shap(),
+        several.to_shap("mid"),
+        several.to_shap()[:, :, 1],
+        several.to_shap("mid", offset="feature"),
+    ]
+    for explanation in explanations:
+        drawn = BATCH_PLOTS[kind](explanation)
+        if kind == "force of many":
+            assert len(drawn.data["explanations"]) == len(explanation)
+            assert list(drawn.data["featureNames"]) == explanation.feature_names
+            continue
+        plt.gcf().canvas.draw()
+        names = explanation.feature_names
+        wanted = {names[j] for j in SOME.get(kind, range(len(names)))}
+        assert wanted <= {text.split("\n")[-1] for text in texts()}
+        plt.close("all")
 
 
 @pytest.mark.parametrize("draw", ROW_PLOTS.values(), ids=ROW_PLOTS)

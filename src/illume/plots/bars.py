@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots import captions, style
+from illume.plots.style import Axes
 from illume.results import colours, text
 from illume.results.attributions import SURE, Attribution, Attributions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def bar(

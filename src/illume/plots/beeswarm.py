@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots.captions import contribution_caption, distinct_labels
-from illume.plots.style import get_axes, hide_frame, require, require_count, strongest, zero_line
+from illume.plots.style import Axes, get_axes, hide_frame, require, require_count, strongest, zero_line
 from illume.results import colours
 from illume.results.attributions import Attributions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BINS = 60
 BRIGHTEST = 1.1  # of the colour scale, whose very end is hard to see on white

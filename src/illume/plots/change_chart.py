@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from illume.data.column_values import is_missing
 from illume.plots.captions import as_label, class_labels, distinct_labels
-from illume.plots.style import get_axes, hide_all, require, require_count
+from illume.plots.style import Axes, get_axes, hide_all, require, require_count
 from illume.results import colours
 from illume.results.counterfactuals import Change, Counterfactual, Example
 from illume.results.text import format_bound, format_value
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | None = None) -> Axes:

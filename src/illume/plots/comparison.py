@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots import captions, style
+from illume.plots.style import Axes
 from illume.results import colours
 from illume.results.attributions import Attribution
 from illume.results.text import format_value
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 def compare(

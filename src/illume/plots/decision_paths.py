@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots import captions, style
+from illume.plots.style import Axes
 from illume.results import colours
 from illume.results.attributions import Attributions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 STYLES = ("-", "--", "-.", ":")
 

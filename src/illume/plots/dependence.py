@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.plots.captions import as_label, distinct_labels, output_label
-from illume.plots.style import get_axes, hide_frame, legend, require
+from illume.plots.style import Axes, get_axes, hide_frame, legend, require
 from illume.results import colours, text
 from illume.results.attributions import Attributions
 from illume.results.frames import Column
 from illume.results.interactions import Interactions
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 SIZE = 18
 GOLDEN = 0.6180339887498949

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume.plots.captions import as_label, class_labels
-from illume.plots.style import get_axes, get_two_axes, hide_frame, legend, require
+from illume.plots.style import Axes, get_axes, get_two_axes, hide_frame, legend, require
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.calibration import Calibration, ClassAgreement
 from illume.results.history import History
 from illume.results.quality import UNKNOWN, Quality
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MOST_CLASSES = 20
 

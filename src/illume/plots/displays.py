@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from illume.plots.bars import bar, waterfall
 from illume.plots.beeswarm import beeswarm
+from illume.plots.style import Axes
 from illume.results.attributions import Attribution, Attributions
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
 KINDS: dict[str, Callable[..., Any]] = {"bar": bar, "beeswarm": beeswarm, "waterfall": waterfall}

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume.plots import captions, style
 from illume.plots.heatmaps import ADVICE, MapSelection, draw_weights
+from illume.plots.style import Axes
 from illume.results import colours
 from illume.results.latents import LatentRow
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 MOST_CLASSES = 5
+TITLES = (
+    *("the row x, in standard deviations", "black box (bars), surrogate (◇)", "the explanation"),
+    *("its latents z = W x", "the surrogate's weights β", "its own map W"),
+)
 
 
 def exemplification(
@@ -54,15 +56,7 @@ def exemplification(
     _draw_latents(D, row, shown)
     _draw_surrogate(E, row, shown, outputs, i)
     _draw_map(F, row, shown)
-    titles = {
-        "A": "the row x, in standard deviations",
-        "B": "black box (bars), surrogate (◇)",
-        "C": "the explanation",
-        "D": "its latents z = W x",
-        "E": "the surrogate's weights β",
-        "F": "its own map W",
-    }
-    for ax, (letter, title) in zip(axes, titles.items(), strict=True):
+    for ax, letter, title in zip(axes, "ABCDEF", TITLES, strict=True):
         ax.set_title(f"{letter}  {title}", loc="left", fontsize="medium")
     return axes
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots.captions import as_label, distinct_labels, output_label
-from illume.plots.style import get_axes, hide_all, require, require_count, strongest
+from illume.plots.style import Axes, get_axes, hide_all, require, require_count, strongest
 from illume.results import colours
 from illume.results.interactions import Interactions
 from illume.results.latents import LatentRow
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 GAP = 0.35
 MOST_NUMBERS = 160  # cells of a map with numbers written in; more could not be read

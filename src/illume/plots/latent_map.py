@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.plots.captions import as_label, class_labels, row_label
 from illume.plots.dependence import jitter
-from illume.plots.style import get_axes, hide_frame, legend, require, row_positions
+from illume.plots.style import Axes, get_axes, hide_frame, legend, require, row_positions
 from illume.results import colours
 from illume.results.latents import Latents
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 GRID = 240
 
@@ -64,16 +61,10 @@ def _draw_dots(ax: Axes, latents: Latents, places: FloatArray) -> tuple[list[Any
 
 
 def _draw_name(ax: Axes, name: str, place: FloatArray) -> None:
-    ax.annotate(
-        name,
-        tuple(place),
-        xytext=(14, 14),
-        textcoords="offset points",
-        fontsize="small",
-        arrowprops={"arrowstyle": "-|>", "color": colours.INK},
-        bbox={"boxstyle": "round", "facecolor": "white", "edgecolor": colours.PALE},
-        zorder=4,
-    )
+    arrow = {"arrowstyle": "-|>", "color": colours.INK}
+    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": colours.PALE}
+    look: Any = {"xytext": (14, 14), "textcoords": "offset points", "fontsize": "small", "zorder": 4}
+    ax.annotate(name, tuple(place), arrowprops=arrow, bbox=box, **look)
 
 
 def _draw_regions(ax: Axes, latents: Latents) -> Any:
@@ -95,13 +86,10 @@ def _draw_regions(ax: Axes, latents: Latents) -> Any:
 
 
 def _label_axes(ax: Axes, latents: Latents) -> None:
+    labels = [*(as_label(name) for name in latents.names), ""]
     if latents.n_latents > 2:
-        labels = [
-            f"component {r + 1} of {latents.n_latents} latents ({share:.0%} of the variance)"
-            for r, share in enumerate(latents.view.share)
-        ]
-    else:
-        labels = [*(as_label(name) for name in latents.names), ""]
+        shares = [f"{share:.0%} of the variance" for share in latents.view.share]
+        labels = [f"component {r + 1} of {latents.n_latents} latents ({shares[r]})" for r in range(2)]
     ax.set_xlabel(labels[0])
     ax.set_ylabel(labels[1])
     if latents.n_latents == 1:

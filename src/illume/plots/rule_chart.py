@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,11 @@ from illume.data.column_values import is_missing
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import MISSING
 from illume.plots.captions import as_label, class_labels, distinct_labels
-from illume.plots.style import get_axes, hide_all, require
+from illume.plots.style import Axes, get_axes, hide_all, require
 from illume.results import colours
 from illume.results.conditions import Interval, Membership
 from illume.results.rules import Rule
 from illume.results.text import format_bound, format_value
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BINS = 40
 HISTOGRAM_HEIGHT = 0.62
@@ -174,7 +171,11 @@ def draw_chips(ax: Axes, y: float, values: list[tuple[str, bool]], own: str | No
         length += len(text) + CHIP_PADDING
         if length > LINE_LENGTH and shown:
             break
-        shown.append(TextArea(text, textprops=_chip_look(allowed, name == own)))
+        edge = colours.INK if row else colours.FOR if allowed else colours.NEUTRAL
+        box = {"boxstyle": "round,pad=0.4", "edgecolor": edge, "linewidth": 2.4 if row else 0.8}
+        box |= {"facecolor": colours.FOR if allowed else "white", "linestyle": "-" if allowed else ":"}
+        look = {"fontsize": "small", "color": "white" if allowed else colours.NEUTRAL, "bbox": box}
+        shown.append(TextArea(text, textprops=look))
     left = len(values) - len(shown)
     if left:
         more = f"and {left} more, {sum(allowed for _, allowed in values[-left:])} of them allowed"
@@ -182,14 +183,3 @@ def draw_chips(ax: Axes, y: float, values: list[tuple[str, bool]], own: str | No
     line = HPacker(children=shown, sep=18, pad=6, align="center")
     place: Any = {"box_alignment": (0, 0.5), "frameon": False, "pad": 0, "annotation_clip": False}
     ax.add_artist(AnnotationBbox(line, (0, y), **place))
-
-
-def _chip_look(allowed: bool, own: bool) -> dict[str, Any]:
-    frame = {
-        "boxstyle": "round,pad=0.4",
-        "facecolor": colours.FOR if allowed else "white",
-        "edgecolor": colours.INK if own else colours.FOR if allowed else colours.NEUTRAL,
-        "linewidth": 2.4 if own else 0.8,
-        "linestyle": "-" if allowed else ":",
-    }
-    return {"fontsize": "small", "color": "white" if allowed else colours.NEUTRAL, "bbox": frame}

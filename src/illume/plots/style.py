@@ -12,8 +12,10 @@ from illume.errors import MissingExtraError
 from illume.results import colours
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
+else:  # an optional dependency
+    Axes = Any
 
 
 def new_figure(width: float, height: float, labels: Sequence[str] = ()) -> Figure:
