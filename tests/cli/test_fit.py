@@ -214,7 +214,7 @@ def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
     epoch = Trainer.run_epoch
 
     def interrupted(self):
-        if self.epochs:
+        if self.state.epochs:
             raise KeyboardInterrupt
         return epoch(self)
 
@@ -233,7 +233,7 @@ def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
     epoch, started = Trainer.run_epoch, []
 
     def interrupted(self):
-        if not self.epochs:
+        if not self.state.epochs:
             started.append(self)
         elif len(started) > 1:  # the second training is that of the rules' encoder
             raise KeyboardInterrupt

@@ -6,8 +6,9 @@ import torch
 from illume import Objective
 from illume.encoders import distances, losses
 from illume.encoders.base import as_probabilities
+from illume.encoders.batches import Batch
 from illume.encoders.networks import EncoderModel, MapNetwork, linear
-from illume.encoders.objective import Batch, OneHot, loss_terms, total
+from illume.encoders.objective import OneHot, loss_terms, total
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
 NUMERIC = OneHot(torch.zeros(4, dtype=torch.bool), 0)

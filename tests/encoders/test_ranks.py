@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from illume import SurrogateOptions
-from illume.encoders.objective import Batch
+from illume.encoders.batches import Batch
 from illume.encoders.options import Training
 from illume.encoders.ranks import Ranks, ranks
 

@@ -7,8 +7,8 @@ import torch
 from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders import cuda_graphs, starts
 from illume.encoders import training as module
+from illume.encoders.batches import Batch
 from illume.encoders.cuda_graphs import GraphedStep
-from illume.encoders.objective import Batch
 from illume.encoders.starts import linear_directions
 from illume.encoders.training import Trainer, trial_steps
 from tests.common import FAST

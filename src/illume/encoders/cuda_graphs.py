@@ -14,7 +14,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from illume.encoders.objective import Batch
+from illume.encoders.batches import Batch
 
 Terms = dict[str, Tensor]
 WARMUP = 3  # steps before recording, in which libraries and the optimizer allocate what they need

@@ -9,20 +9,9 @@ import torch
 from torch import Tensor
 
 from illume.encoders import distances, losses
+from illume.encoders.batches import Batch
 from illume.encoders.networks import EncodedBatch, EncoderModel
 from illume.encoders.options import Objective
-
-
-@dataclass(frozen=True, eq=False)
-class Batch:
-    """Rows X (n, m), probabilities P (n, c), and random directions v (s, m) for the first s rows.
-
-    The stability term is estimated on the rows that have a direction.
-    """
-
-    X: Tensor
-    P: Tensor
-    v: Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,17 +94,8 @@ class Objective:
 
     def unconditioned(self) -> Objective:
         """Return the objective without the terms that need the black box's predictions."""
-        return replace(
-            self,
-            lambda_x=self.lambda_x or 1.0,  # something must be left
-            lambda_y=0.0,
-            lambda_g=0.0,
-            lambda_l=0.0,
-            lambda_e=0.0,
-            lambda_n=0.0,
-            lambda_py=0.0,
-            lambda_pn=0.0,
-        )
+        inputs = self.lambda_x or 1.0  # something must be left
+        return replace(self.softened(0.0), lambda_x=inputs, lambda_y=0.0, lambda_g=0.0, lambda_l=0.0)
 
     def softened(self, alignment: float) -> Objective:
         """Return the objective with the four terms on slopes and contributions multiplied by `alignment`."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from illume.encoders.objective import Batch
+    from illume.encoders.batches import Batch
     from illume.encoders.options import Training
 
 Value = TypeVar("Value")
@@ -26,7 +26,7 @@ class Ranks:
     """The rank of this process, and the number of processes.
 
     >>> import torch
-    >>> from illume.encoders.objective import Batch
+    >>> from illume.encoders.batches import Batch
     >>> rows = torch.arange(12.0)[:, None]
     >>> Ranks(rank=1, n=4).share(Batch(rows, rows, v=rows[:6])).X[:, 0]
     tensor([ 1.,  5.,  7., 11.])

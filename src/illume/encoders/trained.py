@@ -57,22 +57,7 @@ class TrainingData:
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """An encoder whose maps come from a network, trained by torch; once fitted, it holds plain arrays.
 
-    Parameters
-    ----------
-    n_latents
-        Number of latent directions of every row, k.
-    objective
-        Weights of the loss terms; by default the paper's for attributions, `Objective.preset("co")`.
-    training
-        How to train; by default as in the paper.
-    onehot
-        Positions of the inputs that are one-hot columns; distances compare them as categories.
-    device
-        `auto` takes a CUDA device if there is one.
-    random_state
-        Seed; on the CPU, equal seeds give identical encoders.
-    verbose
-        Show a progress bar; None shows it only on a terminal.
+    Parameters are those of `MetaEncoder`, without `rank` and `n_bins`.
     """
 
     history_: History

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
@@ -21,10 +20,10 @@ from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
 from illume.data.threads import is_out_of_memory
 from illume.encoders.base import Head
+from illume.encoders.batches import Batch, RowTensors, find_device
 from illume.encoders.cuda_graphs import GraphedStep, Terms
-from illume.encoders.forward import LARGEST
 from illume.encoders.networks import EncoderModel, linear
-from illume.encoders.objective import Batch, OneHot, loss_terms, total
+from illume.encoders.objective import OneHot, loss_terms, total
 from illume.encoders.ranks import ranks
 from illume.encoders.starts import linear_directions
 from illume.encoders.training_state import (
@@ -34,8 +33,8 @@ from illume.encoders.training_state import (
     NOTHING,
     SPARSE,
     THINNING,
-    Phase,
     TrainingParts,
+    TrainingState,
     dump_state,
     restore_state,
 )
@@ -72,9 +71,9 @@ class Trainer:
         self.encoder, self.objective, self.slot = encoder, data.objective, slot
         self.ranks = ranks()
         self.training = self.ranks.widen(data.training)
-        device = torch.device(_device(encoder.device))
-        self.X, self.P = _tensor(data.X, device), _tensor(data.P, device)
-        self.validation_X, self.validation_P = (_tensor(A, device) for A in data.validation)
+        device = find_device(encoder.device)
+        self.rows = RowTensors.from_arrays(data.X, data.P, device)
+        self.validation = RowTensors.from_arrays(*data.validation, device)
         self.model = self._build(data).to(device)
         mask = torch.zeros(self.n_inputs, dtype=torch.bool, device=device)
         mask[list(encoder.onehot)] = True
@@ -85,28 +84,27 @@ class Trainer:
         self.optimizer = _adam(list(self.model.parameters()), self.training.learning_rate)
         self.train_step = GraphedStep(self._train_step, record=self.ranks.alone)
         self.validation_step = GraphedStep(self._terms)
-        self.alpha = self.n_inputs
+        self.state = TrainingState(alpha=self.n_inputs)
+        self.best = copy.deepcopy(self.model.state_dict())
         self.target = min(self.objective.alpha or self.n_inputs, self.n_inputs)
-        self.n_epochs = self.training.n_epochs(len(self.X))
-        self.epochs: list[Epoch] = []
-        self._begin(DENSE)
+        self.n_epochs = self.training.n_epochs(len(self.rows))
         self.validation_seed = int(torch.randint(2**31, (), generator=self.generator))
         # shuffled, because rows may come sorted and batches must be alike
-        order = torch.randperm(len(self.validation_X), generator=self.generator)
+        order = torch.randperm(len(self.validation), generator=self.generator)
         self.validation_order = order[: self.training.validation_rows]
         self.start = time.perf_counter()
 
     @property
     def n_inputs(self) -> int:
         """The number of inputs, m."""
-        return self.X.shape[1]
+        return self.rows.X.shape[1]
 
     def _build(self, data: TrainingData) -> EncoderModel:
         generator = torch.Generator().manual_seed(data.seed)
         maps = self.encoder._network(self.n_inputs, self.objective, generator, data.bins)
         if maps.rank and self.objective.joint:
             maps.start_at(torch.from_numpy(linear_directions(data.X, data.P)))
-        outputs = 1 if self.P.shape[1] == 2 else self.P.shape[1]
+        outputs = 1 if self.rows.P.shape[1] == 2 else self.rows.P.shape[1]
         return EncoderModel(
             maps, linear(self.encoder.n_latents, outputs, generator) if self.objective.joint else None
         )
@@ -114,23 +112,23 @@ class Trainer:
     def fit(self) -> TrainedWeights:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
         self._resume()
+        state = self.state
         thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
         n_epochs = self.n_epochs + (thinning + self.n_epochs if thinning else 0)
         interrupted = False
         with self._progress("training", "epoch", n_epochs) as self.bar, self._memory_errors():
-            self.bar.update(len(self.epochs))
+            self.bar.update(len(state.epochs))
             try:
                 self._run_phases(thinning)
-                ended, best = self.phase.ended, self.phase.best
+                ended, best = state.ended, state.best
             except KeyboardInterrupt:
                 interrupted, ended, best = True, INTERRUPTED, self._best_epoch()
         self._reset_graphs()
-        epochs = tuple(self.epochs)
-        return self._result(History(epochs, best, ended, interrupted, diverged=self.phase.diverged))
+        return self._result(History(state.epochs, best, ended, interrupted, diverged=state.diverged))
 
     def fit_trial(self) -> TrainedWeights:
         """Take the first steps of a training only, and average the weights over the last of them."""
-        n_steps = trial_steps(self.n_epochs * self.training.epoch_steps(len(self.X)))
+        n_steps = trial_steps(self.n_epochs * self.training.epoch_steps(len(self.rows)))
         averaged, interrupted = AveragedModel(self.model), False
         with self._progress("trial", "step", n_steps) as bar, self._memory_errors():
             try:
@@ -148,60 +146,68 @@ class Trainer:
         )
 
     def _run_phases(self, thinning: int) -> None:
-        if self.phase.kind == DENSE:
+        state = self.state
+        if state.phase == DENSE:
             self._train_until_no_better()
-            if thinning and not self.phase.diverged:
-                self._begin(THINNING, self.phase.best)
-                self._checkpoint_if_due()
-        if self.phase.kind == THINNING:
+            if thinning and not state.diverged:
+                self._begin(THINNING, state.best)
+        if state.phase == THINNING:
             self._thin(thinning)
-            if not self.phase.diverged:
-                self._begin(SPARSE, len(self.epochs))
-                self._checkpoint_if_due()
-        if self.phase.kind == SPARSE:
+            if not state.diverged:
+                self._begin(SPARSE, len(state.epochs))
+        if state.phase == SPARSE:
             self._train_until_no_better()
-        if self.phase.kind != FINISHED:
+        if state.phase != FINISHED:
             self._set_alpha(self.target)
-            self.phase.kind = FINISHED
+            state.phase = FINISHED
             self._write_checkpoint()
 
-    def _begin(self, kind: int, best: int = 0) -> None:
-        self.phase = Phase(kind, best=best, weights=copy.deepcopy(self.model.state_dict()))
+    def _begin(self, phase: int, best: int) -> None:
+        self.state.begin(phase, best)
+        self._keep_best()
+        self._checkpoint_if_due()
 
     def _train_until_no_better(self) -> None:
         """Train until the validation loss stops falling, and return to the weights where it was lowest."""
-        phase, patience = self.phase, self.training.patience
+        state, patience = self.state, self.training.patience
         try:
-            while phase.done < self.n_epochs and not phase.ended:
-                self._set_learning_rate(phase.done / self.n_epochs)
+            while state.done < self.n_epochs and not state.ended:
+                self._set_learning_rate(state.done / self.n_epochs)
                 epoch = self.run_epoch()
-                phase.done += 1
+                state.done += 1
                 if not _is_finite(epoch):
-                    phase.ended = NOTHING if math.isinf(phase.best_loss) and phase.kind == DENSE else DIVERGED
-                elif epoch.validation_loss < phase.best_loss:
-                    phase.keep_best(epoch.validation_loss, epoch.number, self.model)
-                elif epoch.number - phase.best >= patience:
-                    phase.ended = f"no better for {patience} epochs"
-                if not phase.ended:
+                    state.ended = (
+                        NOTHING if math.isinf(state.best_loss) and state.phase == DENSE else DIVERGED
+                    )
+                elif epoch.validation_loss < state.best_loss:
+                    state.best_loss, state.best = epoch.validation_loss, epoch.number
+                    self._keep_best()
+                elif epoch.number - state.best >= patience:
+                    state.ended = f"no better for {patience} epochs"
+                if not state.ended:
                     self._checkpoint_if_due()
         finally:
-            if phase.best or phase.ended:  # otherwise no epoch is complete
-                self.model.load_state_dict(phase.weights)
-        phase.ended = phase.ended or f"all {self.n_epochs} epochs done"
+            if state.best or state.ended:  # otherwise no epoch is complete
+                self.model.load_state_dict(self.best)
+        state.ended = state.ended or f"all {self.n_epochs} epochs done"
 
     def _thin(self, n_epochs: int) -> None:
         """Reduce the inputs per latent epoch by epoch; if the loss becomes NaN, return to dense weights."""
+        state = self.state
         self._set_learning_rate(0.0)
-        while self.phase.done < n_epochs:
-            self._set_alpha(scheduled_alpha(self.phase.done, n_epochs, self.n_inputs, self.target))
+        while state.done < n_epochs:
+            self._set_alpha(scheduled_alpha(state.done, n_epochs, self.n_inputs, self.target))
             epoch = self.run_epoch()
-            self.phase.done += 1
+            state.done += 1
             if not _is_finite(epoch):
-                self.model.load_state_dict(self.phase.weights)
-                self.phase.ended = DIVERGED
+                self.model.load_state_dict(self.best)
+                state.ended = DIVERGED
                 return
             self._checkpoint_if_due()
         self._set_alpha(self.target)
+
+    def _keep_best(self) -> None:
+        self.best = copy.deepcopy(self.model.state_dict())
 
     def run_epoch(self) -> Epoch:
         """Train one epoch, validate, and record both."""
@@ -209,8 +215,9 @@ class Trainer:
         weights = self.objective.weights
         validation_loss = sum(weights[name] * term for name, term in terms.items())
         seconds = time.perf_counter() - self.start
-        epoch = Epoch(len(self.epochs) + 1, self.alpha, loss, validation_loss, terms, seconds)
-        self.epochs.append(epoch)
+        state = self.state
+        epoch = Epoch(len(state.epochs) + 1, state.alpha, loss, validation_loss, terms, seconds)
+        state.epochs += (epoch,)
         self.bar.update()
         self.bar.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
         return epoch
@@ -225,7 +232,7 @@ class Trainer:
         """Return each term on the validation rows, with the same random directions every time."""
         generator = torch.Generator().manual_seed(self.validation_seed)
         sums: Terms = {}
-        for batch in self._batches(self.validation_X, self.validation_P, self.validation_order, generator):
+        for batch in self.validation.batches(self.validation_order, self.training, generator):
             for name, term in self.validation_step(batch).items():
                 sums[name] = sums.get(name, 0.0) + term * (len(batch.X) / len(self.validation_order))
         return {name: float(term) for name, term in sums.items()}
@@ -241,7 +248,7 @@ class Trainer:
         return {"loss": loss}
 
     def _terms(self, batch: Batch) -> Terms:
-        return loss_terms(self.objective, self.model, batch, self.onehot, self.alpha)
+        return loss_terms(self.objective, self.model, batch, self.onehot, self.state.alpha)
 
     def _all_batches(self) -> Iterator[Batch]:
         for epoch in range(self.n_epochs):
@@ -249,16 +256,8 @@ class Trainer:
             yield from self._training_batches()
 
     def _training_batches(self) -> Iterator[Batch]:
-        order = torch.randperm(len(self.X), generator=self.generator)[: self.training.epoch_rows]
-        return self._batches(self.X, self.P, order, self.generator)
-
-    def _batches(self, X: Tensor, P: Tensor, order: Tensor, generator: torch.Generator) -> Iterator[Batch]:
-        """Yield the rows in `order` in batches of about equal size, each with random directions."""
-        n_batches = math.ceil(len(order) / self.training.batch_size)
-        for index in torch.tensor_split(order.to(X.device), n_batches):
-            n_directions = min(len(index), self.training.stability_rows or len(index))
-            v = torch.randn(n_directions, X.shape[1], generator=generator).to(X.device)
-            yield Batch(X.index_select(0, index), P.index_select(0, index), v)
+        order = torch.randperm(len(self.rows), generator=self.generator)[: self.training.epoch_rows]
+        return self.rows.batches(order, self.training, self.generator)
 
     def _set_learning_rate(self, done: float) -> None:
         """Set the learning rate for the share of epochs done."""
@@ -270,8 +269,8 @@ class Trainer:
             group["lr"] = rate
 
     def _set_alpha(self, alpha: int) -> None:
-        if alpha != self.alpha:
-            self.alpha = alpha
+        if alpha != self.state.alpha:
+            self.state.alpha = alpha
             self._reset_graphs()
 
     def _reset_graphs(self) -> None:
@@ -279,7 +278,7 @@ class Trainer:
         self.validation_step.reset()
 
     def _best_epoch(self) -> int:
-        same = [epoch for epoch in self.epochs if epoch.alpha == self.alpha]
+        same = [epoch for epoch in self.state.epochs if epoch.alpha == self.state.alpha]
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
 
     def _result(self, history: History) -> TrainedWeights:
@@ -289,20 +288,19 @@ class Trainer:
         head = self.model.head
         weights = {name: array(tensor) for name, tensor in self.model.maps.state_dict().items()}
         found = None if head is None else Head(array(head.weight), array(head.bias))
-        return TrainedWeights(weights, self.alpha, found, history)
+        return TrainedWeights(weights, self.state.alpha, found, history)
 
     @property
     def _parts(self) -> TrainingParts:
-        return TrainingParts(self.model, self.optimizer, self.generator)
+        return TrainingParts(self.model, self.best, self.optimizer, self.generator)
 
     def _resume(self) -> None:
         stage = None if self.slot is None else self.slot.load()
         if stage is None:
             return
-        self.phase, progress = restore_state(stage, self._parts)
-        self.alpha, self.epochs = progress.alpha, list(progress.epochs)
-        if self.epochs:
-            self.start = time.perf_counter() - self.epochs[-1].seconds
+        self.state = restore_state(stage, self._parts)
+        if self.state.epochs:
+            self.start = time.perf_counter() - self.state.epochs[-1].seconds
 
     def _checkpoint_if_due(self) -> None:
         if self.slot is not None and self.slot.due:
@@ -310,7 +308,7 @@ class Trainer:
 
     def _write_checkpoint(self) -> None:
         if self.slot is not None:
-            self.slot.save(*dump_state(self.phase, self.alpha, self.epochs, self._parts))
+            self.slot.save(*dump_state(self.state, self._parts))
 
     def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
         verbose = self.encoder.verbose
@@ -359,18 +357,3 @@ def _adam(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.o
         return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
     rate = torch.tensor(learning_rate, device=device)
     return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
-
-
-def _tensor(A: FloatArray, device: torch.device) -> Tensor:
-    with np.errstate(over="ignore"):  # too large values are clipped
-        small = A.astype(np.float32)
-    return torch.from_numpy(np.clip(small, -LARGEST, LARGEST, out=small)).to(device)
-
-
-def _device(name: str) -> str:
-    if name == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        return str(torch.device(name))
-    except RuntimeError as error:
-        raise ValueError(f"device {name!r} is not known: {error}") from error

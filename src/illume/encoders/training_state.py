@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,80 +26,63 @@ StateDict = dict[str, Tensor]
 
 
 @dataclass
-class Phase:
-    """A phase of training: its epochs so far, and the best of them by validation loss."""
+class TrainingState:
+    """The phase of a training: epochs done in it, the best of them, and why it ended; and all epochs."""
 
-    kind: int = DENSE
+    alpha: int
+    phase: int = DENSE
     done: int = 0
     best_loss: float = math.inf
     best: int = 0
     ended: str = ""
-    weights: StateDict = field(default_factory=dict)
+    epochs: tuple[Epoch, ...] = ()
 
     @property
     def diverged(self) -> bool:
         """Whether the loss became NaN."""
         return self.ended in (DIVERGED, NOTHING)
 
-    def keep_best(self, loss: float, epoch: int, model: nn.Module) -> None:
-        """Keep the weights of the best epoch."""
-        self.best_loss, self.best, self.weights = loss, epoch, copy.deepcopy(model.state_dict())
-
-
-@dataclass(frozen=True)
-class Progress:
-    """The part of the state that is stored as JSON."""
-
-    phase: int
-    done: int
-    best_loss: float
-    best: int
-    ended: str
-    alpha: int
-    epochs: tuple[Epoch, ...]
+    def begin(self, phase: int, best: int) -> None:
+        """Begin another phase; `best` is the epoch to return to if none is better."""
+        self.phase, self.done, self.best_loss, self.best, self.ended = phase, 0, math.inf, best, ""
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingParts:
-    """What changes with every step."""
+    """What changes in training beside its state; `best` are the weights to return to."""
 
     model: nn.Module
+    best: StateDict
     optimizer: torch.optim.Adam
     generator: torch.Generator
 
 
-def dump_state(
-    phase: Phase, alpha: int, epochs: list[Epoch], parts: TrainingParts
-) -> tuple[Any, ArrayWriter]:
+def dump_state(state: TrainingState, parts: TrainingParts) -> tuple[Any, ArrayWriter]:
     """Return the state of a training as JSON values and arrays."""
-    progress = Progress(
-        phase.kind, phase.done, phase.best_loss, phase.best, phase.ended, alpha, tuple(epochs)
-    )
     arrays = ArrayWriter()
     _add(arrays, "model", parts.model.state_dict())
-    if phase.kind != FINISHED:
-        _add(arrays, "best", phase.weights)
+    if state.phase != FINISHED:
+        _add(arrays, "best", parts.best)
         arrays.add("generator", parts.generator.get_state().numpy())
         for i, moments in enumerate(parts.optimizer.state.values()):
             _add(arrays, f"adam.{i}", moments)
-    return dump(Progress, progress), arrays
+    return dump(TrainingState, state), arrays
 
 
-def restore_state(stage: Stage, parts: TrainingParts) -> tuple[Phase, Progress]:
-    """Restore model, optimizer and random generator in place; return the phase and the rest."""
+def restore_state(stage: Stage, parts: TrainingParts) -> TrainingState:
+    """Return the stored state; restore the parts in place."""
     try:
-        at: Progress = read(Progress, stage.values, "training")
+        state: TrainingState = read(TrainingState, stage.values, "training")
         arrays, now = stage.arrays, parts.model.state_dict()
         parts.model.load_state_dict(_take(arrays, "model", now))
-        phase = Phase(at.phase, at.done, at.best_loss, at.best, at.ended)
-        if at.phase != FINISHED:
-            phase.weights = _take(arrays, "best", now)
+        if state.phase != FINISHED:
+            parts.best.update(_take(arrays, "best", now))
             _restore_optimizer(arrays, parts.optimizer)
             parts.generator.set_state(torch.from_numpy(arrays.take("generator", np.uint8, (None,))))
         arrays.finish()
     except FormatError as error:
         raise CheckpointError(f"the checkpoint does not fit the training: {error}") from error
-    return phase, at
+    return state
 
 
 def _restore_optimizer(arrays: ArrayReader, adam: torch.optim.Adam) -> None:
