@@ -10,7 +10,7 @@ from illume.encoders import training as module
 from illume.encoders.batches import Batch
 from illume.encoders.cuda_graphs import GraphedStep
 from illume.encoders.starts import linear_directions
-from illume.encoders.training import Trainer, trial_steps
+from illume.encoders.training import Trainer
 from tests.common import FAST
 
 
@@ -183,7 +183,10 @@ def test_batches_hold_every_row_once_with_its_answer(stability_rows, directions)
     assert len(torch.cat([batch.v for batch in batches]).unique()) == 2 * sum(directions)
 
 
-def test_a_trial_averages_the_weights_of_its_last_steps_and_is_the_start_of_a_training(rows, monkeypatch):
+@pytest.mark.parametrize(("batch_size", "n_steps", "n_averaged"), [(8, 16, 4), (128, 1, 1)])
+def test_a_trial_averages_its_last_steps_and_is_the_start_of_a_training(
+    rows, monkeypatch, batch_size, n_steps, n_averaged
+):
     seen, steps = [], {"trial": [], "fit": []}
     original = Trainer._train_step
 
@@ -194,17 +197,16 @@ def test_a_trial_averages_the_weights_of_its_last_steps_and_is_the_start_of_a_tr
         return terms
 
     monkeypatch.setattr(Trainer, "_train_step", watched)
-    options = {"training": Training(8, max_epochs=10), "objective": Objective(lambda_g=1)}
-    n_steps = trial_steps(10 * 16)
+    options = {"training": Training(batch_size, max_epochs=10), "objective": Objective(lambda_g=1)}
     name = "trial"
     trial = MetaEncoder(3, **options).fit_trial(*rows)
-    assert len(seen) == n_steps == 16
-    averaged = torch.stack(seen[-n_steps // 4 :]).mean(0)
+    assert len(seen) == n_steps
+    averaged = torch.stack(seen[-n_averaged:]).mean(0)
     np.testing.assert_allclose(trial.weights_["layers.4.bias"], averaged.numpy(), rtol=1e-5)
     name = "fit"
     MetaEncoder(3, **options).fit(*rows)
     assert steps["fit"][:n_steps] == steps["trial"]
-    assert trial.history_.ended == "a trial of 16 steps"
+    assert trial.history_.ended == f"a trial of {n_steps} steps"
 
 
 def test_an_interrupted_trial_keeps_its_weights(rows, monkeypatch):

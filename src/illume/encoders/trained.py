@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import torch
 
     from illume.encoders.networks import MapNetwork
-    from illume.encoders.training import TrainedWeights
 
 VALIDATION_SHARE = 0.15
 
@@ -52,6 +51,16 @@ class TrainingData:
     training: Training
     bins: SoftBins
     seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedWeights:
+    """What a training returns: weights by name, inputs per latent, the joint head and the epochs."""
+
+    weights: dict[str, FloatArray]
+    alpha: int
+    head: Head | None
+    history: History
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):

@@ -7,7 +7,6 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from illume.encoders.networks import EncoderModel, linear
 from illume.encoders.objective import OneHot, loss_terms, total
 from illume.encoders.ranks import ranks
 from illume.encoders.starts import linear_directions
+from illume.encoders.trained import TrainedWeights, TrainingData
 from illume.encoders.training_state import (
     DENSE,
     DIVERGED,
@@ -42,23 +42,13 @@ from illume.errors import OutOfMemoryError
 from illume.results.history import Epoch, History
 
 if TYPE_CHECKING:
-    from illume.encoders.trained import TrainedEncoder, TrainingData
+    from illume.encoders.trained import TrainedEncoder
 
 INTERRUPTED = "interrupted, the best so far was kept"
 BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
 TRIAL_SHARE = 0.03  # of the steps of a whole training
 MIN_TRIAL_STEPS, MAX_TRIAL_SHARE = 32, 0.1  # a trial has at least so many steps, up to this share
 AVERAGED_SHARE = 0.25  # the last steps of a trial, over which its weights are averaged
-
-
-@dataclass(frozen=True, eq=False)
-class TrainedWeights:
-    """What a training returns: weights by name, inputs per latent, the joint head and the epochs."""
-
-    weights: dict[str, FloatArray]
-    alpha: int
-    head: Head | None
-    history: History
 
 
 class Trainer:
@@ -135,7 +125,7 @@ class Trainer:
                 for i, batch in enumerate(islice(self._all_batches(), n_steps)):
                     self.train_step(batch)
                     bar.update()
-                    if i >= (1 - AVERAGED_SHARE) * n_steps:
+                    if i + 1 > (1 - AVERAGED_SHARE) * n_steps:
                         averaged.update_parameters(self.model)
                 self.model.load_state_dict(averaged.module.state_dict())
             except KeyboardInterrupt:
@@ -175,7 +165,7 @@ class Trainer:
                 self._set_learning_rate(state.done / self.n_epochs)
                 epoch = self.run_epoch()
                 state.done += 1
-                if not _is_finite(epoch):
+                if not math.isfinite(epoch.loss + epoch.validation_loss):
                     state.ended = (
                         NOTHING if math.isinf(state.best_loss) and state.phase == DENSE else DIVERGED
                     )
@@ -199,7 +189,7 @@ class Trainer:
             self._set_alpha(scheduled_alpha(state.done, n_epochs, self.n_inputs, self.target))
             epoch = self.run_epoch()
             state.done += 1
-            if not _is_finite(epoch):
+            if not math.isfinite(epoch.loss + epoch.validation_loss):
                 self.model.load_state_dict(self.best)
                 state.ended = DIVERGED
                 return
@@ -344,10 +334,6 @@ def scheduled_alpha(epoch: int, n_epochs: int, start: int, end: int) -> int:
     [8, 6, 4, 2, 2]
     """
     return round(start + min(epoch / n_epochs, 1.0) * (end - start))
-
-
-def _is_finite(epoch: Epoch) -> bool:
-    return math.isfinite(epoch.loss) and math.isfinite(epoch.validation_loss)
 
 
 def _adam(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
