@@ -224,9 +224,8 @@ def test_the_frame_comes_back_in_the_library_of_the_rows(loan_explainer):
     assert isinstance(loan_explainer(rows).to_frame(), pd.DataFrame)
     polars = loan_explainer.__class__(
         lambda frame: by_library.model.predict_proba(frame.to_pandas()),
-        n_latents=2,
         queries=0,
-        training=loan_explainer.surrogate_options.training,
+        surrogate_options=SurrogateOptions(n_latents=2, training=loan_explainer.surrogate_options.training),
     ).fit(pl.from_pandas(loans(60)))
     assert isinstance(polars(pl.from_pandas(rows)).to_frame(), pl.DataFrame)
 

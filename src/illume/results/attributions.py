@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import frames, html, interop, text
 from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
@@ -135,6 +136,7 @@ class Attribution(LabelledRow):
         return html.attribution_html(self)
 
 
+@lazy_fields("slopes", "surrogate_probabilities", "refinement", "trust", "novelty")
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributions(LabelledBatch[Attribution]):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
@@ -251,8 +253,11 @@ class Attributions(LabelledBatch[Attribution]):
         return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
 
     def __iter__(self) -> Iterator[Attribution]:
-        _ = self.trust.distance  # if trust is computed lazily, then for all rows at once
+        _ = self.trust, self.slopes  # what is computed lazily, for all rows at once
         return super().__iter__()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def contributions(self, output: int | str = 0) -> FloatArray:
         """Contributions to one output, by name or position, (n, n_features)."""

@@ -48,11 +48,11 @@ def row_positions(rows: Any, n: int) -> tuple[Any, bool]:
     return np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp)), False
 
 
-def take_rows(result: T, rows: Any) -> T:
-    """Return a dataclass with only some rows of the fields that its `PER_ROW` names."""
+def take_rows(result: T, rows: Any, **changes: Any) -> T:
+    """Return a dataclass with only some rows of the fields that its `PER_ROW` names; lazy ones stay lazy."""
     kind: Any = result
-    values = {name: getattr(result, name) for name in kind.PER_ROW}
-    return replace(kind, **{name: None if v is None else v[rows] for name, v in values.items()})
+    values = {name: vars(kind)[name] for name in kind.PER_ROW}
+    return replace(kind, **{n: None if v is None else v[rows] for n, v in values.items()}, **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class Batch(Generic[RowT]):
         return self.ROW(batch) if single else batch
 
     def _take(self, rows: Any) -> Any:
-        return replace(take_rows(self, rows), origin=self.origin.take(rows))  # type: ignore[type-var]
+        return take_rows(self, rows, origin=self.origin.take(rows))
 
     @property
     def row_labels(self) -> np.ndarray[Any, Any]:
