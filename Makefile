@@ -66,36 +66,35 @@ $(AXE):
 	mkdir -p build/axe
 	cd build/axe && npm pack --silent axe-core@$(AXE_VERSION) && tar -xzf axe-core-$(AXE_VERSION).tgz
 
-# Figures of the core; the data folder is named by ILLUME_DATA.
+# Figures of the core; the data folder is named by ILLUME_DATA. Every measurement skips cells that benchmarks/results
+# has; `--again all` repeats them.
 bench-core: $(READY)
-	$(BIN)/python -m benchmarks.throughput
-	$(BIN)/python -m benchmarks.memory
-	$(BIN)/python -m benchmarks.agreement
+	$(BIN)/python -m benchmarks throughput --again all
+	$(BIN)/python -m benchmarks memory --again all
+	$(BIN)/python -m benchmarks agreement --again all
 
 # Parquet to Parquet: Covertype, memory for many rows, and what engines cost beside explaining; the machine should be idle.
 bench-engines: .venv-engines/.ready
-	.venv-engines/bin/python -m benchmarks.covertype
-	.venv-engines/bin/python -m benchmarks.engines memory --rows 100000 1000000 10000000
-	.venv-engines/bin/python -m benchmarks.engines --rows 10000000
+	.venv-engines/bin/python -m benchmarks covertype --again all
+	.venv-engines/bin/python -m benchmarks engine-memory --again all
+	.venv-engines/bin/python -m benchmarks engines --rows 10000000 --again all
 
 # Latency of the service at 100 requests a second for a minute; the machine should be idle.
 bench-service: $(READY)
-	$(BIN)/python -m benchmarks.service_load --model none
-	$(BIN)/python -m benchmarks.service_load --model callable
-	$(BIN)/python -m benchmarks.service_load --model pipeline
+	$(BIN)/python -m benchmarks service-load --again all
 
 # Figures of rules and counterfactuals; the peers they are compared with get an environment of their own.
 bench-rules: .venv-peers/.ready
-	.venv-peers/bin/python -m benchmarks.rule_speed
-	.venv-peers/bin/python -m benchmarks.rule_precision
-	.venv-peers/bin/python -m benchmarks.counterfactual_quality
+	.venv-peers/bin/python -m benchmarks rule-speed --again all
+	.venv-peers/bin/python -m benchmarks rule-precision --again all
+	.venv-peers/bin/python -m benchmarks counterfactuals --again all
 
 # A few cells of every table of the paper's evaluation, and the tables and figures made of them, in build/quick.
 # Without ILLUME_DATA, the synthetic ones.
 bench-quick: .venv-peers/.ready
-	.venv-peers/bin/python -m benchmarks run --quick --workers 2 --results build/quick/cells
-	.venv-peers/bin/python -m benchmarks figures --results build/quick/cells --out build/quick
-	.venv-peers/bin/python -m benchmarks tables --results build/quick/cells --out build/quick
+	.venv-peers/bin/python -m benchmarks run --quick --workers 2
+	.venv-peers/bin/python -m benchmarks figures --results build/quick --out build/quick
+	.venv-peers/bin/python -m benchmarks tables --results build/quick --out build/quick
 
 # The whole evaluation under both protocols: many hours on two cores; it goes on where it was stopped.
 bench-paper: .venv-peers/.ready

@@ -1,26 +1,32 @@
-"""`python -m benchmarks busy`: one fit on an idle machine, with one thread, and beside busy processes."""
+"""Time one default fit on an idle machine, with one thread, and beside busy processes."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
-from benchmarks.records import RESULTS, provenance
-from benchmarks.store import append, read
+import numpy as np
+import pandas as pd
 
-FILE = RESULTS / "busy.jsonl"
-THREADS = "OMP_NUM_THREADS"
-THREAD_VARIABLES = (THREADS, "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-# It ends by itself where the process that started it is gone.
+from benchmarks.children import run_child
+from benchmarks.harness import Cell, Line, choose, read
+from benchmarks.markup import MISSING, Table, seconds
+
+LEVELS = 6
+CONDITIONS = {  # threads (0: the libraries' default) and busy processes
+    "idle": (0, 0),
+    "one thread": (1, 0),
+    "beside 1": (0, 1),
+    "beside 2": (0, 2),
+    "beside 4": (0, 4),
+}
+# ends when its parent is gone
 SPIN = """
 import os
 parent = os.getppid()
@@ -28,85 +34,78 @@ while os.getppid() == parent:
     for _ in range(10**6):
         pass
 """
+ABOUT = "One default fit in a process of its own; all in one run. Beside n: n processes that never rest."
 
 
-@dataclass(frozen=True)
-class Condition:
-    """How a machine is while a fit is timed."""
+def busy(
+    rows: int = 8_000,
+    features: int = 23,
+    repeats: int = 1,
+    limit_s: float = 600.0,
+    conditions: tuple[str, ...] = (),
+) -> Iterator[Cell]:
+    """Time the same fit in all conditions; ratios are to the idle fit of this run.
 
-    name: str
-    threads: int = 0  # 0: as many as libraries take by themselves
-    beside: int = 0  # processes that do nothing, as fast as they can
+    About a third of the features are categories; the fastest of the repeats counts.
+    """
+    run, idle = uuid4().hex[:8], []
 
-
-CONDITIONS = (
-    Condition("idle"),
-    Condition("one thread", threads=1),
-    Condition("beside 1", beside=1),
-    Condition("beside 2", beside=2),
-    Condition("beside 4", beside=4),
-)
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the measurement."""
-    parser.add_argument("--rows", type=int, default=8_000, help="to fit on")
-    parser.add_argument("--features", type=int, default=23, help="of which about a third are categories")
-    parser.add_argument("--repeats", type=int, default=1, help="of every condition; the fastest counts")
-    parser.add_argument("--seconds", type=float, default=600.0, help="after which a fit is ended")
-    parser.add_argument("--conditions", default="", help=f"of {', '.join(c.name for c in CONDITIONS)}")
-    parser.add_argument("--file", type=Path, default=FILE)
-
-
-def run(options: argparse.Namespace) -> int:
-    """Time the same fit in all conditions, one after the other; ratios are to the idle one of this run."""
-    from benchmarks.speed.cells import chosen
-
-    wanted = chosen([c.name for c in CONDITIONS], options.conditions, "condition")
-    number, origin, idle = uuid4().hex[:8], provenance(), None
-    for condition in (c for c in CONDITIONS if c.name in wanted):
+    def measure(threads: int, beside: int) -> Line:
         load = os.getloadavg()[0]
-        found = [timed(condition, options) for _ in range(options.repeats)]
-        measured = [one for one in found if one["error"] is None]
-        line = min(measured, key=lambda one: one["fit_s"]) if measured else found[0]
-        if condition.name == "idle":
-            idle = line.get("fit_s")
-        if idle and line.get("fit_s"):
-            line["ratio"] = line["fit_s"] / idle
-        named = {
-            "run": number,
-            "condition": condition.name,
-            "rows": options.rows,
-            "features": options.features,
-        }
-        facts = {"threads": condition.threads, "beside": condition.beside, "repeats": options.repeats}
-        append(options.file, named | facts | {"seed": 0, "load_before": load} | line | origin)
-        print({**named, **line}, flush=True)
-    return 0
+        with spin(beside):
+            found = [
+                run_child(time_fit, threads=threads, limit_s=limit_s, rows=rows, features=features)
+                for _ in range(repeats)
+            ]
+        facts = {"threads": threads, "beside": beside, "repeats": repeats, "seed": 0, "load_before": load}
+        good = [answer.lines[-1]["fit_s"] for answer in found if answer.error is None]
+        if not good:
+            return facts | {"error": found[0].error}
+        if (threads, beside) == (0, 0):
+            idle.append(min(good))
+        ratio = {"ratio": min(good) / idle[0]} if idle else {}
+        return facts | {"fit_s": min(good)} | ratio
+
+    for name in choose(CONDITIONS, conditions, "condition"):
+        settings = {"run": run, "condition": name, "rows": rows, "features": features}
+        yield Cell(settings, lambda name=name: measure(*CONDITIONS[name]))
 
 
-def timed(condition: Condition, options: argparse.Namespace) -> dict[str, Any]:
-    """Fit in a process of its own; return what it says, or why it says nothing."""
-    command = [sys.executable, "-m", "benchmarks.busy_worker", str(options.rows), str(options.features)]
-    with spinning(condition.beside):
-        try:
-            done = subprocess.run(
-                command,
-                env=environment(condition),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=options.seconds,
-            )
-        except subprocess.TimeoutExpired:
-            return {"error": f"over the limit of {options.seconds:.0f} s"}
-    if done.returncode:
-        return {"error": (done.stderr.strip().splitlines() or ["nothing was said"])[-1][:200]}
-    return json.loads(done.stdout.strip().splitlines()[-1]) | {"error": None}
+def time_fit(rows: int, features: int) -> Iterator[Line]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    from illume import Explainer
+
+    X, y = generate_frame(rows, features)
+    model = HistGradientBoostingClassifier(random_state=0, categorical_features="from_dtype").fit(X, y)
+    start = time.perf_counter()
+    Explainer(model, random_state=0, verbose=False).fit(X)
+    yield {"fit_s": time.perf_counter() - start}
+
+
+def generate_frame(n: int, m: int, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return rows where every third feature is a category, and labels that depend on the first twelve.
+
+    >>> generate_frame(5, 4)[0].dtypes.astype(str).tolist()
+    ['float64', 'float64', 'category', 'float64']
+    """
+    rng = np.random.default_rng(seed)
+    columns, score = {}, np.zeros(n)
+    for j in range(m):
+        weight = rng.normal(size=LEVELS)
+        if j % 3 == 2:
+            codes = rng.integers(LEVELS, size=n)
+            columns[f"x{j}"] = pd.Categorical.from_codes(codes, [f"l{i}" for i in range(LEVELS)])
+            score += weight[codes] if j < 12 else 0.0
+        else:
+            values = rng.standard_normal(n)
+            columns[f"x{j}"] = values
+            score += weight[0] * np.sin(2 * values) + weight[1] * values if j < 12 else 0.0
+    return pd.DataFrame(columns), (score + rng.normal(0, 0.5, n) > 0).astype(int)
 
 
 @contextmanager
-def spinning(n: int) -> Iterator[None]:
+def spin(n: int) -> Iterator[None]:
     """Keep n processes busy."""
     started = [subprocess.Popen([sys.executable, "-c", SPIN]) for _ in range(n)]
     try:
@@ -117,16 +116,14 @@ def spinning(n: int) -> Iterator[None]:
             process.wait()
 
 
-def environment(condition: Condition) -> dict[str, str]:
-    """Return the variables of a fit: as many threads as the condition says, whatever this process has."""
-    root = str(Path(__file__).parents[1])
-    paths = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
-    kept = {name: value for name, value in os.environ.items() if name not in THREAD_VARIABLES}
-    asked = {THREADS: str(condition.threads)} if condition.threads else {}
-    return kept | asked | {"PYTHONPATH": paths}
-
-
-def latest(path: Path) -> list[dict[str, Any]]:
-    """Return the lines of the last run of a file."""
-    lines = list(read(path))
-    return [line for line in lines if line["run"] == lines[-1]["run"]]
+def tables(results: Path) -> list[Table]:
+    """Return the table of the last run, if there is one."""
+    lines = list(read(results / "busy.jsonl"))
+    rows = []
+    for line in lines:
+        if line["run"] == lines[-1]["run"]:
+            taken = seconds(line["fit_s"]) if line["error"] is None else line["error"]
+            ratio = f"{line['ratio']:.2f}" if "ratio" in line else MISSING
+            rows.append((line["condition"], taken, ratio))
+    head = ("machine", "fit, s", "times idle")
+    return [Table("busy", "A fit on a busy machine", head, tuple(rows), (ABOUT,))] if rows else []

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import re
 
-from benchmarks.cells import PROTOCOLS
-from benchmarks.data import rankings, real, seneca_rb, seneca_rc
+from benchmarks.data import real, seneca_rb, seneca_rc
 from benchmarks.data.problem import Encoding, Problem, Truth
-from benchmarks.data.rankings import RANKINGS
-from benchmarks.data.real import REAL
+from benchmarks.data.real import RANKINGS, REAL
 
+PROTOCOLS = ("clean", "paper")
 SIZES = ((4, 0), (8, 0), (16, 0), (16, 16), (16, 48))  # informative and uninformative columns
 SENECA_RC = tuple(f"seneca-rc-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
 SENECA_RB = tuple(f"seneca-rb-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
+FAMILIES = {"real": REAL, "rankings": RANKINGS, "seneca-rc": SENECA_RC, "seneca-rb": SENECA_RB}
 
 __all__ = [
-    "RANKINGS", "REAL", "SENECA_RB", "SENECA_RC", "Encoding", "Problem", "Truth", "families", "problem",
-]  # fmt: skip
-
-
-def families() -> dict[str, tuple[str, ...]]:
-    """Return the names of all problems by family."""
-    return {"real": REAL, "rankings": RANKINGS, "seneca-rc": SENECA_RC, "seneca-rb": SENECA_RB}
+    "FAMILIES",
+    "PROTOCOLS",
+    "RANKINGS",
+    "REAL",
+    "SENECA_RB",
+    "SENECA_RC",
+    "Encoding",
+    "Problem",
+    "Truth",
+]
 
 
 def problem(data: str, black_box: str, seed: int, protocol: str) -> Problem:
-    """Return a problem: the same arguments give the same one in any process."""
+    """Return a problem; the same arguments give the same problem in any process."""
     if protocol not in PROTOCOLS:
         raise ValueError(f"protocol must be one of {PROTOCOLS}, not {protocol!r}")
-    if data in REAL:
+    if data in (*REAL, *RANKINGS):
         return real.problem(data, black_box, seed, protocol)
-    if data in RANKINGS:
-        return rankings.problem(data, black_box, seed, protocol)
     named = re.fullmatch(r"seneca-(rc|rb)-(\d+)\+(\d+)-(\d+)", data)
     if not named:
         raise ValueError(f"no data set is called {data!r}")

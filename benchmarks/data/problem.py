@@ -1,25 +1,17 @@
-"""What a cell of the evaluation is about: rows, a black box, and what is known to be true of it."""
+"""A problem to explain: rows, a black box, and the true explanations where they are known."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
 from illume._typing import BoolArray, FloatArray, IntArray
-
-
-class Probabilities(Protocol):
-    """A classifier of encoded rows, (n, m) to (n, c)."""
-
-    def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Return a column for every class of the data."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +54,7 @@ class Encoding:
         )  # fmt: skip
 
     def transform(self, frame: pd.DataFrame) -> FloatArray:
-        """Return the encoded rows, (n, m); a category that is not known is 0 in all its columns."""
+        """Return the encoded rows, (n, m); an unknown category is 0 in all columns of its feature."""
         parts = []
         for name in self.features:
             if name in self.categories:
@@ -73,7 +65,7 @@ class Encoding:
         return (np.hstack(parts).astype(float) - self.mean) / self.scale
 
     def inverse(self, X: FloatArray) -> pd.DataFrame:
-        """Return rows as a frame: numbers in own units, of each feature its largest category."""
+        """Decode rows: numbers in original units, and the largest category of each feature."""
         raw = X * self.scale + self.mean
         columns = {}
         for position, name in enumerate(self.features):
@@ -94,7 +86,7 @@ class Encoding:
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What a right explanation of each test row says; fields that do not apply are None.
+    """The true explanations of the test rows; fields that do not apply are None.
 
     Gradients are of class 1 per original unit, (n_test, m); bounds are in original units, (n_test, m),
     infinite where open: a row lies in low < x <= high.
@@ -112,24 +104,22 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class FrameModel:
-    """The black box as a user has it: it takes frames."""
+    """A black box of data frames."""
 
     encoding: Encoding
-    model: Probabilities
+    model: Any
     classes_: np.ndarray
 
     def predict_proba(self, frame: pd.DataFrame) -> FloatArray:
-        """Encode the rows, then ask the model."""
         return self.model.predict_proba(self.encoding.transform(frame))
 
     def predict(self, frame: pd.DataFrame) -> np.ndarray:
-        """Return the likeliest class of each row."""
         return self.classes_[self.predict_proba(frame).argmax(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Training and test rows, raw and encoded, true labels, a fitted black box and its answers."""
+    """Training and test rows with labels, a fitted black box and its answers."""
 
     name: str
     black_box: str
@@ -141,45 +131,39 @@ class Problem:
     y_test: IntArray
     classes: tuple[str, ...]
     encoding: Encoding
-    model: Probabilities
+    model: Any
     truth: Truth | None = None
 
     @cached_property
     def X_train(self) -> FloatArray:
-        """Encoded training rows."""
         return self.encoding.transform(self.train)
 
     @cached_property
     def X_test(self) -> FloatArray:
-        """Encoded test rows."""
         return self.encoding.transform(self.test)
 
     @cached_property
     def P_train(self) -> FloatArray:
-        """Probabilities that the black box gives training rows."""
         return self.model.predict_proba(self.X_train)
 
     @cached_property
     def P_test(self) -> FloatArray:
-        """Probabilities that the black box gives test rows."""
         return self.model.predict_proba(self.X_test)
 
     @property
     def frame_model(self) -> FrameModel:
-        """The black box for frames, with `predict_proba` and `classes_`."""
         return FrameModel(self.encoding, self.model, np.array(self.classes))
 
 
 @dataclass(frozen=True, eq=False)
 class OriginalUnits:
-    """A classifier of the first columns in their own units, asked with encoded rows."""
+    """A classifier of the first columns in original units, called with encoded rows."""
 
-    classifier: Probabilities
+    classifier: Any
     mean: FloatArray  # (t,)
     scale: FloatArray
 
     def predict_proba(self, X: FloatArray) -> FloatArray:
-        """Undo the scaling, drop the columns that inform of nothing, ask the classifier."""
         return self.classifier.predict_proba(X[:, : len(self.mean)] * self.scale + self.mean)
 
 
@@ -198,16 +182,16 @@ def split(y: IntArray, test_size: float, seed: int) -> tuple[IntArray, IntArray]
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """Generated rows with all that is known of them."""
+    """Generated rows, their classifier and their true explanations."""
 
     X: FloatArray  # (n, m)
     y: IntArray
-    t: int  # the first t columns inform
-    classifier: Probabilities  # of these columns in their own units
+    t: int  # the first t columns are informative
+    classifier: Any  # of these columns in original units
     truth: Callable[[IntArray], Truth]  # of rows by position
 
     def problem(self, name: str, seed: int, protocol: str) -> Problem:
-        """Return the rows split in halves, with the generating classifier as black box."""
+        """Split the rows in halves; the generating classifier is the black box."""
         train, test = split(self.y, 0.5, seed)
         frame = pd.DataFrame(self.X, columns=[f"x{column}" for column in range(self.X.shape[1])])
         parts = [frame.iloc[rows].reset_index(drop=True) for rows in (train, test)]
@@ -218,11 +202,11 @@ class Facts:
         return Problem(name, "truth", seed, protocol, *parts, *labels, ("0", "1"), encoding, model, truth)
 
 
-def with_noise(X: FloatArray, u: int, rng: np.random.Generator) -> FloatArray:
-    """Return the rows with `u` more columns, uniform between the least and the largest value of all."""
+def add_noise(X: FloatArray, u: int, rng: np.random.Generator) -> FloatArray:
+    """Append `u` uninformative columns, uniform between the smallest and the largest value of all."""
     return np.hstack([X, rng.uniform(X.min(), X.max(), size=(len(X), u))])
 
 
-def padded(values: FloatArray, n_columns: int, fill: float) -> FloatArray:
-    """Return the values with columns of `fill` added, up to `n_columns`."""
+def pad(values: FloatArray, n_columns: int, fill: float) -> FloatArray:
+    """Append columns of `fill`, up to `n_columns`."""
     return np.pad(values, ((0, 0), (0, n_columns - values.shape[1])), constant_values=fill)

@@ -1,13 +1,12 @@
-"""The paper's 18 real data sets, prepared as it says, from the folder that ILLUME_DATA names."""
+"""Data sets from the folder that `ILLUME_DATA` names, prepared as in the paper or for LightGBM."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,29 +20,31 @@ REAL = (
     "aids", "austr", "bank", "breast", "churn", "compas", "ctg", "diabetes", "ecoli", "fico", "german",
     "home", "ionos", "sonar", "spam", "titanic", "wine", "yeast",
 )  # fmt: skip
+# functions of four columns whose order of importance is known
+REFERENCES = {
+    "ssin-2c": (4.0, 2.0, 1.0, 0.0),
+    "int2-3c": (3.0, 3.0, 1.0, 0.0),
+    "int2-8p": (3.0, 3.0, 1.0, 0.0),
+}
+RANKINGS = tuple(REFERENCES)
 TEST_SHARE = 0.2
 # numbers whose gaps are filled with their most frequent value, not their mean
 FILLED_WITH_MODE = {"compas": ("days_b_screening_arrest", "length_of_stay")}
 
 
-def folder() -> Path:
-    """Return the folder that holds the data sets and their MANIFEST.json."""
+def read_entry(name: str) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return the manifest entry and the whole table of a data set."""
     if not os.environ.get(VARIABLE):
         raise SystemExit(f"set {VARIABLE} to the folder that holds the data sets and their MANIFEST.json")
-    return Path(os.environ[VARIABLE])
-
-
-@cache
-def manifest(path: Path) -> dict[str, dict[str, Any]]:
-    """Return what is known of each data set, by name."""
-    return {entry["name"]: entry for entry in json.loads((path / "MANIFEST.json").read_text())}
+    folder = Path(os.environ[VARIABLE])
+    entries = {entry["name"]: entry for entry in json.loads((folder / "MANIFEST.json").read_text())}
+    return entries[name], pd.read_csv(folder / entries[name]["file"])
 
 
 def table(name: str) -> tuple[pd.DataFrame, IntArray, tuple[str, ...]]:
-    """Return features with gaps as they are, categories as text, label codes and class names."""
-    entry = manifest(folder())[name]
+    """Return features with gaps, categories as text, label codes and class names."""
+    entry, frame = read_entry(name)
     encoded = entry["one_hot"]
-    frame = pd.read_csv(folder() / entry["file"])
     classes, y = np.unique(frame[entry["target"]].astype(str).to_numpy(dtype=str), return_inverse=True)
     frame = _published_changes(name, frame.drop(columns=entry["target"]))
     frame = frame[encoded.get("features") or [c for c in frame if c not in entry["ignore_columns"]]].copy()
@@ -55,12 +56,11 @@ def table(name: str) -> tuple[pd.DataFrame, IntArray, tuple[str, ...]]:
             frame[column] = found.cat.rename_categories([str(value) for value in found.cat.categories])
         else:
             frame[column] = values.astype(float)
-    frame.columns = _safe(list(frame.columns))
+    frame.columns = safe_names(list(frame.columns))
     return frame, y, tuple(map(str, classes))
 
 
 def _published_changes(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with columns made or changed as the paper's preparation has them."""
     if name == "titanic":
         return frame.assign(Family=frame["SibSp"] + frame["Parch"])
     if name == "compas":
@@ -68,14 +68,14 @@ def _published_changes(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _safe(names: list[str]) -> list[str]:
-    """Return names of letters, digits and underscores, which every library takes."""
+def safe_names(names: list[str]) -> list[str]:
+    """Return unique names of letters, digits and underscores, which every library accepts."""
     safe = [re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") for name in names]
     return [f"{new}_{i}" if safe.count(new) > 1 else new for i, new in enumerate(safe)]
 
 
-def filled(train: pd.DataFrame, test: pd.DataFrame, modes: tuple[str, ...]) -> list[pd.DataFrame]:
-    """Return both parts without gaps: means of training rows for numbers, modes for the rest."""
+def fill_gaps(train: pd.DataFrame, test: pd.DataFrame, modes: tuple[str, ...]) -> list[pd.DataFrame]:
+    """Fill gaps in both parts with means of training rows for numbers, modes for the rest."""
     gaps = {}
     for column in train:
         number = not isinstance(train[column].dtype, pd.CategoricalDtype) and column not in modes
@@ -83,16 +83,50 @@ def filled(train: pd.DataFrame, test: pd.DataFrame, modes: tuple[str, ...]) -> l
     return [part.fillna(gaps).reset_index(drop=True) for part in (train, test)]
 
 
-def problem(name: str, black_box: str, seed: int, protocol: str, truth: Truth | None = None) -> Problem:
-    """Return a data set split 80/20 with a black box fitted on the larger part."""
+def problem(name: str, black_box: str, seed: int, protocol: str) -> Problem:
+    """Split a data set 80/20 and fit a black box on the larger part."""
     source = name.replace("-", "_")
     frame, y, classes = table(source)
     rows = split(y, TEST_SHARE, seed)
-    parts = filled(*(frame.iloc[part] for part in rows), FILLED_WITH_MODE.get(source, ()))
-    encoding = Encoding.fit(parts[0])
-    samples = black_boxes.Samples(
-        encoding.transform(parts[0]), y[rows[0]], encoding.transform(parts[1]), y[rows[1]], len(classes)
-    )
-    model = black_boxes.fitted(name, black_box, seed, protocol, samples)
-    labels = (samples.y_train, samples.y_test)
+    parts = fill_gaps(*(frame.iloc[part] for part in rows), FILLED_WITH_MODE.get(source, ()))
+    encoding, labels = Encoding.fit(parts[0]), [y[part] for part in rows]
+    X_train, X_test = map(encoding.transform, parts)
+    samples = black_boxes.Samples(X_train, labels[0], X_test, labels[1], len(classes))
+    model = black_boxes.load_black_box(name, black_box, seed, protocol, samples)
+    truth = Truth("ranking", reference=np.array(REFERENCES[name])) if name in REFERENCES else None
     return Problem(name, black_box, seed, protocol, *parts, *labels, classes, encoding, model, truth)
+
+
+class LightGBMProblem(NamedTuple):
+    """Training and test rows, labels of the training rows, and LightGBM fitted on them."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    labels: pd.Series
+    model: Any
+
+
+def raw_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
+    """Return all features, gaps included, with categories as pandas categories, and labels."""
+    entry, frame = read_entry(name)
+    labels = frame[entry["target"]].astype(str)
+    frame = frame.drop(columns=[entry["target"], *entry["ignore_columns"]], errors="ignore")
+    text = frame.select_dtypes(exclude="number").columns
+    for column in {*entry["categorical_columns"], *text} & set(frame.columns):
+        frame[column] = frame[column].astype("category")
+    frame.columns = [f"{re.sub(r'[^0-9A-Za-z]+', '_', c)}_{i}" for i, c in enumerate(frame.columns)]
+    return frame, labels
+
+
+def lightgbm_problem(name: str, seed: int) -> LightGBMProblem:
+    """Split a data set 80/20 and fit 100 trees on the larger part."""
+    from lightgbm import LGBMClassifier
+    from sklearn.model_selection import train_test_split
+
+    X, y = raw_table(name)
+    counts = y.value_counts()
+    kept = y.isin(counts[counts >= 2].index)  # a class of one row cannot be in both parts
+    X, y = X[kept], y[kept]
+    train, test, labels, _ = train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
+    model = LGBMClassifier(n_estimators=100, random_state=seed, n_jobs=2, verbose=-1).fit(train, labels)
+    return LightGBMProblem(train, test, labels, model)

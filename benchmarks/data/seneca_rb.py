@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from benchmarks.data.problem import Facts, Problem, Truth, padded, with_noise
+from benchmarks.data.problem import Facts, Problem, Truth, add_noise, pad
 from illume._typing import BoolArray, FloatArray, IntArray
 
 N_ROWS = 2048
@@ -63,9 +63,9 @@ def problem(name: str, t: int, u: int, number: int, *, seed: int, protocol: str)
             "counter_low": leaves.low[other], "counter_high": leaves.high[other],
         }  # fmt: skip
         ends = {key: np.inf if "high" in key else -np.inf for key in bounds}
-        return Truth("box", **{key: padded(value, t + u, ends[key]) for key, value in bounds.items()})
+        return Truth("box", **{key: pad(value, t + u, ends[key]) for key, value in bounds.items()})
 
-    rows = with_noise(X, u, np.random.default_rng([STREAM, t, number, u]))
+    rows = add_noise(X, u, np.random.default_rng([STREAM, t, number, u]))
     return Facts(rows, labels, t, tree, truth).problem(name, seed, protocol)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.data.expressions import Expression, draw
-from benchmarks.data.problem import Facts, Problem, Truth, padded, with_noise
+from benchmarks.data.problem import Facts, Problem, Truth, add_noise, pad
 from illume._typing import BoolArray, FloatArray, IntArray
 
 N_ROWS = 2048
@@ -71,11 +71,11 @@ def problem(name: str, t: int, u: int, number: int, *, seed: int, protocol: str)
         published = classifier.expression.gradient(published_points(X, positive, test))
         return Truth(
             "gradient",
-            gradient=padded(measurable(boundary), t + u, 0.0),
-            published=padded(measurable(published), t + u, 0.0),
+            gradient=pad(measurable(boundary), t + u, 0.0),
+            published=pad(measurable(published), t + u, 0.0),
         )
 
-    rows = with_noise(X, u, np.random.default_rng([STREAM, t, number, u]))
+    rows = add_noise(X, u, np.random.default_rng([STREAM, t, number, u]))
     facts = Facts(rows, positive.astype(int), t, classifier, truth)
     return facts.problem(name, seed, protocol)
 

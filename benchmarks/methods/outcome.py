@@ -1,4 +1,4 @@
-"""What a method leaves behind, in one form for all of them."""
+"""The explanations of a method, in one form for all methods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class Outcome:
     slopes
         Per encoded column, (n, m), of the explained class's log-odds or score.
     contributions
-        Per feature, (n, n_features); a categorical feature's columns are added up.
+        Per feature, (n, n_features); the columns of a categorical feature are summed.
     slopes_of_one, contributions_of_one
-        The same for one class, the same for all rows: where explanations of rows are compared across
-        decisions, those of the decided class differ in sign by that alone.
+        The same for one class that all rows share. Explanations of the decided class change sign with the
+        decision, which would count as a difference between rows.
     rules, raw_rules, counterfactual_rules
         Bounds on encoded columns, (n, m) each.
     latents
-        Training and test rows in the latent space, where there is one.
+        Training and test rows in the latent space.
     figures
-        Whatever else was measured on the way, by name.
+        Other measured figures by name.
     """
 
     rows: IntArray
@@ -50,31 +50,27 @@ class Outcome:
 
 
 def explained_classes(problem: Problem) -> IntArray:
-    """Return the class that is explained for each test row.
-
-    Under the clean protocol the one that the black box decides for; under the published one class 1 of
-    two, or the most frequent of more.
-    """
-    return problem.P_test.argmax(1) if problem.protocol == "clean" else one_class(problem)
+    """Return the class explained for each test row: the decided one, or a fixed one as in the paper."""
+    return problem.P_test.argmax(1) if problem.protocol == "clean" else fixed_class(problem)
 
 
-def one_class(problem: Problem) -> IntArray:
+def fixed_class(problem: Problem) -> IntArray:
     """Return class 1 of two, or the most frequent of more, for each test row."""
     one = 1 if len(problem.classes) == 2 else int(np.bincount(problem.y_train).argmax())
     return np.full(len(problem.P_test), one, dtype=np.intp)
 
 
-def of_class(values: FloatArray, classes: IntArray) -> FloatArray:
+def select_class(values: FloatArray, classes: IntArray) -> FloatArray:
     """Take each row's class from (n, outputs, m); one output is the log-odds of the second of two classes."""
     if values.shape[1] == 1:
         return values[:, 0] * np.where(classes == 1, 1.0, -1.0)[:, None]
     return values[np.arange(len(values)), classes]
 
 
-def by_feature(per_column: FloatArray, owner: IntArray) -> FloatArray:
-    """Add up what belongs to one feature's columns, (n, m) to (n, n_features).
+def sum_by_feature(per_column: FloatArray, owner: IntArray) -> FloatArray:
+    """Sum the columns of each feature, (n, m) to (n, n_features).
 
-    >>> by_feature(np.array([[1.0, 2.0, 3.0]]), np.array([0, 1, 1]))
+    >>> sum_by_feature(np.array([[1.0, 2.0, 3.0]]), np.array([0, 1, 1]))
     array([[1., 5.]])
     """
     features, position = np.unique(owner, return_inverse=True)
@@ -85,11 +81,7 @@ def by_feature(per_column: FloatArray, owner: IntArray) -> FloatArray:
 
 
 def column_bounds(boxes: InputBoxes, onehot: np.ndarray, owner: IntArray) -> Boxes:
-    """Write boxes with allowed categories as bounds on 0/1 columns, the middle being the bound.
-
-    A feature with one allowed category has a lower bound on that column alone; otherwise the
-    categories that are not allowed have upper bounds.
-    """
+    """Write boxes with allowed categories as bounds of 0.5 on 0/1 columns."""
     low, high = boxes.low.copy(), boxes.high.copy()
     low[:, onehot], high[:, onehot] = -np.inf, np.inf
     for feature in np.unique(owner[onehot]):
@@ -99,7 +91,10 @@ def column_bounds(boxes: InputBoxes, onehot: np.ndarray, owner: IntArray) -> Box
 
 
 def bind_categories(low: FloatArray, high: FloatArray, columns: IntArray, allowed: BoolArray) -> None:
-    """Write down which of a feature's 0/1 columns rules allow."""
+    """Set the bounds of a feature's 0/1 columns.
+
+    One allowed category is a lower bound on its column; otherwise forbidden categories have upper bounds.
+    """
     single = (allowed.sum(1) == 1) & (len(columns) > 1)
     low[np.ix_(single, columns)] = np.where(allowed[single], 0.5, -np.inf)
     high[np.ix_(~single, columns)] = np.where(allowed[~single], np.inf, 0.5)

@@ -1,1 +1,1 @@
-"""Speed: illume and its peers side by side, on the same models and rows, in one run."""
+"""Speed of illume and other explainers on the same models and rows, and how its cost grows."""

@@ -1,4 +1,4 @@
-"""Pictures of speed and growth: rates by columns, break-even points, cost against size."""
+"""Figures of speed and growth: rates by columns, break-even points, cost against size."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.figures import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, canvas
-from benchmarks.speed import growth, growth_curves
-from benchmarks.speed.cells import CENTRE, FEATURES, MODELS, OURS
-from benchmarks.speed.run import latest
+from benchmarks.harness import Line
+from benchmarks.markup import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    canvas,
+    count,
+    label_axes,
+    save_figure,
+)
+from benchmarks.speed import growth
+from benchmarks.speed.plan import CENTRE, FEATURES, MODELS, OURS
 from benchmarks.speed.summary import Lines
-from benchmarks.speed.tables import MODEL_NAMES, count
+from benchmarks.speed.tables import MODEL_NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +66,7 @@ FACTOR_NAMES = {
 
 @dataclass(frozen=True, order=True)
 class Label:
-    """The name of a line, and where the line ends."""
+    """The name of a line, and the end of the line."""
 
     height: float
     x: float
@@ -62,26 +75,19 @@ class Label:
 
 
 def draw(results: Path, out: Path) -> list[Path]:
-    """Draw what was measured, as PNG and SVG; return the paths."""
-    lines = Lines.of(latest(results.parent / "speed.jsonl"))
-    grown = growth.latest(results.parent / "growth.jsonl")
+    """Draw the figures of what was measured and return their paths."""
+    lines, grown = Lines.read(results), growth.read_points(results / "growth.jsonl")
     written = []
     for name, (_, drawing) in FIGURES.items():
-        figure = drawing(lines, grown)
-        if figure is None:
+        if figure := drawing(lines, grown):
+            written += save_figure(figure, out / name)
+        else:
             print(f"{name}: nothing was measured, no figure drawn")
-            continue
-        out.mkdir(parents=True, exist_ok=True)
-        for suffix in ("png", "svg"):
-            path = out / f"{name}.{suffix}"
-            metadata = {"Date": None} if suffix == "svg" else None
-            figure.savefig(path, dpi=150, bbox_inches="tight", metadata=metadata)
-            written.append(path)
     return written
 
 
 def rates(lines: Lines, grown: Any = None) -> Figure | None:
-    """Draw rows a second of all methods over the number of columns, a panel per model."""
+    """Draw rows a second over the number of columns, a panel for each model."""
     if not lines:
         return None
     figure = canvas(11.5, 5.2)
@@ -97,18 +103,25 @@ def rates(lines: Lines, grown: Any = None) -> Figure | None:
             labels += _rate_line(ax, lines, (model, method), name, style)
         apart = {"color": VERMILLION, "marker": "s", "markersize": 3, "linewidth": 1}
         labels += _rate_line(ax, lines, (model, "illume"), "illume, model apart", apart, own=True)
-        _frame(ax, MODEL_NAMES[model], "columns, m", "rows a second" if ax is axes[0] else "")
+        label_axes(
+            ax,
+            MODEL_NAMES[model],
+            "columns, m",
+            "rows a second" if ax is axes[0] else "",
+            log=True,
+            labelleft=True,
+        )
         ax.set_xticks(FEATURES, list(map(str, FEATURES)))
         ax.minorticks_off()
         named[ax] = labels
-    directly(named)
+    label_lines(named)
     return figure
 
 
 def _rate_line(
     ax: Axes, lines: Lines, who: tuple[str, str], name: str, style: dict[str, Any], *, own: bool = False
 ) -> list[Label]:
-    """Draw the rates of a method where there are any; return its label."""
+    """Draw the rates of a method and return its label."""
     found = [(m, lines.rate(f"m{m}", *who, own=own)) for m in FEATURES]
     found = [(m, rate) for m, rate in found if np.isfinite(rate)]
     if not found:
@@ -118,7 +131,7 @@ def _rate_line(
 
 
 def totals(lines: Lines, grown: Any = None) -> Figure | None:
-    """Draw seconds over rows, fitting included, with the points from which on illume costs less."""
+    """Draw seconds over rows, fitting included, with break-even points."""
     if not lines:
         return None
     figure = canvas(11.5, 8.2)
@@ -139,15 +152,22 @@ def totals(lines: Lines, grown: Any = None) -> Figure | None:
                     marks.append(Label(cost(n), n, count(n), COLOURS[method]))
             _mark(ax, marks)
             y = "seconds, fitting included" if column == 0 else ""
-            _frame(ax, f"{' and '.join(kinds)}, {MODEL_NAMES[model]}", "rows explained" if row else "", y)
+            label_axes(
+                ax,
+                f"{' and '.join(kinds)}, {MODEL_NAMES[model]}",
+                "rows explained" if row else "",
+                y,
+                log=True,
+                labelleft=True,
+            )
             ax.set_xlim(1, 1e6)
             named[ax] = labels
-    directly(named)
+    label_lines(named)
     return figure
 
 
 def _mark(ax: Axes, marks: list[Label]) -> None:
-    """Mark break-even points by dots and their numbers of rows, above and below in turns."""
+    """Mark break-even points by dots and numbers, alternately above and below."""
     for i, mark in enumerate(sorted(marks, key=lambda mark: mark.x)):
         ax.plot([mark.x], [mark.height], marker="o", color=mark.colour, markersize=5)
         place = {"xytext": (-3, 5), "ha": "right"} if i % 2 == 0 else {"xytext": (3, -11), "ha": "left"}
@@ -155,9 +175,9 @@ def _mark(ax: Axes, marks: list[Label]) -> None:
         ax.annotate(mark.text, (mark.x, mark.height), **place, **style)
 
 
-def growing(lines: Any, grown: dict[growth.Point, dict[str, Any]]) -> Figure | None:
+def growing(lines: Any, grown: dict[growth.Point, Line]) -> Figure | None:
     """Draw seconds over each factor, with exponents of the last two sizes."""
-    found = {factor: list(growth_curves.curves(grown, factor)) for factor in growth.FACTORS}
+    found = {factor: list(growth.curves(grown, factor)) for factor in growth.FACTORS}
     if not any(found.values()):
         return None
     figure = canvas(14.5, 8.0)
@@ -170,22 +190,29 @@ def growing(lines: Any, grown: dict[growth.Point, dict[str, Any]]) -> Figure | N
                 continue
             low, high = ([f(times) for times in curve.times] for f in (min, max))
             ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.15, linewidth=0)
-            dashes = "--" if curve.name.endswith(growth_curves.DEFAULT) else "-"
+            dashes = "--" if curve.name.endswith(growth.DEFAULT) else "-"
             ax.plot(curve.sizes, curve.seconds, dashes, color=colour, marker="o", markersize=4, linewidth=1.4)
             text = f"{curve.name}  {curve.exponent(2).value:.2f}"
             labels.append(Label(curve.seconds[-1], curve.sizes[-1], text, colour))
-        _frame(ax, f"over {FACTOR_NAMES[factor]}", FACTOR_NAMES[factor], "seconds" if ax in axes[::3] else "")
+        label_axes(
+            ax,
+            f"over {FACTOR_NAMES[factor]}",
+            FACTOR_NAMES[factor],
+            "seconds" if ax in axes[::3] else "",
+            log=True,
+            labelleft=True,
+        )
         ticks = growth.FACTORS[factor]
         ax.set_xticks(ticks, [_tick(tick) for tick in ticks])
         ax.minorticks_off()
         named[ax] = labels
-    _in_words(axes[-1])
-    directly(named)
+    _explain(axes[-1])
+    label_lines(named)
     return figure
 
 
-def _in_words(ax: Axes) -> None:
-    """Say in a free panel what the numbers are."""
+def _explain(ax: Axes) -> None:
+    """Explain the numbers in the free panel."""
     ax.set_axis_off()
     centre = growth.CENTRE
     text = (
@@ -201,29 +228,25 @@ def _in_words(ax: Axes) -> None:
 
 
 def _tick(value: int) -> str:
-    """Write a size, short.
-
-    >>> _tick(300), _tick(10_000), _tick(1_000_000)
-    ('300', '10k', '1M')
-    """
-    return (
-        f"{value // 10**6}M" if value >= 10**6 else f"{value // 10**3}k" if value >= 10**4 else f"{value:,}"
-    )
+    """Write a size such as 300, 10k or 1M."""
+    if value >= 10**6:
+        return f"{value // 10**6}M"
+    return f"{value // 10**3}k" if value >= 10**4 else f"{value:,}"
 
 
-def directly(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
-    """Write names at the ends of lines, apart from each other; panels must be drawn before.
+def label_lines(named: dict[Axes, list[Label]], size: float = 8.0) -> None:
+    """Write names at the ends of lines without overlap, once the panels are drawn.
 
-    Names stand to the right of lines that go as far as any, and above the ends of the others.
+    Names are to the right of the longest lines, and above the ends of the others.
     """
     for ax, labels in named.items():
         for x in sorted({label.x for label in labels}):
             last = x == max(label.x for label in labels)
-            _at_the_end(ax, sorted(label for label in labels if label.x == x), size, last)
+            _label_at_end(ax, sorted(label for label in labels if label.x == x), size, last)
 
 
-def _at_the_end(ax: Axes, labels: list[Label], size: float, last: bool) -> None:
-    """Write the names of lines that end at one place, in their colours; no line leads to them."""
+def _label_at_end(ax: Axes, labels: list[Label], size: float, last: bool) -> None:
+    """Write the names of lines that end at the same x."""
     low, high = np.log10(ax.get_ylim())
     inches = 0.85 * ax.figure.get_figheight() / ax.get_subplotspec().get_gridspec().nrows
     step = (high - low) * size * 1.25 / (72 * inches)
@@ -237,7 +260,7 @@ def _at_the_end(ax: Axes, labels: list[Label], size: float, last: bool) -> None:
 
 
 def spread(heights: Sequence[float], step: float) -> list[float]:
-    """Move sorted heights apart until neighbours are a step from each other, around where they were.
+    """Move sorted heights apart until neighbours differ by at least a step.
 
     >>> spread([0.0, 0.0, 5.0], 1.0)
     [-0.5, 0.5, 5.0]
@@ -245,31 +268,19 @@ def spread(heights: Sequence[float], step: float) -> list[float]:
     groups = [[height] for height in heights]
     while True:
         for i in range(len(groups) - 1):
-            if _placed(groups[i + 1], step)[0] - _placed(groups[i], step)[-1] < step - 1e-9:
+            if _place(groups[i + 1], step)[0] - _place(groups[i], step)[-1] < step - 1e-9:
                 groups[i : i + 2] = [groups[i] + groups[i + 1]]
                 break
         else:
-            return [place for group in groups for place in _placed(group, step)]
+            return [place for group in groups for place in _place(group, step)]
 
 
-def _placed(group: Sequence[float], step: float) -> list[float]:
+def _place(group: Sequence[float], step: float) -> list[float]:
     middle = sum(group) / len(group)
     return [middle + step * (i - (len(group) - 1) / 2) for i in range(len(group))]
 
 
-def _frame(ax: Axes, title: str, x: str, y: str) -> None:
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    ax.set_title(title, fontsize=10)
-    ax.set_xlabel(x, fontsize=9)
-    ax.set_ylabel(y, fontsize=9)
-    ax.tick_params(labelsize=8, labelleft=True)
-    ax.grid(alpha=0.3)
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-
-
-Drawing = Callable[[Lines, dict[growth.Point, dict[str, Any]]], "Figure | None"]
+Drawing = Callable[[Lines, dict[growth.Point, Line]], "Figure | None"]
 FIGURES: dict[str, tuple[str, Drawing]] = {
     "speed-rates": ("Rows a second over the number of columns, the model's time included", rates),
     "speed-break-even": (
@@ -281,7 +292,7 @@ FIGURES: dict[str, tuple[str, Drawing]] = {
 
 
 def captions(images: Path) -> Iterable[tuple[str, Path]]:
-    """Yield caption and path of the pictures that are there."""
+    """Yield the caption and the path of each figure that exists."""
     for name, (caption, _) in FIGURES.items():
         path = images / f"{name}.svg"
         if path.exists():

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Sequence
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tqdm.auto import tqdm
+import numpy as np
 
-from benchmarks.records import provenance
-from benchmarks.speed.run import environment
-from benchmarks.store import append, read
+from benchmarks.children import run_child
+from benchmarks.harness import Cell, Line, choose, read
+from benchmarks.speed.methods import fit_options
+from benchmarks.speed.plan import ASLEEP
+from benchmarks.speed.problems import generate_rows
+from benchmarks.timing import clock_and_processor, peak_mb, reset_peak
+from illume._typing import FloatArray
 
 FACTORS = {
     "n": (1_000, 10_000, 100_000, 1_000_000),
@@ -23,15 +28,29 @@ FACTORS = {
     "k": (2, 4, 8, 16, 32),
     "c": (2, 3, 5, 10),
 }
-QUICK_VALUES = {"n": (1_000, 10_000), "r": (1_000, 10_000), "m": (8, 30), "k": (2, 8), "c": (2, 5)}
-DEFAULT_TRAINING = (1_000, 10_000, 100_000)  # rows that a fit with default training is measured with, too
+DEFAULT_TRAINING_ROWS = (1_000, 10_000, 100_000)  # also fitted with the default training
 STEPS = 200
 LIMIT_S = 300.0
+MANY_ROWS = 100_000  # attributed at every point with the centre's r
+MOST_ROWS = {"rules": 100_000, "counterfactuals": 10_000}
+REPEAT_S, REPEATS, FIT_REPEAT_S = 4.0, 7, 12.0
+LARGEST_EXPONENT = 1.05  # over rows; of the cost of one row, less by 1
+EXPLAINED = ("attributions", "rules", "counterfactuals")
+PARTS = {
+    "fit": "fit",
+    "fit prepare": "fit: reading and asking",
+    "fit choose": "fit: training",
+    "fit rest": "fit: the rest",
+    "fit rules": "fit of rules",
+    "many attributions": "100,000 attributions",
+    **{name: name for name in EXPLAINED},
+}
+DEFAULT = ", default training"
 
 
 @dataclass(frozen=True)
 class Point:
-    """Rows fitted and rows explained, columns, latents and classes; `steps` 0 is the default training.
+    """Rows fitted and explained, columns, latents and classes; `steps` 0 is the default training.
 
     >>> Point(n=100).key
     'n100 r1000 m30 k8 c2 200 steps'
@@ -46,16 +65,19 @@ class Point:
 
     @property
     def key(self) -> str:
-        """One line that names the point."""
         return f"n{self.n} r{self.r} m{self.m} k{self.k} c{self.c} {self.steps} steps"
-
-    @classmethod
-    def of(cls, line: dict[str, Any]) -> Point:
-        """Read the point off a result line."""
-        return cls(**{name: line[name] for name in cls.__dataclass_fields__})
 
 
 CENTRE = Point()
+
+
+def growth(quick: bool = False, factors: tuple[str, ...] = (), threads: int = 2) -> Iterator[Cell]:
+    """Measure how cost grows with rows fitted (n) and explained (r), columns (m), latents (k), classes (c).
+
+    The black box costs almost nothing. The machine must be idle.
+    """
+    for point in points(choose(FACTORS, factors, "factor"), quick=quick):
+        yield Cell(asdict(point), partial(_measure, point, threads))
 
 
 def points(factors: Sequence[str], *, quick: bool = False) -> list[Point]:
@@ -64,51 +86,168 @@ def points(factors: Sequence[str], *, quick: bool = False) -> list[Point]:
     >>> [point.c for point in points(["c"])]
     [2, 3, 5, 10]
     """
-    values = QUICK_VALUES if quick else FACTORS
-    found = [replace(CENTRE, **{name: value}) for name in factors for value in values[name]]
+    found = [
+        replace(CENTRE, **{name: value})
+        for name in factors
+        for value in (FACTORS[name][:2] if quick else FACTORS[name])
+    ]
     if "n" in factors and not quick:
-        found += [replace(CENTRE, n=n, steps=0) for n in DEFAULT_TRAINING]
+        found += [replace(CENTRE, n=n, steps=0) for n in DEFAULT_TRAINING_ROWS]
     return list(dict.fromkeys(found))
 
 
-def run(
-    factors: Sequence[str], path: Path, *, quick: bool = False, again: bool = False, threads: int = 2
-) -> int:
-    """Measure the points that the file does not have; return how many failed."""
-    done = set() if again else {point.key for point, line in latest(path).items() if line["error"] is None}
-    todo = [point for point in points(factors, quick=quick) if point.key not in done]
-    origin, failed = provenance(), 0
-    for point in tqdm(todo, unit="point", smoothing=0.0):
-        line = measured(point, threads)
-        append(path, asdict(point) | line | origin)
-        failed += line["error"] is not None
-        tqdm.write(f"{point.key}: {line['error'] or told(line)}")
-    return failed
+def _measure(point: Point, threads: int) -> Line:
+    """Measure a point in a child; figures measured before the time limit are kept."""
+    answer = run_child(measure_point, threads=threads, variables=ASLEEP, limit_s=LIMIT_S, point=asdict(point))
+    found = {"threads": threads} | (answer.lines[-1] if answer.lines else {})
+    if answer.error and not (answer.late and answer.lines):
+        return found | {"error": answer.error}
+    return found | {"cut": answer.error}
 
 
-def latest(path: Path) -> dict[Point, dict[str, Any]]:
-    """Return the lines of a result file by point; of several, the last."""
-    return {Point.of(line): line for line in read(path)}
+def black_box(c: int) -> Callable[[FloatArray], FloatArray]:
+    """Return a model of c classes that depends on products of columns, so that no global surrogate agrees."""
+    angles = 2 * np.pi * np.arange(c) / c
+
+    def predict(rows: FloatArray) -> FloatArray:
+        one, other = rows[:, :1] * rows[:, 1:2], rows[:, :1] * rows[:, 2:3]
+        if c == 2:
+            return (1 / (1 + np.exp(-4 * one)))[:, 0]
+        odds = np.exp(3 * (one * np.cos(angles) + other * np.sin(angles)).clip(-10, 10))
+        return odds / odds.sum(1, keepdims=True)
+
+    return predict
 
 
-def measured(point: Point, threads: int) -> dict[str, Any]:
-    """Measure a point in a process of its own; what it had measured by the limit is not lost."""
-    words = [sys.executable, "-m", "benchmarks.speed.growth_worker", json.dumps(asdict(point))]
-    options: dict[str, Any] = {"capture_output": True, "text": True, "check": False, "timeout": LIMIT_S}
-    try:
-        done = subprocess.run(words, env=environment(threads), **options)
-        said, code, error = done.stdout, done.returncode, done.stderr.strip().splitlines()[-1:]
-    except subprocess.TimeoutExpired as late:
-        said, code = (late.stdout or b"").decode(), -1
-        error = [f"over the limit of {LIMIT_S:.0f} s"]
-    lines = [json.loads(text) for text in said.splitlines() if text.endswith("}")]
-    found = {"threads": threads} | (lines[-1] if lines else {})
-    if code and not (lines and code < 0):
-        return found | {"error": (error or ["no answer"])[0][:200]}
-    return found | {"error": None, "cut": error[0] if code else None}
+def measure_point(point: Line) -> Iterator[Line]:
+    """Yield all figures of a point, after every measurement."""
+    import illume
+
+    at = Point(**point)
+    X, rows = generate_rows(at.n, at.m, seed=0), generate_rows(max(at.r, MANY_ROWS), at.m, seed=1)
+    explainer = illume.Explainer(black_box(at.c), **fit_options(at.k, at.steps, queries=2_000))
+    small = illume.Explainer(black_box(2), **fit_options(2, steps=2))
+    small.fit(generate_rows(200, 3, seed=2)).fit_rules()  # imports everything
+    found: Line = {"load": os.getloadavg()[0], "seconds": {}, "processor": {}, "peak_mb": {}}
+    fit_s = FIT_REPEAT_S if replace(at, n=CENTRE.n) == CENTRE else 0.0  # the exponent over n is asked for
+
+    def add(name: str, call: Callable[[], object], within: float = REPEAT_S) -> Line:
+        reset_peak()
+        before, begun, times = peak_mb(), time.perf_counter(), []
+        while len(times) < REPEATS and (not times or time.perf_counter() - begun + times[-1][0] < within):
+            times.append(clock_and_processor(call))
+        found["seconds"][name], found["processor"][name] = map(list, zip(*times, strict=True))
+        found["peak_mb"][name] = peak_mb() - before
+        return found
+
+    add("fit", lambda: explainer.fit(X), fit_s)
+    found["encoder"] = explainer.quality_.encoder
+    yield found
+    if at.steps:
+        add("fit rules", explainer.fit_rules, 0.0)  # a second call would find them fitted
+        yield found
+        for name, call in _calls(explainer, rows, at.r).items():
+            yield add(name, call)
 
 
-def told(line: dict[str, Any]) -> str:
-    """Return a line for a terminal."""
-    said = [f"{name} {min(times):.3g} s" for name, times in line["seconds"].items()]
-    return ", ".join(said + ([line["cut"]] if line.get("cut") else []))
+def _calls(explainer: Any, X: FloatArray, r: int) -> dict[str, Callable[[], object]]:
+    """Return calls that explain the first r rows, warmed up; slow kinds only for fewer rows."""
+    explainer(X[:100])
+    explainer.counterfactuals(X[:100], n=1)
+    rows = X[:r]
+
+    def attribute(some: FloatArray) -> None:
+        for piece in explainer.stream(some):
+            len(piece)
+
+    found: dict[str, Callable[[], object]] = {"attributions": lambda: attribute(rows)}
+    if r == CENTRE.r:
+        found["many attributions"] = lambda: attribute(X[:MANY_ROWS])
+    if r <= MOST_ROWS["rules"]:
+        found["rules"] = lambda: explainer.rules(rows)
+    if r <= MOST_ROWS["counterfactuals"]:
+        found["counterfactuals"] = lambda: explainer.counterfactuals(rows, n=1)
+    return found
+
+
+def read_points(path: Path) -> dict[Point, Line]:
+    """Return the last line of each point in a result file."""
+    names = Point.__dataclass_fields__
+    return {Point(**{name: line[name] for name in names}): line for line in read(path)}
+
+
+class Exponent(NamedTuple):
+    """The slope of a line through the logarithms of sizes and seconds, with bounds from repeats."""
+
+    value: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        value, low, high = (f"{round(each, 2) + 0.0:.2f}" for each in self)  # + 0.0 turns -0.0 into 0.0
+        return value if low == high else f"{value} ({low} to {high})"
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The seconds of repeated calls for each size of a factor, sizes ascending."""
+
+    name: str
+    sizes: tuple[float, ...]
+    times: tuple[tuple[float, ...], ...]
+
+    @property
+    def seconds(self) -> list[float]:
+        return [float(np.median(each)) for each in self.times]
+
+    def exponent(self, last: int | None = None) -> Exponent:
+        """Return the exponent over all sizes or the `last` few.
+
+        Its bounds are the lowest and the highest slope of a line through any of the repeats.
+
+        >>> str(Curve("fit", (10.0, 100.0), ((1.0, 1.0), (9.0, 10.0, 11.0))).exponent())
+        '1.00 (0.95 to 1.04)'
+        """
+        sizes, times = (each[-last:] if last else each for each in (self.sizes, self.times))
+        if len(sizes) < 2:
+            return Exponent(math.nan, math.nan, math.nan)
+        x = np.log(sizes) - np.mean(np.log(sizes))
+        weights, logs = x / (x @ x), [np.log(each) for each in times]  # of the line of least squares
+        value = sum(w * float(np.median(each)) for w, each in zip(weights, logs, strict=True))
+        ends = [sorted((w * each.min(), w * each.max())) for w, each in zip(weights, logs, strict=True)]
+        return Exponent(float(value), *(float(sum(end[i] for end in ends)) for i in (0, 1)))
+
+
+def required_exponent(factor: str, name: str) -> float | None:
+    """Return the largest exponent allowed at the upper end, if any.
+
+    The cost of explaining a row must not depend on the number of rows fitted.
+
+    >>> required_exponent("n", "fit of rules"), round(required_exponent("n", "rules"), 2)
+    (1.05, 0.05)
+    >>> required_exponent("r", "rules"), required_exponent("m", "fit")
+    (1.05, None)
+    """
+    if factor == "n":
+        return LARGEST_EXPONENT if name.startswith("fit") else LARGEST_EXPONENT - 1
+    return LARGEST_EXPONENT if factor == "r" else None
+
+
+def curves(lines: dict[Point, Line], factor: str) -> Iterator[Curve]:
+    """Yield a curve for every figure with at least two sizes of a factor.
+
+    Over rows explained there are only explanations; over other factors, attributions of many rows.
+    """
+    shown = EXPLAINED if factor == "r" else tuple(name for name in PARTS if name != "attributions")
+    near = replace(CENTRE, **{factor: 0})
+    for steps, suffix, names in ((STEPS, "", shown), (0, DEFAULT, ("fit",) if factor == "n" else ())):
+        mine = [
+            (getattr(point, factor), line["seconds"])
+            for point, line in lines.items()
+            if line["error"] is None and replace(point, **{factor: 0}) == replace(near, steps=steps)
+        ]
+        mine.sort(key=lambda each: each[0])
+        for name in names:
+            found = [(float(size), tuple(seconds[name])) for size, seconds in mine if seconds.get(name)]
+            if len(found) > 1:
+                yield Curve(PARTS[name] + suffix, *zip(*found, strict=True))

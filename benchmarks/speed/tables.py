@@ -1,19 +1,18 @@
-"""Tables of speed and growth, as Markdown and CSV, from result lines alone."""
+"""Tables of speed and growth, and the text around them, from result lines alone."""
 
 from __future__ import annotations
 
-import csv
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from benchmarks.markup import MISSING, seconds, table_text
-from benchmarks.speed import growth, growth_curves
-from benchmarks.speed.cells import CENTRE, MODELS, OURS, ROWS
-from benchmarks.speed.run import latest
-from benchmarks.speed.summary import ASKED_RATIOS, Lines
+from benchmarks.harness import Line, read
+from benchmarks.markup import MISSING, Table, count, seconds
+from benchmarks.speed import growth
+from benchmarks.speed.plan import CENTRE, METHODS, MODELS, OURS, ROWS
+from benchmarks.speed.problems import LAYERS, N_LATENTS, TRAINING_ROWS, TREES
+from benchmarks.speed.summary import REQUIRED_RATIOS, Lines
 
 SHARES = {
     "share_of_limit": "of the limit",
@@ -38,61 +37,17 @@ GROWTH_NOTE = (
 )
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table, ready to be written."""
-
-    name: str
-    title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    def text(self, level: int = 3) -> str:
-        """Return the table as Markdown."""
-        return "\n\n".join([f"{'#' * level} {self.title}", table_text([self.head, *self.rows]), *self.notes])
-
-
-def count(value: float) -> str:
-    """Write a rate or a number of rows with three digits that count.
-
-    >>> count(1234567.0), count(0.0712), count(12.34), count(math.inf), count(math.nan)
-    ('1,230,000', '0.0712', '12.3', 'never', '–')
-    """
-    if math.isnan(value):
-        return MISSING
-    if math.isinf(value):
-        return "never"
-    if value >= 100:
-        return f"{round(value, 2 - math.floor(math.log10(value))):,.0f}"
-    return f"{value:.3g}"
-
-
-def render(results: Path, out: Path) -> list[Path]:
-    """Write `speed-<table>.md` and `.csv` for what was measured; return their paths."""
-    written = []
-    for table in tables(results):
-        out.mkdir(parents=True, exist_ok=True)
-        path = out / f"{table.name}.md"
-        path.write_text(table.text(level=2) + "\n")
-        with path.with_suffix(".csv").open("w", newline="") as file:
-            csv.writer(file).writerows([table.head, *table.rows])
-        written += [path, path.with_suffix(".csv")]
-    return written
-
-
 def tables(results: Path) -> list[Table]:
-    """Return the tables of the files beside a folder of cells."""
-    lines = Lines.of(latest(results.parent / "speed.jsonl"))
+    """Return the tables that have rows."""
+    lines = Lines.read(results)
     found = [make(lines) for make in TABLES] if lines else []
-    found += growth_tables(growth.latest(results.parent / "growth.jsonl"))
+    found += growth_tables(growth.read_points(results / "growth.jsonl"))
     return [table for table in found if table.rows]
 
 
-def asked(lines: Lines) -> Table:
-    """Return what was asked for beside what was measured."""
+def requirements(lines: Lines) -> Table:
     rows = []
-    for peer, times in ASKED_RATIOS.items():
+    for peer, times in REQUIRED_RATIOS.items():
         for own, words in ((True, "its model's time apart"), (False, "its model's time included")):
             cells = [count(lines.ratio(peer, model, own=own)) for model in MODELS]
             rows.append((f"rows/s, times those of {peer}, {words}", f"≥ {times:,}", *cells))
@@ -104,20 +59,19 @@ def asked(lines: Lines) -> Table:
     rows.append(("explaining a row over predicting it", "< 1", *compared))
     for data in (CENTRE, "adult"):
         shares = [_percent(lines.line(data, model, "limits"), "share_of_bare") for model in MODELS]
-        rows.append((f"share of the bare products, {_shown(data)}", "≥ 60 %", *shares))
-    head = (f"{_shown(CENTRE)}, 8 latents", "asked", *(MODEL_NAMES[model] for model in MODELS))
+        rows.append((f"share of the bare products, {_label(data)}", "≥ 60 %", *shares))
+    head = (f"{_label(CENTRE)}, 8 latents", "asked", *(MODEL_NAMES[model] for model in MODELS))
     return Table("speed-asked", "What was asked, and what was measured", head, tuple(rows))
 
 
 def rates(lines: Lines) -> Table:
-    """Return rows a second of all methods."""
     rows = []
     for model in MODELS:
         for method in ["model", *lines.methods(model)]:
             cells = [_rate(lines, data, model, method) for data in lines.data()]
             label = "predicting" if method == "model" else method
             rows.append((f"{label}, {MODEL_NAMES[model]}", *cells))
-    head = ("rows/s, the model's time included", *map(_shown, lines.data()))
+    head = ("rows/s, the model's time included", *map(_label, lines.data()))
     note = (
         "The best of all numbers of rows; fitting and loading apart. Tree SHAP and woodelf read the trees "
         "and do not ask the model. ≈: extrapolated from fewer rows."
@@ -126,7 +80,6 @@ def rates(lines: Lines) -> Table:
 
 
 def totals(lines: Lines) -> Table:
-    """Return first explanation, memory, and seconds for growing numbers of rows at the centre."""
     rows = []
     for model in MODELS:
         for method in lines.methods(model):
@@ -138,7 +91,7 @@ def totals(lines: Lines) -> Table:
             first = (seconds(some["first_s"]), f"{max(peaks, default=math.nan):.0f}")
             cells = [_seconds(found[n]) for n in ROWS]
             rows.append((f"{method}, {MODEL_NAMES[model]}", *first, *cells))
-    head = (_shown(CENTRE), "first explanation, s", "peak, MB", *(f"{n:,} rows, s" for n in ROWS))
+    head = (_label(CENTRE), "first explanation, s", "peak, MB", *(f"{n:,} rows, s" for n in ROWS))
     note = (
         "The first explanation counts importing, constructing or loading, and one row, in a fresh process "
         "that holds model and rows; the peak is what the method adds to these. Fitting illume is apart. "
@@ -148,28 +101,26 @@ def totals(lines: Lines) -> Table:
 
 
 def fits(lines: Lines) -> Table:
-    """Return what fitting costs."""
     rows = []
     for data in lines.data():
         for model in MODELS:
             if line := lines.line(data, model, "fit"):
                 figures = [seconds(line[name]) for name in ("fit_s", "fit_model_s", "fit_rules_s")]
                 shares = (f"{line['agreement']:.3f}", line["encoder"], f"{line['peak_mb']:.0f}")
-                label = f"{_shown(data)}, {MODEL_NAMES[model]}"
+                label = f"{_label(data)}, {MODEL_NAMES[model]}"
                 rows.append((label, f"{line['n_train']:,}", *figures, *shares))
     head = ("", "rows", "fit, s", "of it the model, s", "rules, s", "agreement", "encoder", "peak, MB")
     return Table("speed-fits", "Fitting", head, tuple(rows))
 
 
 def break_evens(lines: Lines) -> Table:
-    """Return from how many rows on illume costs less."""
     rows = []
     for model in MODELS:
         peers = [name for name in lines.methods(model) if name not in OURS.values()]
         for peer in peers:
             cells = [count(lines.break_even(peer, data, model)) for data in lines.data()]
             rows.append((f"{peer}, {MODEL_NAMES[model]}", *cells))
-    head = ("rows from which fitting and explaining costs less", *map(_shown, lines.data()))
+    head = ("rows from which fitting and explaining costs less", *map(_label, lines.data()))
     note = (
         "Seconds of any number of rows follow straight lines through those that were timed, so what a method "
         "does once for every call counts; importing, constructing and, for illume, fitting come before."
@@ -178,7 +129,6 @@ def break_evens(lines: Lines) -> Table:
 
 
 def limits(lines: Lines) -> Table:
-    """Return what the machine could do, and illume's share of it."""
     rows = []
     for data in lines.data():
         for model in MODELS:
@@ -189,7 +139,7 @@ def limits(lines: Lines) -> Table:
             cells = [count(line[name]) for name in (*names, "own_rows_per_second")]
             shares = [_percent(line, name) for name in SHARES]
             ratio = count(lines.explain_to_predict(data, model))
-            rows.append((f"{_shown(data)}, {MODEL_NAMES[model]}", *cells, *shares, ratio))
+            rows.append((f"{_label(data)}, {MODEL_NAMES[model]}", *cells, *shares, ratio))
     head = (
         *("", "products, GFLOP/s", "copy, GB/s", "limit, rows/s", "bare products, rows/s", "illume, rows/s"),
         *SHARES.values(),
@@ -198,13 +148,12 @@ def limits(lines: Lines) -> Table:
     return Table("speed-limits", "The machine's own limit", head, tuple(rows), (LIMIT_NOTE,))
 
 
-def growth_tables(lines: dict[growth.Point, dict[str, Any]]) -> Iterator[Table]:
-    """Yield the table of exponents."""
+def growth_tables(lines: dict[growth.Point, Line]) -> Iterator[Table]:
     rows = []
     for factor in growth.FACTORS:
-        for curve in growth_curves.curves(lines, factor):
+        for curve in growth.curves(lines, factor):
             took = curve.seconds
-            most = growth_curves.asked(factor, curve.name)
+            most = growth.required_exponent(factor, curve.name)
             wanted = "" if most is None else f"≤ {most:.2f}"
             ends = (
                 f"{int(curve.sizes[0]):,} to {int(curve.sizes[-1]):,}",
@@ -216,8 +165,8 @@ def growth_tables(lines: dict[growth.Point, dict[str, Any]]) -> Iterator[Table]:
     yield Table("growth", "How cost grows", head, tuple(rows), (GROWTH_NOTE, *_other_encoders(lines)))
 
 
-def _other_encoders(lines: dict[growth.Point, dict[str, Any]]) -> tuple[str, ...]:
-    """Name the points at which nothing local was explained, or nothing measured."""
+def _other_encoders(lines: dict[growth.Point, Line]) -> tuple[str, ...]:
+    """Name the points with a global surrogate, and those that were not measured."""
     other = [point.key for point, line in lines.items() if line.get("encoder", "meta") != "meta"]
     failed = [f"{point.key} ({line['error']})" for point, line in lines.items() if line["error"]]
     failed += [f"{point.key} in part ({line['cut']})" for point, line in lines.items() if line.get("cut")]
@@ -227,14 +176,14 @@ def _other_encoders(lines: dict[growth.Point, dict[str, Any]]) -> tuple[str, ...
 
 def _rate(lines: Lines, data: str, model: str, method: str) -> str:
     line = lines.best(data, model, method)
-    return MISSING if line is None else _about(line) + count(line["rows_per_second"])
+    return MISSING if line is None else _approximately(line) + count(line["rows_per_second"])
 
 
-def _seconds(line: dict[str, Any] | None) -> str:
-    return MISSING if line is None else _about(line) + seconds(line["seconds"])
+def _seconds(line: Line | None) -> str:
+    return MISSING if line is None else _approximately(line) + seconds(line["seconds"])
 
 
-def _about(line: dict[str, Any]) -> str:
+def _approximately(line: Line) -> str:
     return "≈ " if line["extrapolated"] else ""
 
 
@@ -243,21 +192,73 @@ def _milliseconds(lines: Lines, model: str) -> str:
     return MISSING if line is None else f"{1e3 / line['own_rows_per_second']:.2f}"
 
 
-def _percent(line: dict[str, Any] | None, name: str) -> str:
+def _percent(line: Line | None, name: str) -> str:
     return f"{100 * line[name]:.0f} %" if line and name in line else MISSING
 
 
 def _failed(lines: Lines) -> tuple[str, ...]:
-    """Say in a sentence what could not be measured, and why."""
+    """Return a sentence on what could not be measured."""
     reasons: dict[str, set[str]] = {}
-    for line in lines.failed():
+    for line in (line for line in lines.by_cell.values() if line["error"]):
         reasons.setdefault(f"{line['method']}: {line['error']}", set()).add(f"{line['data']} {line['model']}")
     parts = [f"{reason} ({', '.join(sorted(where))})" for reason, where in sorted(reasons.items())]
     return (f"Not measured: {'; '.join(parts)}.",) if parts else ()
 
 
-def _shown(data: str) -> str:
+def _label(data: str) -> str:
     return f"m = {data[1:]}" if data[1:].isdigit() else f"{data} (m = 105)"
 
 
-TABLES: tuple[Callable[[Lines], Table], ...] = (asked, rates, totals, fits, break_evens, limits)
+TABLES: tuple[Callable[[Lines], Table], ...] = (requirements, rates, totals, fits, break_evens, limits)
+IDLE = 0.5  # load beyond the threads of the benchmark
+
+
+def about(results: Path) -> str:
+    """Describe the models, the calls, the machine and its load."""
+    lines = Lines.read(results).good()
+    grown = [line for line in read(results / "growth.jsonl") if not line["error"]]
+    parts = [ABOUT_MODELS, HOW, _settings(lines), _machines([*lines, *grown]), _busy(lines)]
+    return "\n\n".join(part for part in parts if part)
+
+
+ABOUT_MODELS = (
+    "Measured by `python -m benchmarks speed` and `growth`. The models are LightGBM "
+    f"({TREES['n_estimators']} trees of depth {TREES['max_depth']} at most, with the default of 31 leaves) "
+    f"and scikit-learn's MLPClassifier (hidden layers of {LAYERS[0]} and {LAYERS[1]}), fitted on "
+    f"{TRAINING_ROWS:,} generated rows whose classes eight columns decide, most of them not linearly; adult "
+    "has 105 one-hot encoded columns, and 39,073 rows to fit on. "
+    f"illume has {N_LATENTS} latents and otherwise its defaults."
+)
+HOW = (
+    "Every method runs on a data set and model in a fresh process, all with the same number of threads, rows "
+    "given as an array of numbers. A method for batches gets all rows in one call. Of repeated calls the "
+    "median counts. What would take too long is timed on fewer rows and extrapolated: in proportion, or for "
+    "a method that does something once for a batch, along the line through its two largest timings; "
+    "`rows_timed` in `speed.jsonl` says on how many. A first call, which may compile or load things, is "
+    "timed apart, unless it took so long that there was no second one (`warm` is then false)."
+)
+
+
+def _settings(lines: list[Line]) -> str:
+    settings = {line["method"]: line["setting"] for line in lines if line.get("setting")}
+    parts = [f"- {name}: {settings[name]}" for name in METHODS if name in settings]
+    return "How methods were called:\n\n" + "\n".join(parts) if parts else ""
+
+
+def _machines(lines: list[Line]) -> str:
+    sentences = []
+    for name, words in (("machine", "Machines"), ("threads", "Threads"), ("commit", "Commits")):
+        values = Counter(str(line[name]) for line in lines if line.get(name))
+        sentences.append(f"{words}: {'; '.join(f'{v} ({n} lines)' for v, n in values.most_common())}.")
+    return " ".join(sentences)
+
+
+def _busy(lines: list[Line]) -> str:
+    """Return a warning if the machine was busy, which lowers figures."""
+    loads = [line["load"] for line in lines if line.get("load", 0.0) > IDLE + line.get("threads", 0)]
+    if not loads:
+        return ""
+    return (
+        f"The machine was busy with other work while {len(loads)} of {len(lines)} lines were measured (load "
+        f"up to {max(loads):.1f}): those figures only show that the benchmark runs."
+    )

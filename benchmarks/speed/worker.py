@@ -1,139 +1,145 @@
-"""One job in a process of its own: what it measures is written as JSON lines, cell by cell."""
+"""Time one method on growing numbers of rows, in a process of its own."""
 
 from __future__ import annotations
 
-import json
 import os
-import sys
+import statistics
 import time
-import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass
 
-from benchmarks.speed.cells import METHODS as KNOWN
-from benchmarks.speed.cells import Job
-from benchmarks.speed.problems import Asked, Problem, load
-from benchmarks.speed.timing import Pace, forget_peak, peak_mb, repeated
+from benchmarks.harness import Line
+from benchmarks.speed.methods import EXPLAINERS, fit
+from benchmarks.speed.plan import METHODS, Method
+from benchmarks.speed.problems import Problem, TimedModel, load
+from benchmarks.timing import peak_mb, reset_peak
 
-THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-Line = dict[str, Any]
-
-
-def main() -> int:
-    """Do the job named by the first argument, or make its model where the second says so."""
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what packages print is not an answer
-    warnings.simplefilter("ignore")
-    words = json.loads(sys.argv[1])
-    job = Job(**words | {"rows": tuple(words["rows"])})
-    problem = load(job.data, job.model, job.steps, job.threads)
-    if sys.argv[2:] == ["prepare"]:
-        return 0
-    for line in lines(job, problem):
-        answers.write(json.dumps(line) + "\n")
-        answers.flush()
-    return 0
+REPEATS = 5
+SINGLE_REPEATS = 100
+FIRST_ROWS = 10_000
 
 
-def lines(job: Job, problem: Problem) -> Iterator[Line]:
-    """Yield a line for each cell of a job."""
-    model, start = Asked(problem.model), described(job, problem)
-    if job.method in ("fit", "limits"):
-        from benchmarks.speed import limits, ours
+@dataclass(frozen=True)
+class Timed:
+    """The seconds of a call on some rows, and those of the model in it."""
 
-        forget_peak()
+    rows: int
+    seconds: float
+    model_seconds: float = 0.0
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Extrapolates seconds: for batches along a line through the last two timings, else in proportion.
+
+    >>> start = Pace(True).after(Timed(1, 6.0)).after(Timed(101, 7.0))
+    >>> start.seconds(1101), start.affordable(10_000, 8.0), start.affordable(150, 8.0)
+    (17.0, 201, 150)
+    >>> Pace(False).after(Timed(10, 2.0)).seconds(100), Pace(False).after(Timed(1, 30.0)).affordable(9, 4.0)
+    (20.0, 1)
+    >>> Pace(True).after(Timed(1, 1.0)).after(Timed(100, 10.9)).after(Timed(101, 10.8)).seconds(1101)
+    108.8
+    """
+
+    batch: bool
+    last: Timed = Timed(0, 0.0)
+    before: Timed | None = None
+
+    def after(self, timed: Timed) -> Pace:
+        """Return the pace after one more timing; timings of similar numbers of rows make no line."""
+        before = self.last if self.last.rows else None
+        return Pace(self.batch, timed, before if timed.rows >= 2 * self.last.rows else self.before)
+
+    def seconds(self, rows: int) -> float:
+        last, before = self.last, self.before
+        if not self.batch or before is None or rows <= last.rows:
+            return rows * last.seconds / last.rows
+        slope = (last.seconds - before.seconds) / (last.rows - before.rows)
+        return last.seconds + (rows - last.rows) * max(slope, 1e-3 * last.seconds / last.rows)
+
+    def affordable(self, rows: int, budget_s: float) -> int:
+        """Return how many of the rows a budget allows, at least as many as were timed last."""
+        if self.seconds(rows) <= budget_s:
+            return rows
+        slope = self.seconds(self.last.rows + 1) - self.seconds(self.last.rows)
+        return min(rows, self.last.rows + max(0, int((budget_s - self.last.seconds) / slope)))
+
+
+def repeat(call: Callable[[], float], rows: int, budget_s: float) -> Timed:
+    """Call until half of the budget is spent, or a quarter for a single row, and take medians.
+
+    `call` returns the model's seconds.
+    """
+    most, share = (SINGLE_REPEATS, 4) if rows == 1 else (REPEATS, 2)
+    seconds: list[float] = []
+    model_seconds: list[float] = []
+    while not seconds or (len(seconds) < most and sum(seconds) < budget_s / share):
+        start = time.perf_counter()
+        model_seconds.append(call())
+        seconds.append(time.perf_counter() - start)
+    return Timed(rows, statistics.median(seconds), statistics.median(model_seconds), len(seconds))
+
+
+def measure_job(job: Line, rows: list[int], limits: Line) -> Iterator[Line]:
+    """Yield a line for each number of rows; without any, only fit the model."""
+    problem = load(job["data"], job["model"], limits["steps"])
+    model = TimedModel(problem.model)
+    start = {"m": problem.n_features, "load": os.getloadavg()[0]}
+    if rows == [0]:
+        reset_peak()
         before = peak_mb()
-        found = (
-            ours.fitted(problem, model)
-            if job.method == "fit"
-            else limits.measured(problem, model, job.budget_s)
-        )
-        yield start | {"rows": 0} | found | {"peak_mb": peak_mb() - before}
-        return
-    for line in explained(job, problem, model):
-        yield start | line
+        yield start | {"rows": 0, "error": None} | fit(problem, model) | {"peak_mb": peak_mb() - before}
+    elif rows:
+        for line in explain_rows(job["method"], rows, problem, model, limits["budget_s"]):
+            yield start | {"error": None} | line
 
 
-def described(job: Job, problem: Problem) -> Line:
-    """Return what all lines of a job begin with; a load well above the threads tells of other work."""
-    return {"m": problem.n_features, "threads": job.threads, "load": os.getloadavg()[0], "error": None}
-
-
-def explained(job: Job, problem: Problem, model: Asked) -> Iterator[Line]:
+def explain_rows(
+    method: str, wanted: list[int], problem: Problem, model: TimedModel, budget_s: float
+) -> Iterator[Line]:
     """Yield the figures of a method for growing numbers of rows."""
-    from benchmarks.speed.ours import METHODS
-
-    rows = Rows(problem, max(job.rows))
-    forget_peak()
-    before, begun = peak_mb() - rows.mb, time.perf_counter()
-    construct = METHODS[job.method]
+    known, most = METHODS[method], problem.most_rows(max(wanted))
+    X = problem.rows(min(most, FIRST_ROWS))
+    reset_peak()
+    before, begun = peak_mb() - X.nbytes / 1e6, time.perf_counter()
+    construct = EXPLAINERS[method]
     explain = construct(problem, model)
-    prepared = time.perf_counter() - begun
+    first = {"prepare_s": time.perf_counter() - begun, "setting": (construct.__doc__ or "").strip()}
 
     def call(n: int) -> float:
-        asked = model.seconds
-        explain(rows.X[:n])
-        return model.seconds - asked
+        before = model.seconds
+        explain(X[:n])
+        return model.seconds - before
 
-    cold = repeated(lambda: call(1), 1, 0.0)
-    first = {"prepare_s": prepared, "first_s": time.perf_counter() - begun}
-    # what a first call does once, such as compiling, must not count for every row
-    first["warm"] = cold.seconds < job.limit_s / 2
-    again = repeated(lambda: call(1), 1, job.budget_s) if first["warm"] else cold
-    pace = Pace(KNOWN[job.method].batch).after(again)
-    first["setting"] = (construct.__doc__ or "").strip()
-    for n in job.rows:
-        rows.hold(most(min(n, rows.most), pace, job))
-        pace = timed(call, min(n, rows.most), pace, job)
-        yield first | figures(n, pace) | {"peak_mb": peak_mb() - rows.mb - before}
-        forget_peak()
-
-
-def timed(call: Callable[[int], float], rows: int, pace: Pace, job: Job) -> Pace:
-    """Time so many rows, or as many as the budget allows, unless no more than last time.
-
-    `call` explains the first so many rows and returns how long the model was asked meanwhile.
-    """
-    n = most(rows, pace, job)
-    return pace if n <= pace.last.rows else pace.after(repeated(lambda: call(n), n, job.budget_s))
+    cold = repeat(lambda: call(1), 1, 0.0)
+    first["first_s"] = time.perf_counter() - begun
+    # the first call may compile or load things, which must not count for every row
+    first["warm"] = cold.seconds < known.limit_s / 2
+    pace = Pace(known.batch).after(repeat(lambda: call(1), 1, budget_s) if first["warm"] else cold)
+    for rows in wanted:
+        n = rows_to_time(min(rows, most), pace, known, budget_s)
+        if n > len(X):
+            X = problem.rows(n)
+            reset_peak()
+        if n > pace.last.rows:
+            pace = pace.after(repeat(lambda n=n: call(n), n, budget_s))
+        yield first | figures(rows, pace) | {"peak_mb": peak_mb() - X.nbytes / 1e6 - before}
+        reset_peak()
 
 
-def most(rows: int, pace: Pace, job: Job) -> int:
-    """Return how many of the rows are timed: few of a batch in any case, else what the budget allows."""
-    known = KNOWN[job.method]
-    return rows if known.batch and rows <= known.probe else pace.affordable(rows, job.budget_s)
-
-
-class Rows:
-    """The rows that are explained; no more are made than are timed, for a million of them take a while."""
-
-    FIRST = 10_000
-
-    def __init__(self, problem: Problem, most: int) -> None:
-        self.problem, self.most = problem, problem.most_rows(most)
-        self.X = problem.rows(min(self.most, self.FIRST))
-
-    def hold(self, n: int) -> None:
-        """Have at least n rows, the same first ones."""
-        if n > len(self.X):
-            self.X = self.problem.rows(n)
-            forget_peak()
-
-    @property
-    def mb(self) -> float:
-        """The memory that they take."""
-        return self.X.nbytes / 1e6
+def rows_to_time(rows: int, pace: Pace, known: Method, budget_s: float) -> int:
+    """Return how many rows are timed: few of a batch in any case, else what the budget allows."""
+    return rows if known.batch and rows <= known.probe else pace.affordable(rows, budget_s)
 
 
 def figures(rows: int, pace: Pace) -> Line:
     """Return the figures of a cell, timed on all of its rows or on fewer.
 
-    >>> from benchmarks.speed.timing import Timed
     >>> figures(100, Pace(False).after(Timed(10, 2.0, 0.5)))["rows_per_second"]
     5.0
     """
-    last = pace.last
-    seconds = pace.seconds(rows)
+    last, seconds = pace.last, pace.seconds(rows)
     share = last.model_seconds / last.seconds
     return {
         "rows": rows,
@@ -145,7 +151,3 @@ def figures(rows: int, pace: Pace) -> Line:
         "model_share": share,
         "own_rows_per_second": rows / (seconds * (1 - share)) if share < 1 else None,
     }
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,1 +1,1 @@
-"""How near contributions come to the Shapley values of the model's log-odds, and at what cost."""
+"""How close contributions are to the Shapley values of the model's log-odds, and their cost."""

@@ -1,96 +1,251 @@
-"""The Shapley values that methods are measured against: exact where that is cheap, else many walks; kept."""
+"""Reference Shapley values: exact from trees or by enumeration, else by random walks; kept on disk."""
 
 from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import factorial
 from typing import Any
 
 import numpy as np
 
-from benchmarks.cache import cache_folder
-from benchmarks.truth import trees
+from benchmarks.harness import Line, cache_folder
+from benchmarks.methods.outcome import sum_by_feature
 from benchmarks.truth.case import Case
-from benchmarks.truth.enumeration import enumerated
-from benchmarks.truth.walks import Halves, walked
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray, IntArray
 
+Predict = Callable[[FloatArray], FloatArray]  # rows (n, features) to outputs (n, k)
 NOISE = 0.002
-MOST_FEATURES = 12
-MOST_ASKS = 20_000_000
+MOST_FEATURES = 12  # for enumeration
+MOST_QUERIES = 20_000_000
+ROWS_AT_ONCE = 100_000
+FIRST_PAIRS = 8
+MARGINS = ("xgb", "lgb")  # their trees add up to log-odds
+SAME = 1e-6  # share of the variance by which margins and log-odds may differ
+MIXED_ROWS = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Shapley values, as two independent estimates where they are estimates, and how they were found."""
+    """Shapley values, (n, features, outputs), as two independent estimates; equal if they are exact."""
 
-    halves: Halves
-    how: str  # "trees", "enumeration" or "walks"
-    seconds: float
+    first: FloatArray
+    second: FloatArray
+    queries: int = 0
+    how: str = ""  # "trees", "enumeration" or "walks"
+    seconds: float = 0.0
 
     @property
     def values(self) -> FloatArray:
-        """Return the values, (n, features, outputs)."""
-        return self.halves.values
+        return (self.first + self.second) / 2
 
-    def first(self, n: int) -> Reference:
-        """Return the values of the first rows."""
-        some = Halves(self.halves.first[:n], self.halves.second[:n], self.halves.asks)
-        return Reference(some, self.how, self.seconds)
+    @property
+    def noise(self) -> float:
+        """The variance of the estimate as a share of the variance of the values."""
+        spread = np.square(self.values - self.values.mean(axis=0)).sum()
+        return float(np.square(self.first - self.second).sum() / 4 / spread) if spread > 0 else 0.0
 
-    def facts(self) -> dict[str, Any]:
-        """Return what a result line says of it."""
+    def head(self, n: int) -> Reference:
+        return replace(self, first=self.first[:n], second=self.second[:n])
+
+    def facts(self) -> Line:
         return {
             "reference": self.how,
-            "reference_noise": self.halves.noise,
-            "reference_asks": self.halves.asks,
+            "reference_noise": self.noise,
+            "reference_asks": self.queries,
             "reference_s": self.seconds,
         }
 
 
-def reference(case: Case, *, noise: float = NOISE, most_asks: int = MOST_ASKS) -> Reference:
-    """Return the values of a case, from disk where they were found before."""
+def load_reference(case: Case, noise: float = NOISE, most_queries: int = MOST_QUERIES) -> Reference:
+    """Return the Shapley values of a case; they are computed once and then read from disk."""
     problem = case.problem
-    name = f"{problem.name}-{problem.black_box}-{problem.seed}-{len(case.X)}-{noise:g}-{most_asks}"
-    path = cache_folder() / "truth" / f"{name}-{case.digest()}.npz"
+    name = f"{problem.name}-{problem.black_box}-{problem.seed}-{len(case.X)}-{noise:g}-{most_queries}"
+    path = cache_folder("truth") / f"{name}-{case.digest()}.npz"
     if path.exists():
         with np.load(path) as kept:
-            halves = Halves(kept["first"], kept["second"], int(kept["asks"]))
-            return Reference(halves, str(kept["how"]), float(kept["seconds"]))
-    found = computed(case, noise=noise, most_asks=most_asks)
-    _write(found, path)
+            facts = int(kept["asks"]), str(kept["how"]), float(kept["seconds"])
+            return Reference(kept["first"], kept["second"], *facts)
+    found = compute_reference(case, noise, most_queries)
+    part = path.with_name(f"{path.stem}.{os.getpid()}.npz")
+    arrays = {"first": found.first, "second": found.second, "asks": found.queries}
+    np.savez_compressed(part, **arrays, how=found.how, seconds=found.seconds)
+    os.replace(part, path)
     return found
 
 
-def computed(case: Case, *, noise: float = NOISE, most_asks: int = MOST_ASKS) -> Reference:
-    """Find the values by the best of three ways."""
+def compute_reference(case: Case, noise: float = NOISE, most_queries: int = MOST_QUERIES) -> Reference:
     start = time.perf_counter()
-    values = trees.exact(case)
-    how, asks = "trees", 0
+    values, how, queries = tree_values(case), "trees", 0
     n_features = case.X.shape[1]
     if values is None and n_features <= MOST_FEATURES:
-        asks = len(case.X) * 2**n_features * len(case.B)
-        if asks <= most_asks:
-            how, values = "enumeration", enumerated(case.log_odds, case.X, case.B)
+        queries = len(case.X) * 2**n_features * len(case.B)
+        if queries <= most_queries:
+            how, values = "enumeration", enumerate_sets(case.log_odds, case.X, case.B)
     if values is not None:
-        return Reference(Halves(values, values, asks), how, time.perf_counter() - start)
+        return Reference(values, values, queries, how, time.perf_counter() - start)
     seed = case.problem.seed
-    halves = walked(case.log_odds, case.X, case.B, noise=noise, most_asks=most_asks, seed=seed)
-    return Reference(halves, "walks", time.perf_counter() - start)
+    found = walk(case.log_odds, case.X, case.B, noise=noise, most_queries=most_queries, seed=seed)
+    return replace(found, how="walks", seconds=time.perf_counter() - start)
 
 
-def _write(found: Reference, path: Path) -> None:
-    """Write beside the file, then rename."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f"{path.stem}.{os.getpid()}.npz")
-    np.savez_compressed(
-        part,
-        first=found.halves.first,
-        second=found.halves.second,
-        asks=found.halves.asks,
-        how=found.how,
-        seconds=found.seconds,
-    )
-    os.replace(part, path)
+def enumerate_sets(predict: Predict, X: FloatArray, background: FloatArray) -> FloatArray:
+    """Return interventional Shapley values, (n, features, outputs), exact for the background.
+
+    A product of two features is shared equally:
+
+    >>> product = lambda X: X[:, :1] * X[:, 1:2]
+    >>> enumerate_sets(product, np.array([[2.0, 3.0]]), np.zeros((1, 2)))[0, :, 0]
+    array([3., 3.])
+    """
+    m = X.shape[1]
+    sets = (np.arange(2**m)[:, None] >> np.arange(m)) % 2 == 1  # bit j of a position is feature j
+    weights = np.array([factorial(s) * factorial(m - s - 1) / factorial(m) for s in range(m)])
+    sizes, places = sets.sum(axis=1), np.arange(len(sets))
+    found = []
+    for x in X:
+        worth = _set_values(predict, x, background, sets)
+        without = [places[~sets[:, j]] for j in range(m)]
+        found.append([weights[sizes[s]] @ (worth[s + 2**j] - worth[s]) for j, s in enumerate(without)])
+    return np.array(found)
+
+
+def _set_values(predict: Predict, x: FloatArray, background: FloatArray, sets: BoolArray) -> FloatArray:
+    """Return the mean answer with the features of a set taken from the row, (sets, outputs)."""
+    step = max(1, ROWS_AT_ONCE // len(background))
+    found = []
+    for start in range(0, len(sets), step):
+        part = sets[start : start + step]
+        answers = predict(np.where(part[:, None, :], x, background).reshape(-1, len(x)))
+        found.append(answers.reshape(len(part), len(background), -1).mean(axis=1))
+    return np.concatenate(found)
+
+
+def walk(
+    predict: Predict,
+    X: FloatArray,
+    background: FloatArray,
+    *,
+    noise: float,
+    most_queries: int,
+    seed: int = 0,
+) -> Reference:
+    """Add walks until the noise is small enough, or no more queries are allowed."""
+    walker, pairs = Walker(predict, X, background, seed), FIRST_PAIRS
+    while True:
+        walker.add(pairs)
+        found, pairs = walker.reference(), walker.pairs  # doubles the number of walks
+        cost = 2 * pairs * walker.queries_per_pair * len(X)
+        if found.noise <= noise or found.queries + cost > most_queries:
+            return found
+
+
+class Walker:
+    """Walks from background rows to rows: features change one by one, in random order and in reverse.
+
+    There are two independent halves; each uses the whole background before it repeats a row of it.
+    """
+
+    def __init__(self, predict: Predict, X: FloatArray, background: FloatArray, seed: int = 0) -> None:
+        self.predict, self.X, self.background = predict, X, background
+        self.rng = np.random.default_rng([seed, 11])
+        self.ends, self.starts = predict(X), predict(background)
+        self.pairs = 0  # in each half
+        self.sums = np.zeros((2, *X.shape, self.ends.shape[1]))
+        self.orders = np.argsort(self.rng.random((2, len(X), len(background))), axis=2)
+
+    @property
+    def queries_per_pair(self) -> int:
+        return 2 * (self.X.shape[1] - 1)
+
+    def add(self, pairs: int) -> None:
+        """Add this number of pairs of walks to each half."""
+        count = min(pairs, max(1, ROWS_AT_ONCE // max(1, self.queries_per_pair)))
+        step = max(1, ROWS_AT_ONCE // max(1, self.queries_per_pair * count))
+        for half in (0, 1):
+            for start in range(0, len(self.X), step):
+                rows = np.arange(start, min(start + step, len(self.X)))
+                for first in range(0, pairs, count):
+                    places = np.arange(self.pairs + first, self.pairs + min(first + count, pairs))
+                    behind = self.orders[half][rows][:, places % len(self.background)]
+                    self.sums[half, rows] += self._walk(rows, behind)
+        self.pairs += pairs
+
+    def reference(self) -> Reference:
+        queries = len(self.X) * (1 + 2 * self.pairs * self.queries_per_pair) + len(self.background)
+        return Reference(self.sums[0] / self.pairs, self.sums[1] / self.pairs, queries)
+
+    def _walk(self, rows: IntArray, behind: IntArray) -> FloatArray:
+        """Return the summed gains of features, (rows, features, outputs), over pairs of walks."""
+        n, pairs = behind.shape
+        n_features = self.X.shape[1]
+        rank = np.argsort(self.rng.random((n, pairs, n_features)), axis=2)
+        total = np.zeros((n, n_features, self.ends.shape[1]))
+        for places in (rank, n_features - 1 - rank):
+            total += self._gains(rows, behind, places).sum(axis=1)
+        return total / 2
+
+    def _gains(self, rows: IntArray, behind: IntArray, rank: IntArray) -> FloatArray:
+        n, pairs, n_features = rank.shape
+        outputs = self.ends.shape[1]
+        path = np.empty((n, pairs, n_features + 1, outputs))
+        path[:, :, 0] = self.starts[behind]
+        path[:, :, -1] = self.ends[rows][:, None]
+        if n_features > 1:
+            changed = rank[:, :, None, :] < np.arange(1, n_features)[:, None]
+            points = np.where(changed, self.X[rows][:, None, None], self.background[behind][:, :, None])
+            answers = self.predict(points.reshape(-1, n_features))
+            path[:, :, 1:-1] = answers.reshape(n, pairs, n_features - 1, outputs)
+        return np.take_along_axis(np.diff(path, axis=2), rank[..., None], axis=2)
+
+
+def tree_values(case: Case) -> FloatArray | None:
+    """Return the exact values from TreeExplainer, (n, features, outputs), or None.
+
+    They exist if each feature is a numeric column and the sum of the trees is the log-odds.
+    """
+    if case.problem.black_box not in MARGINS or case.coding.categorical or not _margins_are_log_odds(case):
+        return None
+    options = {"data": case.coding.encode(case.B), "feature_perturbation": "interventional"}
+    try:
+        from shap import TreeExplainer
+
+        explainer = TreeExplainer(case.problem.model.classifier, **options)
+        values = output_values(explainer.shap_values(case.coding.encode(case.X)), case)
+    except Exception as error:  # the package is missing, or rejects some versions of models
+        print(f"TreeExplainer: {error}; random walks are used")
+        return None
+    gain = case.log_odds(case.X) - case.log_odds(case.B).mean(axis=0)
+    missed = np.square(values.sum(axis=1) - gain).mean()
+    return values if missed <= 1e3 * SAME * max(gain.var(), 1e-12) else None
+
+
+def output_values(found: Any, case: Case) -> FloatArray:
+    """Return TreeExplainer's values as (n, features, outputs), centred over more than two classes."""
+    values = np.moveaxis(np.asarray(found), 0, -1) if isinstance(found, list) else np.asarray(found)
+    n_classes = len(case.problem.classes)
+    if n_classes == 2:
+        values = values[:, :, None] if values.ndim == 2 else values[:, :, 1:]
+    else:
+        every = np.zeros((*values.shape[:2], n_classes))
+        every[:, :, case.problem.model.seen_] = values
+        values = every - every.mean(axis=2, keepdims=True)
+    owner = case.problem.encoding.owner
+    return np.stack([sum_by_feature(values[:, :, c], owner) for c in range(values.shape[2])], axis=2)
+
+
+def _margins_are_log_odds(case: Case) -> bool:
+    """Compare margins and log-odds on mixtures of explained and background rows."""
+    rng = np.random.default_rng(0)
+    pick = [rows[rng.integers(len(rows), size=MIXED_ROWS)] for rows in (case.X, case.B)]
+    mixed = np.where(rng.random(pick[0].shape) < rng.random((MIXED_ROWS, 1)), *pick)
+    truth, X = case.log_odds(mixed), case.coding.encode(mixed)
+    option = "output_margin" if case.problem.black_box == "xgb" else "raw_score"
+    margins = np.asarray(case.problem.model.classifier.predict(X, **{option: True}), dtype=float)
+    margins = margins.reshape(len(X), -1)
+    if margins.shape[1] > 1:
+        margins = margins - margins.mean(axis=1, keepdims=True)
+    same = margins.shape == truth.shape
+    return bool(same and np.square(margins - truth).mean() <= SAME * max(truth.var(), 1e-12))

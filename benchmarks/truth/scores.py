@@ -1,4 +1,4 @@
-"""How near contributions are to a reference, and what the model says of them."""
+"""How close contributions are to a reference, and how the model answers to them."""
 
 from __future__ import annotations
 
@@ -7,100 +7,88 @@ from typing import Any
 import numpy as np
 
 from benchmarks.truth.case import Case
-from benchmarks.truth.walks import Halves
+from benchmarks.truth.reference import Reference
 from illume import metrics
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.metrics import cosine_score
 
-SURE = 1.96  # standard errors on either side of 95 % of a normal distribution
 TOP = 3
-ASKED_SAMPLES = 32
+SAMPLES = 32
 
 
-def errors(values: FloatArray, reference: Halves) -> dict[str, float]:
+def errors(values: FloatArray, reference: Reference) -> dict[str, float]:
     """Compare with the reference, all arrays (n, features, outputs).
 
-    `r2` is one minus the squared error over the squared distances of the reference from its means over
-    rows; `r2_unbiased` the same with the noise of the reference taken out, by products of its halves.
-    `r2_scaled` is r2 after the one factor that suits the values best, for methods in other units.
+    `r2` is one minus the squared error over the variance of the reference over rows; `r2_unbiased` removes
+    the noise of the reference by products of its halves; `r2_scaled` is r2 after the best common factor, for
+    methods in other units.
     """
     truth = reference.values
     missed, spread = np.square(values - truth).sum(), np.square(truth - truth.mean(axis=0)).sum()
     first, second = (half - half.mean(axis=0) for half in (reference.first, reference.second))
-    clean = ((values - reference.first) * (values - reference.second)).sum()
+    unbiased = ((values - reference.first) * (values - reference.second)).sum()
     factor = (values * truth).sum() / max(np.square(values).sum(), 1e-300)
     return {
         "relative_error": _ratio(missed, np.square(truth).sum()),
         "r2": 1.0 - _ratio(missed, spread),
-        "r2_unbiased": 1.0 - _ratio(clean, (first * second).sum()),
+        "r2_unbiased": 1.0 - _ratio(unbiased, (first * second).sum()),
         "r2_scaled": 1.0 - _ratio(np.square(factor * values - truth).sum(), spread),
     }
 
 
 def agreement(values: FloatArray, truth: FloatArray) -> dict[str, float]:
-    """Compare row by row, (n, features) each: correlation, and the share of the strongest that is found."""
+    """Compare row by row, (n, features) each: correlation, and the common share of the strongest features."""
+    centred = [each - each.mean(axis=1, keepdims=True) for each in (values, truth)]
+    top = min(TOP, values.shape[1])
+    both = _strongest(values, top) & _strongest(truth, top)
     return {
-        "correlation": float(np.mean(cosine_score(_centred(values), _centred(truth)))),
-        "top3": float(np.mean(overlap(values, truth, min(TOP, values.shape[1])))),
+        "correlation": float(np.mean(cosine_score(*centred))),
+        "top3": float(np.mean(both.sum(axis=1) / top)),
     }
 
 
-def overlap(values: FloatArray, truth: FloatArray, top: int) -> FloatArray:
-    """Return which share of a row's strongest features both name.
-
-    >>> overlap(np.array([[3.0, -2.0, 1.0]]), np.array([[3.0, 1.0, -2.0]]), 2)
-    array([0.5])
-    """
-    both = _strongest(values, top) & _strongest(truth, top)
-    return both.sum(axis=1) / top
-
-
-def coverage(values: FloatArray, errors: FloatArray, truth: Halves) -> float:
-    """Return the share of values whose 95 % interval holds the reference.
-
-    The reference's own variance, by the difference of its two halves and a mean over rows, is added to that
-    of the values: an interval cannot be blamed for noise that is not its own.
-    """
+def coverage(values: FloatArray, standard_errors: FloatArray, truth: Reference) -> float:
+    """Return the share of 95 % intervals that contain the reference, whose own variance is added."""
     noise = np.square(truth.first - truth.second).mean(0) / 4
-    return float(np.mean(np.abs(values - truth.values) <= SURE * np.sqrt(np.square(errors) + noise)))
+    within = 1.96 * np.sqrt(np.square(standard_errors) + noise)
+    return float(np.mean(np.abs(values - truth.values) <= within))
 
 
-def of_decided(values: FloatArray, decisions: IntArray) -> FloatArray:
+def decided_class(values: FloatArray, decisions: IntArray) -> FloatArray:
     """Return the contributions to the decided class, (n, features)."""
     if values.shape[2] == 1:
         return values[:, :, 0] * np.where(decisions == 1, 1.0, -1.0)[:, None]
     return values[np.arange(len(values)), :, decisions]
 
 
-def asked(case: Case, decided: FloatArray) -> dict[str, float]:
-    """Put contributions to the model: infidelity, and gaps for features that matter and that do not."""
+def query_scores(case: Case, decided: FloatArray) -> dict[str, float]:
+    """Return infidelity, and the prediction gaps of important and unimportant features."""
     encoding, n = case.problem.encoding, len(decided)
     X, classes = case.coding.encode(case.X[:n]), case.decisions[:n]
     first = np.unique(encoding.owner, return_index=True)[1]
     per_column = np.zeros(X.shape)
-    per_column[:, first] = decided  # a feature's whole contribution stands on its first column
-    ask = case.problem.model.predict_proba
+    per_column[:, first] = decided  # the whole contribution of a feature is on its first column
+    call = (per_column, X, case.problem.model.predict_proba, classes)
     common: dict[str, Any] = {"background": case.coding.encode(case.B), "owner": encoding.owner}
-    infidelity = metrics.infidelity(per_column, X, ask, classes, n_samples=ASKED_SAMPLES, **common)
-    gaps = {
-        name: metrics.prediction_gap(per_column, X, ask, classes, important=important, **common)
-        for name, important in (("pgi", True), ("pgu", False))
+    return {
+        "infidelity": metrics.infidelity(*call, n_samples=SAMPLES, **common),
+        "pgi": metrics.prediction_gap(*call, important=True, **common),
+        "pgu": metrics.prediction_gap(*call, important=False, **common),
     }
-    return {"infidelity": infidelity} | gaps
 
 
-def nulls(values: FloatArray, n_null: int) -> list[float]:
+def null_shares(values: FloatArray, n_null: int) -> list[float]:
     """Return the mean size of the last features' contributions as shares of the strongest feature's.
 
-    >>> nulls(np.array([[[4.0], [1.0], [0.0]]]), 2)
+    >>> null_shares(np.array([[[4.0], [1.0], [0.0]]]), 2)
     [0.25, 0.0]
     """
     sizes = np.abs(values).mean(axis=(0, 2))
     return [_ratio(size, sizes[:-n_null].max()) for size in sizes[-n_null:]]
 
 
-def likeness(first: FloatArray, second: FloatArray) -> dict[str, float]:
-    """Compare two explanations of the same rows: the mean cosine of a row, and the difference's share."""
+def similarity(first: FloatArray, second: FloatArray) -> dict[str, float]:
+    """Compare two explanations of the same rows: mean cosine, and the squared difference as a share."""
     flat = [values.reshape(len(values), -1) for values in (first, second)]
     middle = (first + second) / 2
     return {
@@ -113,10 +101,6 @@ def _strongest(values: FloatArray, top: int) -> BoolArray:
     found = np.zeros(values.shape, dtype=bool)
     np.put_along_axis(found, np.argsort(-np.abs(values), axis=1, kind="stable")[:, :top], True, axis=1)
     return found
-
-
-def _centred(values: FloatArray) -> FloatArray:
-    return values - values.mean(axis=1, keepdims=True)
 
 
 def _ratio(above: float, below: float) -> float:

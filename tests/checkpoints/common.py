@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from benchmarks.killed_fits import timeless
+from benchmarks.crashes import fit_hash
 
 from illume import Checkpoints, Explainer, Objective, Training
 from illume.data.locks import lock
@@ -52,7 +52,7 @@ def kill_at(monkeypatch, epoch):
 
 def same(one, other):
     """Say whether two explainers are the same to the last bit, times of day apart."""
-    return timeless(one) == timeless(other)
+    return fit_hash(one) == fit_hash(other)
 
 
 class HeldError(Exception):

@@ -1,8 +1,6 @@
 """The torch module says what the explainer says, on any device and in chunks of any size."""
 
 import copy
-import json
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +8,7 @@ import pytest
 import torch
 
 import illume
-from benchmarks import gpu_throughput
+from benchmarks import gpu
 from illume.data.frames import as_frame
 from illume.encoders.forward import Forward
 from illume.errors import ExportError
@@ -59,16 +57,16 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_ar
 
 
 def test_half_precision_is_as_close_as_promised():
-    parts = gpu_throughput.random_parts(30, 8, 128)
+    parts = gpu.random_parts(30, 8, 128)
     X = torch.randn(2000, 30, generator=torch.Generator().manual_seed(0))
-    off = gpu_throughput.errors(parts, ExplainingModule(parts, "bfloat16"), X)
+    off = gpu.float64_errors(parts, ExplainingModule(parts, "bfloat16"), X)
     assert off["slopes_mean_error"] < 0.005
-    off = gpu_throughput.errors(parts, ExplainingModule(parts), X)
+    off = gpu.float64_errors(parts, ExplainingModule(parts), X)
     assert off["slopes_max_error"] < 1e-5
 
 
 def test_the_module_is_the_network_in_numpy():
-    parts = gpu_throughput.random_parts(5, 3, 16)
+    parts = gpu.random_parts(5, 3, 16)
     weights = {}
     for i, (weight, bias) in enumerate(parts.layers):
         weights |= {f"layers.{2 * i}.weight": weight, f"layers.{2 * i}.bias": bias}
@@ -99,13 +97,3 @@ def test_what_cannot_be_exported_is_refused(explainers):
     strange.fitted_ = replace(explainer.fitted_, pair=replace(explainer.fitted_.pair, encoder=object()))
     with pytest.raises(ExportError, match="a object cannot be exported"):
         illume.torch_module(strange)
-
-
-def test_the_benchmark_runs_on_a_cpu(monkeypatch, capsys):
-    words = ["gpu_throughput", "--rows", "64", "--chunks", "16", "32", "--width", "8", "--ways", "eager"]
-    monkeypatch.setattr(sys, "argv", words)
-    gpu_throughput.main()
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 7
-    assert all(line["rows_per_second"] > 0 for line in lines[:-1])
-    assert lines[-1]["best"] in lines[:-1]

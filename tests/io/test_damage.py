@@ -28,7 +28,7 @@ def refused(tmp_path):
 
 
 def test_mutated_files_are_refused_or_what_they_were():
-    outcomes, events = mutated_files.run(300, seed=1, forgeries=200)
+    outcomes, events = mutated_files.load_mutated(300, seed=1, forgeries=200)
     assert not events
     for kind, outcome in outcomes.items():
         assert not outcome.wrong, kind

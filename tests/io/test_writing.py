@@ -4,7 +4,7 @@ import os
 import pytest
 
 import illume
-from benchmarks import killed_saves
+from benchmarks import crashes
 from illume.data import archive
 
 
@@ -16,7 +16,7 @@ def other_file(small, tmp_path):
 
 
 def test_a_process_that_is_killed_while_saving_leaves_a_whole_file(small_file, other_file):
-    found = killed_saves.run(small_file, other_file, kills=25)
+    found = crashes.kill_saves(small_file, other_file, kills=25)
     assert found["neither"] == 0
     assert found["one"] + found["other"] == 25
     assert found["other"] + found["left behind"] > 0, "no kill came while a file was written"

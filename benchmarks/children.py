@@ -1,0 +1,134 @@
+"""Run a generator function in a child process, with a time limit, its own threads, and its memory observed.
+
+`python -m benchmarks.children MODULE:FUNCTION JSON` is what a child runs: it prints each yielded value as
+JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from benchmarks.harness import Line, environment
+
+LOOK_EVERY_S = 0.05
+
+
+@dataclass
+class Answer:
+    """What a child process yielded, why it ended early, and the resources it used."""
+
+    lines: list[Line] = field(default_factory=list)
+    error: str | None = None
+    late: bool = False
+    seconds: float = 0.0
+    peak_mb: float = 0.0  # of the child and its descendants together
+    worker_mb: float = 0.0  # the largest peak of a process that multiprocessing started
+    processor_seconds: float = 0.0
+
+    def last(self) -> Line:
+        """Return the last line, or raise with the child's error."""
+        if self.error or not self.lines:
+            raise RuntimeError(self.error or "the child process returned nothing")
+        return self.lines[-1]
+
+
+def run_child(
+    function: Callable[..., Iterable[Line]],
+    *,
+    threads: int = 0,
+    limit_s: float | None = None,
+    watch: bool = False,
+    variables: dict[str, str] | None = None,
+    **arguments: Any,
+) -> Answer:
+    """Call a module-level generator function with arguments that JSON can hold; `watch` observes memory."""
+    name = f"{function.__module__}:{function.__qualname__}"
+    words = [sys.executable, "-m", "benchmarks.children", name, json.dumps(arguments)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    answer, start, errors, texts = Answer(), time.perf_counter(), [], []
+    with subprocess.Popen(words, env=environment(threads) | (variables or {}), **pipes) as process:
+        readers = [
+            threading.Thread(target=kept.extend, args=(stream,), daemon=True)
+            for kept, stream in ((texts, process.stdout), (errors, process.stderr))
+        ]
+        for reader in readers:
+            reader.start()
+        observed = _Observed(process.pid) if watch else None
+        try:
+            while process.poll() is None and not answer.late:
+                if observed:
+                    observed.look()
+                answer.late = limit_s is not None and time.perf_counter() - start > limit_s
+                time.sleep(LOOK_EVERY_S if watch else 0.01)
+        finally:
+            process.kill()
+        for reader in readers:
+            reader.join()
+    answer.seconds = time.perf_counter() - start
+    answer.lines = [json.loads(text) for text in texts if text.endswith("}\n")]
+    if answer.late:
+        answer.error = f"over the limit of {limit_s:.0f} s"
+    elif process.returncode:
+        answer.error = (errors or ["no answer"])[-1].strip()[:200]
+    if observed:
+        observed.report(answer)
+    return answer
+
+
+class _Observed:
+    """Resident memory and processor time of a process and its descendants."""
+
+    def __init__(self, pid: int) -> None:
+        import psutil
+
+        self.psutil, self.root, self.together = psutil, psutil.Process(pid), 0.0
+        self.peaks: dict[int, float] = {}
+        self.names: dict[int, str] = {}
+        self.seconds: dict[int, float] = {}
+
+    def look(self) -> None:
+        total = 0.0
+        try:
+            processes = [self.root, *self.root.children(recursive=True)]
+        except self.psutil.Error:
+            return
+        for process in processes:
+            try:
+                held, spent = process.memory_info().rss / 1e6, process.cpu_times()
+                self.names.setdefault(process.pid, " ".join(process.cmdline()))
+            except self.psutil.Error:  # it has ended
+                continue
+            total += held
+            self.seconds[process.pid] = spent.user + spent.system
+            self.peaks[process.pid] = max(held, self.peaks.get(process.pid, 0.0))
+        self.together = max(self.together, total)
+
+    def report(self, answer: Answer) -> None:
+        workers = (mb for pid, mb in self.peaks.items() if "spawn_main" in self.names.get(pid, ""))
+        answer.peak_mb, answer.worker_mb = self.together, max(workers, default=0.0)
+        answer.processor_seconds = sum(self.seconds.values())
+
+
+def main() -> None:
+    """Answer the request in the command line."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what packages print is not an answer
+    warnings.simplefilter("ignore")
+    module, function = sys.argv[1].split(":")
+    for line in getattr(import_module(module), function)(**json.loads(sys.argv[2])):
+        answers.write(json.dumps(line) + "\n")
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()
