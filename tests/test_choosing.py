@@ -24,10 +24,10 @@ def test_no_more_validation_rows_choose_than_are_needed():
 def test_what_was_chosen_is_what_a_fit_that_is_told_so_finds():
     chosen = explainer(n_latents="auto", objective="aligned").fit(ROWS)
     setting = Setting(chosen.fitted_.local.n_latents, chosen.quality_.alignment)
-    assert setting in [trial.setting for trial in chosen.trials_]
+    assert setting in [trial.setting for trial in chosen.fitted_.trials]
     objective = Objective.preset("aligned").softened(setting.alignment)
     told = explainer(n_latents=setting.n_latents, objective=objective).fit(ROWS)
-    assert not told.trials_
+    assert not told.fitted_.trials
     for name, weight in told.fitted_.local.encoder.weights_.items():
         np.testing.assert_array_equal(weight, chosen.fitted_.local.encoder.weights_[name])
     assert len(told.history_) == len(chosen.history_)
@@ -37,7 +37,7 @@ def test_encoders_that_are_thinned_out_are_tried_by_all_phases(monkeypatch):
     monkeypatch.delattr(Trainer, "fit_trial")
     sparse = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
     found = explainer(n_latents="auto", objective=sparse).fit(ROWS)
-    assert [trial.setting.n_latents for trial in found.trials_] == [4, 8, 16]
+    assert [trial.setting.n_latents for trial in found.fitted_.trials] == [4, 8, 16]
     assert found.fitted_.local.encoder.alpha_ == 2
 
 
@@ -49,7 +49,7 @@ def test_trials_that_were_made_are_not_made_again(tmp_path, monkeypatch):
             explainer(tmp_path, **settings).fit(ROWS)
     monkeypatch.delattr(Trainer, "fit_trial")
     again = explainer(tmp_path, **settings).fit(ROWS)
-    assert [trial.setting.n_latents for trial in again.trials_[:3]] == [4, 8, 16]
+    assert [trial.setting.n_latents for trial in again.fitted_.trials[:3]] == [4, 8, 16]
 
 
 def test_stored_trials_that_cannot_be_read_are_told(tmp_path):

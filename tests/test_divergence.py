@@ -76,7 +76,7 @@ def test_trials_that_explode_choose_nothing_and_fit_goes_on(monkeypatch):
     with pytest.warns(UserWarning, match="nothing was learned"):
         explainer = fitted("aligned", Training(32, learning_rate=1e30, max_epochs=10), n_latents="auto")
     assert explainer.quality_.fell_back
-    assert [trial.setting.n_latents for trial in explainer.trials_][:3] == [4, 8, 16]
+    assert [trial.setting.n_latents for trial in explainer.fitted_.trials][:3] == [4, 8, 16]
 
 
 def test_rules_fall_back_too():

@@ -198,13 +198,13 @@ def test_queries_are_capped_counted_and_can_be_switched_off(loan_model, loan_fra
 def test_the_number_of_latents_is_chosen_on_validation_rows(three_class):
     model, X = three_class
     explainer = explainer_of(model, n_latents="auto", objective="joint").fit(X)
-    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8, 16]
-    best = max(trial.fidelity.score for trial in explainer.trials_)
-    good = [t.setting.n_latents for t in explainer.trials_ if t.fidelity.score >= best - 0.015]
+    assert [trial.setting.n_latents for trial in explainer.fitted_.trials] == [4, 8, 16]
+    best = max(trial.fidelity.score for trial in explainer.fitted_.trials)
+    good = [t.setting.n_latents for t in explainer.fitted_.trials if t.fidelity.score >= best - 0.015]
     if not explainer.quality_.fell_back:
         assert explainer.quality_.n_latents == min(good)
     assert all(
-        trial.fidelity.n_rows == len(explainer.fitted_.split.validation) for trial in explainer.trials_
+        trial.fidelity.n_rows == len(explainer.fitted_.split.validation) for trial in explainer.fitted_.trials
     )
 
 
@@ -309,8 +309,8 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
     training = Training(batch_size=64, max_epochs=40)
     with pytest.warns(UserWarning, match="training ended early: interrupted"):
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
-    assert [trial.setting.n_latents for trial in explainer.trials_] == [4, 8], "interrupted in the second"
-    best = max(explainer.trials_, key=lambda trial: trial.fidelity.score)
+    assert [trial.setting.n_latents for trial in explainer.fitted_.trials] == [4, 8], "interrupted in the second"
+    best = max(explainer.fitted_.trials, key=lambda trial: trial.fidelity.score)
     assert explainer.fitted_.local.n_latents == best.setting.n_latents
     assert explainer(X).values.shape == (150, 4, 3)
 

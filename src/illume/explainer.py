@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,14 +11,13 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from illume.data.checkpoints import Checkpoints
-from illume.data.frames import chunks
-from illume.data.row_sources import is_row_source, iter_batches, open_rows
-from illume.data.schema import Schema, Unknown, check_names, require_unknown
+from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
 from illume.explanations.attributions import attribute
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
-from illume.explanations.fitted import Fitted, Trial
+from illume.explanations.encode_rows import iter_rows
+from illume.explanations.fitted import Fitted
 from illume.explanations.interactions import explain_interactions
 from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
@@ -36,6 +35,8 @@ from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
+
+KINDS = ["attributions", "latents", "rules", "counterfactuals"]
 
 
 class Explainer(BaseEstimator):
@@ -79,12 +80,10 @@ class Explainer(BaseEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> model = RandomForestClassifier(random_state=0).fit(X, y)
-    >>> explainer = Explainer(model, queries=500, effort="quick").fit(X)
-    >>> attributions = explainer(X)
-    >>> attributions.values.shape
+    >>> explainer = Explainer(LogisticRegression(max_iter=200).fit(X, y), queries=500, effort="quick")
+    >>> explainer.fit(X)(X).values.shape
     (150, 4, 3)
     """
 
@@ -127,8 +126,8 @@ class Explainer(BaseEstimator):
         `X` is a frame, or rows that are read piece by piece, once and in bounded memory: a path to a
         Parquet file or folder, a `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame.
 
-        Within a group of processes (`torchrun`), all must call `fit` alike, with the same rows: the first one
-        asks the model, and encoders are trained by all of them, each on a batch of its own.
+        In a group of processes (`torchrun`), all must call `fit` with the same rows: the first one asks the
+        model, and all train the encoders together.
         """
         parameters = self.get_params(deep=False)
         require_whole(parameters)
@@ -147,31 +146,21 @@ class Explainer(BaseEstimator):
         Parameters
         ----------
         refine
-            How often the model may be asked more for each row, about rows mixed with background rows: Shapley
-            values come closer to the model's, and standard errors say by how much. 0 asks once a row.
+            Number of further questions to the model per row, about rows mixed with background rows, which
+            bring Shapley values closer to the model's; standard errors say how close.
         """
         return attribute(self._fitted(), X, refine)
 
     def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
 
-        They are those of the network that learned the model, and consistent with the contributions: a
-        feature's row of the matrix adds up to its contribution.
-
-        Parameters
-        ----------
-        max_features
-            Only pairs among this many features, those with the largest contributions over the rows.
-        n_samples
-            Number of random sets of other features that each value is the mean of.
+        A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
+        features with the largest contributions; a value is the mean over `n_samples` sets of other features.
         """
         return explain_interactions(self._fitted(), X, max_features, n_samples)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
-        """Return what the surrogate decides on: the rows' latents and, if asked for, their linear maps.
-
-        They are the rows' own, before any refinement. Maps take 8 bytes per row, latent and input.
-        """
+        """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
         return explain_latents(self._fitted(), X, maps)
 
     def rules(
@@ -184,10 +173,10 @@ class Explainer(BaseEstimator):
         Parameters
         ----------
         polish
-            Choose conditions and move bounds so that a rule reaches the wanted precision at a large
-            coverage; otherwise the rules are those of the tree itself.
+            Choose conditions and bounds for the wanted precision at a large coverage; otherwise the rules
+            are those of the tree itself.
         precision
-            What share of the rows that a rule covers should be decided alike.
+            Share of the rows that a rule covers which should be decided alike.
         max_conditions
             Maximum number of features that a rule has conditions on.
         """
@@ -220,7 +209,7 @@ class Explainer(BaseEstimator):
         features_to_vary
             `all`, or the names of the features that may change.
         permitted_range
-            For some features, `[low, high]` or a list of categories that a value must be in if it changes.
+            For some features, `[low, high]` or a list of categories that changed values must be in.
         max_changes
             Maximum number of features that an example changes.
         min_probability
@@ -241,36 +230,20 @@ class Explainer(BaseEstimator):
         `X` is a frame, or anything else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame.
         `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
-        kinds: dict[str, Callable[..., Any]] = {
-            "attributions": self,
-            "latents": self.latents,
-            "rules": self.rules,
-            "counterfactuals": self.counterfactuals,
-        }
-        if kind not in kinds:
-            raise ValueError(f"kind must be one of {list(kinds)}, found {kind!r}")
-        first = 0
-        for piece in self._pieces(X, chunk_rows):
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
+        explain, first = self if kind == "attributions" else getattr(self, kind), 0
+        for piece in iter_rows(self._fitted(), X, chunk_rows):
             with rows_after(first):
-                explained = kinds[kind](piece, **options)
+                explained = explain(piece, **options)
             yield explained
             first += len(piece)
 
     def check(self, frame: Any, *, sample: int = 1_000) -> Check:
         """Compare new rows with the rows of the fit, and say whether explanations still apply to them.
 
-        Compared are categories, ranges, missing values and the distribution of each feature, how far rows are
-        from the fitted ones, and, on a sample, how often surrogate and black box decide alike. Categories
-        never seen raise no error here. Of the rows themselves, only names of categories are in the answer.
-
-        Parameters
-        ----------
-        frame
-            The new rows; the more of them, the smaller the changes that can be told from chance. Or anything
-            else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame; of more than 200,000 rows,
-            this many are drawn at random, and the answer says so.
-        sample
-            Maximum number of rows that the black box is asked about; 0 asks nothing.
+        `frame` is anything that `fit` reads; of more than 200,000 rows, this many are drawn at random. The
+        black box is asked about at most `sample` rows.
         """
         from illume.explanations.drift import check_drift
 
@@ -298,49 +271,35 @@ class Explainer(BaseEstimator):
         title
             The heading; by default it names the model's class.
         rules, counterfactuals
-            Whether to show rules, and counterfactuals: these take most of the time, because the model is
-            asked about some hundred changed rows for each row.
+            Whether to show them; counterfactuals take most of the time.
         n_counterfactuals
             Number of examples per row.
-        max_rows
-            Of a longer frame, this many rows are shown, evenly spaced.
-        max_counterfactual_rows
-            Counterfactuals are searched for this many of the shown rows, evenly spaced.
+        max_rows, max_counterfactual_rows
+            Rows to show, and to search counterfactuals for; of more, evenly spaced ones are taken.
         date
             A date, a time or a text to put into the report; by default now, in UTC.
         """
         from illume.report.collect import ReportRequest
         from illume.report.write import write_report
 
-        options = {"title": title, "date": date, "rules": rules, "counterfactuals": counterfactuals}
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
-        request = ReportRequest(Path(path), *limits, **options)
+        shown = {"rules": rules, "counterfactuals": counterfactuals}
+        request = ReportRequest(Path(path), *limits, title=title, date=date, **shown)
         fitted = (self.fit_rules() if rules or counterfactuals else self)._fitted()
         return write_report(fitted, self.get_params(deep=False), frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.
 
-        The file is a zip of JSON and plain arrays, without code or pickle. It is written atomically: there is
-        always the old file or the new one. A loaded explainer gives the same numbers.
-
-        **Which rows of your data are in the file.** As many training rows as `rows` says, encoded, with the
-        model's answers: explanations are refined towards them. About 2,000 training rows as they came, which
-        counterfactuals take values from. Up to 1,000 background rows as they came, with the model's answers,
-        which refine Shapley values. For rules, up to 2,048 training and made-up rows, on which rules
-        are polished, and up to 4,096 report rows, on which they are measured, all encoded. Up to 256 report
-        rows or centres of them, encoded, for the figures of trust. Categories and ranges of the features,
-        quantiles of every number, the shares of categories, and the thresholds of the tree are always in the
-        file.
+        The file is a zip of JSON and plain arrays, without code or pickle, written atomically. By default it
+        holds rows of your data; the guide on saving lists which.
 
         Parameters
         ----------
         rows
-            Maximum number of training rows, spread over the decisions; `all`, or `none`. With `none` there is
-            not a single row in the file: neither Shapley values nor explanations that disagree with the model
-            are refined, figures of trust are not known, rules are the tree's own, and there are no
-            counterfactuals.
-            With fewer than all, refined explanations may have other neighbours than before.
+            Maximum number of training rows, spread over the decisions; `all`, or `none`: then there is not a
+            single row in the file, nothing is refined, trust is not known, rules are the tree's own, and
+            there are no counterfactuals.
         rules
             Grow the tree that rules come from first, if that was not done; without, a loaded explainer has
             neither rules nor counterfactuals, unless they were asked for before.
@@ -373,21 +332,12 @@ class Explainer(BaseEstimator):
 
     @property
     def history_(self) -> History | None:
-        """The training epochs of the encoder."""
+        """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
         return self._fitted().history
-
-    @property
-    def trials_(self) -> tuple[Trial, ...]:
-        """The trials that chose the number of latents and the strength of alignment."""
-        return self._fitted().trials
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-        return len(self._fitted().schema)
 
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
+        self.n_features_in_ = len(self.fitted_.schema)
 
     def _fitted(self) -> Fitted:
         """Return what was learned; `unknown` may have been set after the fit."""
@@ -395,18 +345,6 @@ class Explainer(BaseEstimator):
         require_unknown(self.unknown)
         self.fitted_ = self.fitted_.with_unknown(self.unknown)
         return self.fitted_
-
-    def _pieces(self, X: Any, rows: int) -> Iterator[Any]:
-        """Yield rows piece by piece, in the library that the explainer was fitted with."""
-        fitted = self._fitted()
-        if not is_row_source(X):
-            for _, piece in chunks(fitted.as_frame(X), rows):
-                yield piece.native
-            return
-        source = open_rows(X)
-        check_names(source.names, fitted.columns)
-        like = fitted.pool.frame.native if fitted.pool is not None and fitted.backend == "pandas" else None
-        yield from iter_batches(source, fitted.columns, rows, backend=fitted.backend or "numpy", like=like)
 
     def __sklearn_clone__(self) -> Explainer:
         """Clone the parameters, not the black box, which must stay fitted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.blocks import number_columns
 from illume.data.encoding import Encoded, Encoding
-from illume.data.frames import Frame, NumpyFrame
+from illume.data.frames import Frame, NumpyFrame, chunks
+from illume.data.row_sources import is_row_source, iter_batches, open_rows
+from illume.data.schema import check_names
 from illume.data.threads import RowChunks
 from illume.explanations.fitted import Fitted
 from illume.results.predictions import Labels
@@ -58,3 +61,15 @@ def row_values(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
         is_number = encoding.schema.features[j].numeric
         data[:, j] = frame.numbers(names[j]) if is_number else frame.labels(names[j])
     return data
+
+
+def iter_rows(fitted: Fitted, X: Any, n_rows: int) -> Iterator[Any]:
+    """Yield the user's rows piece by piece, in the library that the explainer was fitted with."""
+    if not is_row_source(X):
+        for _, piece in chunks(fitted.as_frame(X), n_rows):
+            yield piece.native
+        return
+    source = open_rows(X)
+    check_names(source.names, fitted.columns)
+    like = fitted.pool.frame.native if fitted.pool is not None and fitted.backend == "pandas" else None
+    yield from iter_batches(source, fitted.columns, n_rows, backend=fitted.backend or "numpy", like=like)
