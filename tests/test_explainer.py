@@ -309,7 +309,9 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
     training = Training(batch_size=64, max_epochs=40)
     with pytest.warns(UserWarning, match="training ended early: interrupted"):
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)
-    assert [trial.setting.n_latents for trial in explainer.fitted_.trials] == [4, 8], "interrupted in the second"
+    assert [trial.setting.n_latents for trial in explainer.fitted_.trials] == [4, 8], (
+        "interrupted in the second"
+    )
     best = max(explainer.fitted_.trials, key=lambda trial: trial.fidelity.score)
     assert explainer.fitted_.local.n_latents == best.setting.n_latents
     assert explainer(X).values.shape == (150, 4, 3)
