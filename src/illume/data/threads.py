@@ -1,21 +1,22 @@
-"""Work on chunks of rows in threads, with bounded memory."""
+"""Work on rows in chunks, with bounded memory and in threads."""
 
 from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from contextvars import copy_context
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
 from functools import lru_cache
-from types import TracebackType
+from threading import Lock
 from typing import Any, Self
 
 from illume.errors import IllumeError, OutOfMemoryError
 
 CHUNK_ROWS = 2_048
-WORDS = ("out of memory", "can't allocate memory", "not enough memory")  # what torch says, in lower case
+OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")  # as torch says
+_n_threads: ContextVar[int | None] = ContextVar("n_threads", default=None)
 
 
 def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
@@ -29,10 +30,9 @@ def row_chunks(n_rows: int, size: int = CHUNK_ROWS) -> Iterator[slice]:
 
 
 class RowChunks:
-    """Slices that cover all rows, in order; rows for which memory runs out come again, half as many.
+    """Slices that cover the rows from `first` to `last`; if memory runs out, half as many are tried again.
 
-    The work on a slice stands in a `with` block and must be such that doing it again does no harm. `first`
-    and `last` bound the rows to a part of all `n_rows`.
+    The work on a slice goes into a `with` block, and must be safe to repeat.
 
     >>> chunks, done = RowChunks(5, 4), []
     >>> for rows in chunks:
@@ -47,8 +47,7 @@ class RowChunks:
     def __init__(
         self, n_rows: int, size: int = CHUNK_ROWS, *, first: int = 0, last: int | None = None
     ) -> None:
-        self.n_rows, self.size = n_rows, size
-        self.start = self.stop = first
+        self.n_rows, self.size, self.start, self.stop = n_rows, size, first, first
         self.last = n_rows if last is None else last
 
     def __iter__(self) -> Self:
@@ -64,9 +63,7 @@ class RowChunks:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
         if error is None or not is_out_of_memory(error):
             return False
         n = self.stop - self.start
@@ -80,209 +77,109 @@ class RowChunks:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Say whether an error of Python, NumPy or torch means that memory ran out.
-
-    >>> is_out_of_memory(RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"))
-    True
-    """
+    """Whether an error of Python, NumPy or torch means that memory ran out."""
     if isinstance(error, IllumeError):
         return False
     if isinstance(error, MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in WORDS)
+    return isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
 
 
-Work = Callable[[slice], None]
+def in_chunks(
+    work: Callable[[slice], None], n_rows: int, size: int = CHUNK_ROWS, parallel: bool = True
+) -> None:
+    """Call `work` on slices of at most `size` rows, in several threads if `parallel`.
 
-
-def in_chunks(work: Work, n_rows: int, size: int = CHUNK_ROWS, parallel: bool = True) -> None:
-    """Do some work on all rows, `size` at a time, where `parallel` in several threads.
-
-    Chunks are the same whatever the number of threads. Rows for which memory runs out come again, half as
-    many, so doing the work again must do no harm. Few rows start no thread.
-
-    >>> done = []
-    >>> in_chunks(done.append, 5, 3)
-    >>> sorted(done, key=lambda rows: rows.start)
-    [slice(0, 3, None), slice(3, 5, None)]
+    Results do not depend on the number of threads. `work` must be safe to repeat.
     """
-    blocks = -(-n_rows // size)
-    n_threads = min(threads(), blocks) if parallel and blocks > 1 else 1
-    if n_threads > 1:
-        _Crew(work, n_rows, size).run(n_threads)
-    else:
-        _one_by_one(work, RowChunks(n_rows, size))
+
+    def run(start: int, stop: int) -> None:
+        chunks = RowChunks(n_rows, size, first=start, last=stop)
+        for rows in chunks:
+            with chunks:
+                work(rows)
+
+    n_threads = min(thread_count(), -(-n_rows // size)) if parallel and n_rows > size else 1
+    if n_threads == 1:
+        run(0, n_rows)
+        return
+    with (
+        single_blas_thread(),
+        ThreadPoolExecutor(n_threads, initializer=lambda: _blas().limit(limits=1)) as pool,
+    ):
+        futures = [
+            pool.submit(copy_context().run, run, rows.start, rows.stop) for rows in row_chunks(n_rows, size)
+        ]
+        try:
+            for future in futures:
+                future.result()
+        finally:
+            for future in futures:
+                future.cancel()
 
 
-def single_blas_thread(n_rows: int) -> AbstractContextManager[None]:
-    """Let linear algebra stay in the threads that call it, for work on many rows within the block.
+class _BlasLimit:
+    """One BLAS thread while anyone needs it; the last one to leave restores the limits."""
 
-    Its own threads, once they had something to do, look out for more for a while, and would keep ours from
-    the processors.
-    """
-    return _limiting() if n_rows > CHUNK_ROWS and threads() > 1 else nullcontext()
+    def __init__(self) -> None:
+        self.lock, self.users = Lock(), 0
+        self.limiter: Any = None
 
+    def __enter__(self) -> None:
+        with self.lock:
+            self.limiter = self.limiter or _blas().limit(limits=1)
+            self.users += 1
 
-def threads() -> int:
-    """Return how many threads linear algebra may have now.
+    def __exit__(self, *error: object) -> None:
+        from threadpoolctl import OpenBLASController
 
-    `OMP_NUM_THREADS`, `threadpoolctl.threadpool_limits` and `torch.set_num_threads` bound them, and so do the
-    processors that the process may run on.
-    """
-    bounds = [_processors()]
-    if given := os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip():
-        bounds += [int(given)] if given.isdecimal() else []
-    if _limiting.count:
-        bounds.append(_limiting.n_threads)
-    else:
-        bounds += [library.get_num_threads() for library in _libraries()]
-    torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "get_num_threads"):
-        bounds.append(torch.get_num_threads())
-    return max(1, min(bounds))
+        with self.lock:
+            self.users -= 1
+            if not self.users:
+                OpenBLASController.clear_controlling_thread(force=True)  # the one that set the limit
+                self.limiter.restore_original_limits()
+                OpenBLASController.clear_controlling_thread(force=True)
+                self.limiter = None
 
 
-def set_threads(libraries: Sequence[Any], n_threads: Sequence[int]) -> None:
-    """Set the threads of libraries, whichever thread has set them before.
-
-    Otherwise threadpoolctl heeds only the first thread that did, and says nothing to others.
-    """
-    from threadpoolctl import OpenBLASController
-
-    anybody = getattr(OpenBLASController, "clear_controlling_thread", None)  # not in older ones
-    for library, n in zip(libraries, n_threads, strict=True):
-        if anybody is not None:
-            anybody(force=True)
-        library.set_num_threads(n)
-    if anybody is not None:
-        anybody(force=True)
-
-
-def by_thread(library: Any) -> bool:
-    """Whether every thread has a number of its own, as with OpenMP."""
-    return "openmp" in (library.user_api, getattr(library, "threading_layer", ""))
+_blas_limit = _BlasLimit()
 
 
 @contextmanager
-def one_thread(libraries: Sequence[Any]) -> Iterator[None]:
-    """Let libraries have one thread while the block runs."""
-    before = [library.get_num_threads() for library in libraries]
-    set_threads(libraries, [1] * len(libraries))
-    try:
+def single_blas_thread(n_rows: int = CHUNK_ROWS + 1) -> Iterator[None]:
+    """Keep BLAS in the calling thread for work on many rows: its own threads spin and compete with ours."""
+    if n_rows <= CHUNK_ROWS or thread_count() == 1:
         yield
+        return
+    token = _n_threads.set(thread_count())
+    try:
+        with _blas_limit:
+            yield
     finally:
-        set_threads(libraries, before)
+        _n_threads.reset(token)
 
 
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def thread_count() -> int:
+    """Return how many threads to use: at most one per processor, and as many as BLAS and torch may use."""
+    known = _n_threads.get()
+    if known is not None:
+        return known
+    limits = [len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1]
+    limits += [library.get_num_threads() for library in _blas().lib_controllers]
+    omp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    if omp.isdecimal():
+        limits.append(int(omp))
+    if hasattr(torch := sys.modules.get("torch"), "get_num_threads"):
+        limits.append(torch.get_num_threads())
+    return max(1, min(limits))
 
 
-def _libraries() -> tuple[Any, ...]:
-    """Return what sets the threads of the linear algebra libraries that are loaded."""
-    return _found(len(sys.modules))  # a module that was imported since may have brought another one
+def _blas() -> Any:
+    return _find_blas(len(sys.modules))  # a module imported since may have loaded another library
 
 
 @lru_cache(maxsize=1)
-def _found(n_modules: int) -> tuple[Any, ...]:
+def _find_blas(n_modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return tuple(ThreadpoolController().select(user_api="blas").lib_controllers)
-
-
-class Shared:
-    """A state of the process that several threads want at a time: the last to leave gives back what was.
-
-    `begin` makes the state, on a stack of what to do when it ends.
-    """
-
-    def __init__(self, begin: Callable[[ExitStack], None]) -> None:
-        self.begin, self.lock, self.count, self.after = begin, threading.Lock(), 0, ExitStack()
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """Be in the state while the block runs."""
-        with self.lock:
-            if not self.count:
-                self.begin(self.after)
-            self.count += 1
-        try:
-            yield
-        finally:
-            with self.lock:
-                self.count -= 1
-                if not self.count:
-                    self.after.close()
-
-
-class _Limiting:
-    """Linear algebra that stays in the thread that calls it, and how many threads it had before."""
-
-    def __init__(self) -> None:
-        self.n_threads, self.shared = 1, Shared(self._begin)
-
-    @property
-    def count(self) -> int:
-        """How many want it so now."""
-        return self.shared.count
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """Let linear algebra have one thread while the block runs."""
-        with self.shared(), one_thread([library for library in _libraries() if by_thread(library)]):
-            yield
-
-    def _begin(self, after: ExitStack) -> None:
-        libraries = _libraries()
-        self.n_threads = min((each.get_num_threads() for each in libraries), default=_processors())
-        after.enter_context(one_thread([library for library in libraries if not by_thread(library)]))
-
-
-_limiting = _Limiting()
-
-
-class _Crew:
-    """Threads that take one block of rows after the other until none is left, or one of them failed."""
-
-    def __init__(self, work: Work, n_rows: int, size: int) -> None:
-        self.work, self.n_rows, self.size = work, n_rows, size
-        self.starts, self.chunk = iter(range(0, n_rows, size)), size
-        self.lock = threading.Lock()
-        self.errors: list[tuple[int, BaseException]] = []
-
-    def run(self, n_threads: int) -> None:
-        """Work until all is done; of several errors, that of the first rows is raised."""
-        with _limiting():
-            others = [
-                threading.Thread(target=copy_context().run, args=(self._loop,), daemon=True)
-                for _ in range(n_threads - 1)
-            ]
-            for thread in others:
-                thread.start()
-            self._loop()
-            for thread in others:
-                thread.join()
-        if self.errors:
-            raise min(self.errors, key=lambda each: each[0])[1]
-
-    def _loop(self) -> None:
-        while (start := self._next()) is not None:
-            last = min(start + self.size, self.n_rows)
-            chunks = RowChunks(self.n_rows, self.chunk, first=start, last=last)
-            try:
-                _one_by_one(self.work, chunks)
-            except BaseException as error:  # it belongs to whoever called
-                self.errors.append((start, error))
-            self.chunk = min(self.chunk, chunks.size)
-
-    def _next(self) -> int | None:
-        with self.lock:
-            return None if self.errors else next(self.starts, None)
-
-
-def _one_by_one(work: Work, chunks: RowChunks) -> None:
-    for rows in chunks:
-        with chunks:
-            work(rows)
+    return ThreadpoolController().select(user_api="blas")

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from illume.data import threads as _crew
-from illume.data.threads import in_chunks, threads
+from illume.data import threads
+from illume.data.threads import in_chunks, single_blas_thread, thread_count
 from illume.errors import OutOfMemoryError
 
 
 @pytest.fixture(params=[1, 2, 5])
 def n_threads(request, monkeypatch):
-    monkeypatch.setattr(_crew, "threads", lambda: request.param)
+    monkeypatch.setattr(threads, "thread_count", lambda: request.param)
     return request.param
 
 
@@ -81,8 +81,8 @@ def test_the_error_of_the_first_rows_is_raised(n_threads):
         in_chunks(work, 20, 10)
 
 
-def test_linear_algebra_stays_in_its_thread_meanwhile_and_has_its_own_again_after(monkeypatch):
-    monkeypatch.setattr(_crew, "threads", lambda: 2)
+def test_blas_stays_in_the_calling_thread_and_has_its_threads_again_after(monkeypatch):
+    monkeypatch.setattr(threads, "thread_count", lambda: 2)
     with threadpool_limits(2, user_api="blas"):
         seen = []
         in_chunks(lambda rows: seen.extend(blas_threads()), 4, 1)
@@ -90,59 +90,24 @@ def test_linear_algebra_stays_in_its_thread_meanwhile_and_has_its_own_again_afte
         assert set(blas_threads()) == {2}
 
 
-def test_linear_algebra_has_its_threads_again_whichever_thread_leaves_last(monkeypatch):
-    monkeypatch.setattr(_crew, "threads", lambda: 2)
+def test_blas_has_its_threads_again_after_several_callers_at_once(monkeypatch):
+    monkeypatch.setattr(threads, "thread_count", lambda: 2)
     inside, leave = threading.Event(), threading.Event()
 
     def late():
-        with _crew.single_blas_thread(10**6):
+        with single_blas_thread():
             inside.set()
             leave.wait(60)
 
     thread = threading.Thread(target=late)
-    with threadpool_limits(2, user_api="blas"):
-        with _crew.single_blas_thread(10**6):
-            thread.start()
-            assert inside.wait(60)
-        assert set(blas_threads()) == {1}
-        leave.set()
-        thread.join()
-        assert set(blas_threads()) == {2}
-
-
-def test_of_libraries_that_count_by_thread_each_thread_has_its_own_again(monkeypatch):
-    class Library:
-        user_api, threading_layer = "blas", "openmp"
-
-        def __init__(self):
-            self.numbers = threading.local()
-
-        def get_num_threads(self):
-            return getattr(self.numbers, "n", 4)
-
-        def set_num_threads(self, n):
-            self.numbers.n = n
-
-    library, seen = Library(), []
-    monkeypatch.setattr(_crew, "_libraries", lambda: (library,))
-    inside, leave = threading.Event(), threading.Event()
-
-    def late():
-        with _crew._limiting():
-            seen.append(library.get_num_threads())
-            inside.set()
-            leave.wait(60)
-        seen.append(library.get_num_threads())
-
-    thread = threading.Thread(target=late)
-    with _crew._limiting():
+    before = blas_threads()
+    with single_blas_thread():
         thread.start()
         assert inside.wait(60)
-        assert library.get_num_threads() == 1
-    assert library.get_num_threads() == 4
+        assert set(blas_threads()) == {1}
     leave.set()
     thread.join()
-    assert seen == [1, 4]
+    assert blas_threads() == before
 
 
 def test_numpy_warns_in_threads_as_it_does_for_the_caller(n_threads):
@@ -151,22 +116,22 @@ def test_numpy_warns_in_threads_as_it_does_for_the_caller(n_threads):
 
 
 def test_threads_are_bounded_from_outside(monkeypatch):
-    assert 1 <= threads() <= (os.cpu_count() or 1)
+    assert 1 <= thread_count() <= (os.cpu_count() or 1)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert threads() == 1
+    assert thread_count() == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "4,2")
     with threadpool_limits(1, user_api="blas"):
-        assert threads() == 1
-    monkeypatch.setattr(_crew, "_processors", lambda: 3)
+        assert thread_count() == 1
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1, 2}, raising=False)
     monkeypatch.setattr("torch.get_num_threads", lambda: 2)
     with threadpool_limits(4, user_api="blas"):
-        assert threads() == 2
+        assert thread_count() == 2
 
 
 def test_explanations_do_not_depend_on_the_number_of_threads(loan_explainer, loan_frame, monkeypatch):
     results = []
     for n in (1, 3):
-        monkeypatch.setattr(_crew, "threads", lambda n=n: n)
+        monkeypatch.setattr(threads, "thread_count", lambda n=n: n)
         monkeypatch.setattr("illume.data.threads.in_chunks.__defaults__", (16, True))
         results.append(loan_explainer(loan_frame))
     one, three = results
