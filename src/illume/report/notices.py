@@ -75,87 +75,68 @@ def find_notices(
 
 
 def _contribution_notices(quality: Quality) -> Iterator[Notice]:
-    found = quality.contributions
-    if found is None:
-        yield Notice(
-            NOTE,
-            "Contributions are pulled back from the surrogate; their accuracy for the model is not measured.",
-            'Fit with contributions="shapley" to get values of the model itself, with their errors.',
+    accuracy = quality.contributions
+    if accuracy is None:
+        found = (
+            "Contributions are pulled back from the surrogate; their accuracy for the model is not measured."
         )
+        advice = 'Fit with contributions="shapley" to get values of the model itself, with their errors.'
+        yield Notice(NOTE, found, advice)
         return
-    if found.word == UNKNOWN:
-        yield Notice(
-            WARNING,
-            "The accuracy of contributions was not measured: too few rows or queries were left for it.",
-            "Fit with more rows or more queries to the model.",
+    if accuracy.word == UNKNOWN:
+        found = "The accuracy of contributions was not measured: too few rows or queries were left for it."
+        yield Notice(WARNING, found, "Fit with more rows or more queries to the model.")
+    elif accuracy.word == LOW:
+        found = (
+            f"Contributions explain little of the model's own Shapley values (R² {figure(accuracy.r2)}, "
+            f"{figure(accuracy.low)} to {figure(accuracy.high)}, on {accuracy.n_rows:,} held-out rows)."
         )
-    elif found.word == LOW:
-        yield Notice(
-            WARNING,
-            f"Contributions explain little of the model's own Shapley values (R² {figure(found.r2)}, "
-            f"{figure(found.low)} to {figure(found.high)}, on {count(found.n_rows, 'held-out row')}).",
-            "Fit with more queries or effort, or use explainer(rows, refine=64) to query the model for each "
-            "row.",
-        )
-    if found.coverage < LOW_COVERAGE:
-        yield Notice(
-            WARNING,
+        advice = "Fit with more queries or effort, or refine each row: explainer(rows, refine=64)."
+        yield Notice(WARNING, found, advice)
+    if accuracy.coverage < LOW_COVERAGE:
+        found = (
             "The standard errors (±) of contributions are too small: their 95\N{NO-BREAK SPACE}% intervals "
-            f"hold the model's own value in only {percent(found.coverage)} of cases.",
-            "Treat contributions as less certain than stated.",
+            f"hold the model's own value in only {percent(accuracy.coverage)} of cases."
         )
+        yield Notice(WARNING, found, "Treat contributions as less certain than stated.")
     if quality.ignored:
-        yield Notice(
-            NOTE,
-            f"The model ignores {enumerate_names([quote(name) for name in quality.ignored])}: changing them "
-            "never changed its answer, in all rows that were tried.",
-            "Their contributions are exactly 0.",
-        )
+        names = enumerate_names([quote(name) for name in quality.ignored])
+        found = f"The model ignores {names}: in all rows tried, changing them never changed its answer."
+        yield Notice(NOTE, found, "Their contributions are exactly 0.")
 
 
 def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
-    report = quality.report
+    report, baseline = quality.report, quality.baseline
     if report.agreement <= quality.majority < 1:
-        yield Notice(
-            WARNING,
+        found = (
             f"The surrogate agrees with the model on {percent(report.agreement)} of the held-out rows, no "
-            f"more than always predicting the most common decision would ({percent(quality.majority)}).",
-            "Do not rely on rules and slopes; fit with more rows of the rarer classes.",
+            f"more than always predicting the most common decision would ({percent(quality.majority)})."
         )
+        advice = "Do not rely on rules and slopes; fit with more rows of the rarer classes."
+        yield Notice(WARNING, found, advice)
     if report.agreement < LOW_AGREEMENT:
-        yield Notice(
-            WARNING,
-            f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on "
-            f"{percent(1 - report.agreement)}.",
-            "Fit with more rows, more queries to the model or more latents; until then, go by the trust "
-            "figures of single rows.",
+        share = percent(1 - report.agreement)
+        found = (
+            f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on {share}."
         )
+        advice = "Fit with more rows, queries or latents; until then, go by the trust figures of single rows."
+        yield Notice(WARNING, found, advice)
     if report.n_rows < FEW_ROWS:
-        yield Notice(
-            WARNING,
-            f"Trust was measured on only {count(report.n_rows, 'held-out row')}, so its figures are rough.",
-            "Fit with more rows, or with a larger report_size.",
-        )
+        rows = count(report.n_rows, "held-out row")
+        found = f"Trust was measured on only {rows}, so its figures are rough."
+        yield Notice(WARNING, found, "Fit with more rows, or with a larger report_size.")
     if report.r2 < LOW_R2:
-        yield Notice(
-            WARNING,
-            f"The surrogate explains little of the model's probabilities (R² {figure(report.r2)}).",
-            "Read rules and slopes as reasons for the decision, not for the probability.",
-        )
+        found = f"The surrogate explains little of the model's probabilities (R² {figure(report.r2)})."
+        advice = "Read rules and slopes as reasons for the decision, not for the probability."
+        yield Notice(WARNING, found, advice)
     if quality.fell_back:
-        yield Notice(
-            NOTE,
-            "All rows share one linear surrogate, because one with a map for every row was no better.",
-            "Slopes are the same for all rows. If contributions are the surrogate's, equal values of a "
-            "feature contribute equally.",
-        )
-    elif quality.encoder != "identity" and report.score < quality.baseline.score:
-        yield Notice(
-            NOTE,
-            "On the held-out rows, a single linear model for all rows did no worse (agreement "
-            f"{figure(quality.baseline.agreement)} against {figure(report.agreement)}).",
-            'This did not show on the validation rows; consider encoder="identity", which is simpler.',
-        )
+        found = "All rows share one linear surrogate, because one with a map for every row was no better."
+        yield Notice(NOTE, found, "Slopes are the same for all rows.")
+    elif quality.encoder != "identity" and report.score < baseline.score:
+        figures = f"agreement {figure(baseline.agreement)} against {figure(report.agreement)}"
+        found = f"On the held-out rows, a single linear model for all rows did no worse ({figures})."
+        advice = 'This did not show on the validation rows; consider encoder="identity", which is simpler.'
+        yield Notice(NOTE, found, advice)
 
 
 def _class_notices(quality: Quality) -> Iterator[Notice]:
@@ -165,93 +146,75 @@ def _class_notices(quality: Quality) -> Iterator[Notice]:
         if c.n_rows and c.agreement < LOW_AGREEMENT
     ]
     if low:
-        yield Notice(
-            WARNING,
-            "The surrogate disagrees with the model on many rows of some classes: it agrees on "
-            f"{enumerate_names(low)}.",
-            "Read explanations of these decisions with care, and fit with more rows of these classes.",
-        )
+        found = f"The surrogate often disagrees on some classes: it agrees on {enumerate_names(low)}."
+        advice = "Read explanations of these decisions with care, and fit with more rows of these classes."
+        yield Notice(WARNING, found, advice)
     unseen = [quote(c.name) for c in quality.classes if not c.n_rows]
     if unseen:
-        yield Notice(
-            WARNING,
-            f"No held-out row was decided as {enumerate_names(unseen)}, so trust in such decisions is not "
-            "known.",
-            "Fit with more rows of these classes.",
-        )
+        found = f"No held-out row was decided as {enumerate_names(unseen)}, so trust there is not known."
+        yield Notice(WARNING, found, "Fit with more rows of these classes.")
 
 
 def _row_notices(attributions: Attributions) -> Iterator[Notice]:
-    n, low, outside = len(attributions), low_trust(attributions).sum(), attributions.outside.sum()
-    if low:
+    n, n_low, n_outside = len(attributions), low_trust(attributions).sum(), attributions.outside.sum()
+    if n_low:
         errors = "their contributions have a typical error of more than half their size, or "
-        yield Notice(
-            WARNING,
-            f"{count(low, 'row')} of {n:,} ({percent(low / n)}) have low trust: "
+        found = (
+            f"{count(n_low, 'row')} of {n:,} ({percent(n_low / n)}) have low trust: "
             f"{errors if attributions.kind == 'shapley' else ''}the surrogate agrees on less than "
             f"{percent(LOW_AGREEMENT)} of the held-out rows around them or is off by more than "
-            f"{LARGE_ERROR:g} in probability.",
-            "They are marked in the table and can be filtered. For these rows, use counterfactuals, or ask "
-            "somebody who knows the case.",
+            f"{LARGE_ERROR:g} in probability."
         )
-    if outside:
-        yield Notice(
-            WARNING,
-            f"{count(outside, 'row')} of {n:,} ({percent(outside / n)}) are outside what the explainer was "
-            "fitted on: they have values that no fitted row has, or are far from all fitted rows.",
+        advice = "They are marked in the table and can be filtered. For these rows, use counterfactuals."
+        yield Notice(WARNING, found, advice)
+    if n_outside:
+        found = (
+            f"{count(n_outside, 'row')} of {n:,} ({percent(n_outside / n)}) are outside what the explainer "
+            "was fitted on: they have values that no fitted row has, or are far from all fitted rows."
+        )
+        advice = (
             "Read their explanations as guesses; explainer.check(rows) says what changed. If there are many, "
-            "fit again with such rows.",
+            "fit again with such rows."
         )
+        yield Notice(WARNING, found, advice)
 
 
 def _shapley_notices(attributions: Attributions) -> Iterator[Notice]:
     n_different, n_missing = (~attributions.agreed).sum(), attributions.imputed.any(1).sum()
     if n_different:
-        yield Notice(
-            NOTE,
+        found = (
             f"For {count(n_different, 'row')} the surrogate disagrees with the model. Contributions are "
-            "still the model's; slopes were moved towards those of similar rows, if there are any.",
-            "Check the rules of these rows.",
+            "still the model's; slopes were moved towards those of similar rows, if there are any."
         )
+        yield Notice(NOTE, found, "Check the rules of these rows.")
     if n_missing:
-        yield Notice(
-            NOTE,
-            f"{count(n_missing, 'row')} have missing numbers. Contributions show the effect of their being "
-            "missing.",
-            "The surrogate reads them as the mean.",
-        )
+        found = f"{count(n_missing, 'row')} have missing numbers. Contributions show the effect of this."
+        yield Notice(NOTE, found, "The surrogate reads them as the mean.")
 
 
 def _pullback_notices(attributions: Attributions) -> Iterator[Notice]:
     n_wrong, n_refined = (~attributions.faithful).sum(), attributions.refinement.refined.sum()
     n_missing = attributions.imputed.any(1).sum()
     if n_wrong:
-        yield Notice(
-            WARNING,
+        found = (
             f"{count(n_wrong, 'row')} could not be made to agree with the model; their explanations are for "
-            "another decision than the model's.",
-            "Do not use the explanations of these rows.",
+            "another decision than the model's."
         )
+        yield Notice(WARNING, found, "Do not use the explanations of these rows.")
     if n_refined:
-        yield Notice(
-            NOTE,
+        found = (
             f"For {count(n_refined, 'row')} the surrogate first disagreed; their explanations were moved, as "
-            "little as needed, towards those of similar rows on which both agree.",
-            "The rows are marked as refined; their offset shows what this added.",
+            "little as needed, towards those of similar rows on which both agree."
         )
+        yield Notice(NOTE, found, "The rows are marked as refined; their offset shows what this added.")
     if n_missing:
-        yield Notice(
-            NOTE,
-            f"{count(n_missing, 'row')} have missing numbers. They are read as the mean and contribute 0.",
-            "If a missing value itself influences the model, the explanation does not show it.",
-        )
+        found = f"{count(n_missing, 'row')} have missing numbers. They are read as the mean and contribute 0."
+        advice = "If a missing value itself influences the model, the explanation does not show it."
+        yield Notice(NOTE, found, advice)
 
 
 def _rule_notices(rules: RuleQuality | None) -> Iterator[Notice]:
     if rules is not None and rules.precision < LOW_RULE_PRECISION:
-        yield Notice(
-            WARNING,
-            f"Rules hold less often than wanted: on average for {percent(rules.precision)} of the held-out "
-            "rows that they cover.",
-            "Look at the precision of a rule before you rely on it.",
-        )
+        share = percent(rules.precision)
+        found = f"Rules hold less often than wanted: on average for {share} of the held-out rows they cover."
+        yield Notice(WARNING, found, "Look at the precision of a rule before you rely on it.")

@@ -178,11 +178,14 @@ def _quality_table(quality: Quality) -> Markup:
     report, baseline = quality.report, quality.baseline
     low, high = report.interval
     interval = f"95 % interval {figure(low)} to {figure(high)}"
+    most, linear = (
+        f"For comparison: {name}" for name in ("always the most common decision", "one linear model")
+    )
     rows = [
-        _quality_row("All held-out rows", report.agreement, report.r2, report.n_rows, interval),
+        _quality_row("All held-out rows", report.agreement, report.r2, report.n_rows, note=interval),
         *(_quality_row(f"decided {quote(c.name)}", c.agreement, c.r2, c.n_rows) for c in quality.classes),
-        _comparison_row("always the most common decision", quality.majority, math.nan, report.n_rows),
-        _comparison_row("one linear model for all rows", baseline.agreement, baseline.r2, baseline.n_rows),
+        _quality_row(most, quality.majority, math.nan, report.n_rows, other=True),
+        _quality_row(linear, baseline.agreement, baseline.r2, baseline.n_rows, other=True),
     ]
     agreement, r2, rows_head = (tag("th", name, scope="col") for name in ("Agreement", "R²", "Rows"))
     head = tag("tr", tag("td"), agreement, tag("td", class_="share"), r2, rows_head)
@@ -190,29 +193,23 @@ def _quality_table(quality: Quality) -> Markup:
     return tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")
 
 
-def _quality_row(name: str, agreement: float, r2: float, n_rows: int, note: str = "") -> Markup:
-    low = not agreement >= LOW_AGREEMENT
-    mark = [tag("small", "low")] if low and n_rows else []
-    head = tag("th", name, *([tag("small", note)] if note else []), scope="row")
-    return tag("tr", head, *_figures(agreement, r2, n_rows, mark), **({"class_": LOW} if low else {}))
-
-
-def _comparison_row(name: str, agreement: float, r2: float, n_rows: int) -> Markup:
-    head = tag("th", f"For comparison: {name}", scope="row")
-    return tag("tr", head, *_figures(agreement, r2, n_rows, []), class_="other")
-
-
-def _figures(agreement: float, r2: float, n_rows: int, mark: list[Markup]) -> list[Markup]:
+def _quality_row(
+    name: str, agreement: float, r2: float, n_rows: int, *, note: str = "", other: bool = False
+) -> Markup:
+    low = not agreement >= LOW_AGREEMENT and not other
     width = 0.0 if math.isnan(agreement) else 100 * min(max(agreement, 0.0), 1.0)
     whole = tag("rect", class_="whole", width="100", height="8")
     part = tag("rect", class_="part", width=f"{width:.2f}", height="8")
     look = {"viewBox": "0 0 100 8", "preserveAspectRatio": "none", "aria_hidden": "true"}
-    return [
-        tag("td", figure(agreement), *mark, class_="number"),
+    return tag(
+        "tr",
+        tag("th", name, *[tag("small", note)] * bool(note), scope="row"),
+        tag("td", figure(agreement), *[tag("small", "low")] * bool(low and n_rows), class_="number"),
         tag("td", tag("svg", whole, part, **look), class_="share"),
         tag("td", figure(r2), class_="number"),
         tag("td", f"{n_rows:,}", class_="number"),
-    ]
+        **({"class_": LOW} if low else {"class_": "other"} if other else {}),
+    )
 
 
 def _output(classes: tuple[str, ...]) -> str:

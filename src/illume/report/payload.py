@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -158,46 +156,24 @@ def _pack_by_output(values: Any, *, rounded: bool) -> list[list[Json]]:
     return [[pack_rounded(one) if rounded else pack(one, "f4") for one in rows.T] for rows in by_output]
 
 
-@dataclass(frozen=True)
-class _Rule:
-    """Conditions as text, the decided class, and figures measured on held-out rows."""
-
-    conditions: tuple[str, ...]
-    decision: int
-    covered: int
-    correct: int
-    precision: float | None
-    low: float
-    high: float
-    coverage: float
-
-
 def rule_data(rules: Rules) -> Json:
-    """Return the distinct rules, and which of them each row has."""
-    position: dict[_Rule, int] = {}
-    of_row = [position.setdefault(rule, len(position)) for rule in _iter_rules(rules)]
+    """Return the distinct rules, with figures measured on held-out rows, and which of them each row has."""
+    bounds, conditioned = rules.bounds, rules.bounds.conditioned
+    figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
+    counts = np.column_stack([rules.decisions, rules.n_covered, rules.n_correct]).tolist()
+    distinct: dict[tuple[Any, ...], int] = {}
+    of_row = []
+    for i, (precision, *others) in enumerate(figures):
+        conditions = tuple(str(bounds.condition(i, j)) for j in _positions(conditioned[i]))
+        rule = (conditions, *counts[i], precision if rules.n_covered[i] else None, *others)
+        of_row.append(distinct.setdefault(rule, len(distinct)))
+    names = ("conditions", "decision", "covered", "correct", "precision", "low", "high", "coverage")
     return {
-        "rules": [asdict(rule) for rule in position],
-        "of_row": pack_codes(of_row, len(position)),
+        "rules": [dict(zip(names, rule, strict=True)) for rule in distinct],
+        "of_row": pack_codes(of_row, len(distinct)),
         "n_rows": rules.n_rows,
         "wanted": rules.wanted,
     }
-
-
-def _iter_rules(rules: Rules) -> Iterator[_Rule]:
-    bounds, conditioned = rules.bounds, rules.bounds.conditioned
-    figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
-    for i, (precision, low, high, coverage) in enumerate(figures):
-        yield _Rule(
-            conditions=tuple(str(bounds.condition(i, j)) for j in _positions(conditioned[i])),
-            decision=int(rules.decisions[i]),
-            covered=int(rules.n_covered[i]),
-            correct=int(rules.n_correct[i]),
-            precision=precision if rules.n_covered[i] else None,
-            low=low,
-            high=high,
-            coverage=coverage,
-        )
 
 
 def counterfactual_data(explained: Explained) -> Json:
