@@ -6,22 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Context, Option
 
-from illume.cli.load import (
-    load_explainer,
-    model_option,
-    note_stand_in,
-    read_rows_for,
-    require_file,
-    warn_of_code,
-)
+from illume.cli import load
 from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import (
     Debug,
     ExplainerFile,
     MissingWords,
     Model,
+    Names,
     Quiet,
     Rows,
     TrustModel,
@@ -29,76 +23,59 @@ from illume.cli.options import (
     split_names,
     start,
 )
-from illume.cli.output import SUFFIXES, Kind, Layout, require_output, write
+from illume.cli.output import JSON, SUFFIXES, Kind, Layout, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
     from illume import Explainer
 
-PIECE_ROWS = {Kind.ATTRIBUTIONS: 8_192, Kind.RULES: 2_048, Kind.COUNTERFACTUALS: 256}
-KINDS = {  # the kind that each option belongs to
-    "n": Kind.COUNTERFACTUALS,
-    "desired_class": Kind.COUNTERFACTUALS,
-    "features_to_vary": Kind.COUNTERFACTUALS,
-    "max_changes": Kind.COUNTERFACTUALS,
-    "precision": Kind.RULES,
-    "max_conditions": Kind.RULES,
-    "refine": Kind.ATTRIBUTIONS,
+PIECE_ROWS: dict[Kind, int] = {"attributions": 8_192, "rules": 2_048, "counterfactuals": 256}
+KIND_OPTIONS: dict[Kind, dict[str, str]] = {  # parameters and their flags
+    "attributions": {"refine": "--refine"},
+    "rules": {"precision": "--precision", "max_conditions": "--max-conditions"},
+    "counterfactuals": {
+        "n": "-n",
+        "desired_class": "--desired",
+        "features_to_vary": "--vary",
+        "max_changes": "--max-changes",
+    },
 }
-FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
 def explain(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     rows: Rows,
     *,
-    kind: Annotated[Kind, typer.Option("--kind", "-k", help="Kind of explanation.")] = Kind.ATTRIBUTIONS,
+    kind: Annotated[Kind, Option("--kind", "-k", help="Kind of explanation.")] = "attributions",
     out: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--out",
             "-o",
             metavar="FILE",
-            help="A .parquet, .csv, .json or .jsonl file, replaced if it exists; a folder for folders.",
+            help="A .parquet, .csv, .json or .jsonl file; for folders a folder.",
         ),
     ] = None,
     model: Model = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print a line of JSON per row instead of CSV.")
-    ] = False,
-    long: Annotated[
-        bool,
-        typer.Option("--long", help="A line per row and feature (condition, change) instead of one per row."),
-    ] = False,
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Columns of ROWS to copy to the output.")
-    ] = None,
-    n: Annotated[
-        int | None, typer.Option("-n", min=1, help="Counterfactuals per row (3 by default).")
-    ] = None,
+    json: Annotated[bool, Option("--json", help="Print a line of JSON per row instead of CSV.")] = False,
+    long: Annotated[bool, Option("--long", help="A line per row and feature (condition, change).")] = False,
+    keep: Annotated[Names, Option(metavar="A,B", help="Columns of ROWS to copy to the output.")] = None,
+    n: Annotated[int | None, Option("-n", min=1, help="Counterfactuals per row (3 by default).")] = None,
     desired: Annotated[
-        str | None,
-        typer.Option(metavar="CLASS", help="Counterfactuals: the class to reach; any other by default."),
+        str | None, Option(metavar="CLASS", help="Counterfactuals: the class to reach; any other by default.")
     ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Counterfactuals: the only columns that may change."),
-    ] = None,
-    max_changes: Annotated[
-        int | None, typer.Option(min=1, help="Counterfactuals: most columns that may change.")
-    ] = None,
+    vary: Annotated[Names, Option(metavar="A,B", help="Counterfactuals: columns that may change.")] = None,
+    max_changes: Annotated[int | None, Option(min=1, help="Counterfactuals: most columns to change.")] = None,
     precision: Annotated[
-        float | None, typer.Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
+        float | None, Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
     ] = None,
-    max_conditions: Annotated[int | None, typer.Option(min=1, help="Rules: most conditions.")] = None,
-    refine: Annotated[
-        int | None, typer.Option(min=1, help="Attributions: additional model queries for each row.")
-    ] = None,
+    max_conditions: Annotated[int | None, Option(min=1, help="Rules: most conditions.")] = None,
+    refine: Annotated[int | None, Option(min=1, help="Attributions: more model queries per row.")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
+        Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
     unknown: UnknownCategories = None,
     missing: MissingWords = None,
@@ -118,40 +95,70 @@ def explain(
     [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
     """
     messages = start(context, quiet, debug)
-    options = _kind_options(
-        kind,
-        n=n,
-        desired_class=desired,
-        features_to_vary=vary or None,
-        max_changes=max_changes,
-        precision=precision,
-        max_conditions=max_conditions,
-        refine=refine,
-    )
+    arguments: dict[str, Any] = {
+        "n": n,
+        "desired_class": desired,
+        "features_to_vary": vary or None,
+        "max_changes": max_changes,
+        "precision": precision,
+        "max_conditions": max_conditions,
+        "refine": refine,
+    }
+    arguments = {name: value for name, value in arguments.items() if value is not None}
+    _require_kind(arguments, kind)
     require_csv(rows, missing)
-    if kind is Kind.COUNTERFACTUALS and model is None:
-        raise UsageError(f"counterfactuals are verified on the model; give it with {model_option(explainer)}")
+    if kind == "counterfactuals" and model is None:
+        option = load.model_option(explainer)
+        raise UsageError(f"counterfactuals are verified on the model; give it with {option}")
     if rows.is_dir() or workers is not None:
-        folder = _require_folder(out, json or long)
-        require_file(explainer)
-        _announce_model(explainer, model, trust_model, messages)
-        if unknown is not None:
-            options["unknown"] = str(unknown)
-        settings: dict[str, Any] = {"keep": tuple(keep or ()), "workers": workers, "model": model}
-        _explain_folder(rows, folder, explainer, kind, messages=messages, **settings, **options)
+        _require_folder(out, explainer, model, other_layout=json or long)
+        if model is not None and not trust_model:
+            load.warn_of_code(model, messages)
+        arguments |= {"model": model, "workers": workers, **({"unknown": unknown} if unknown else {})}
+        load.note_stand_in(explainer, model, messages)
+        _explain_folder(rows, out, explainer, kind, keep=keep, messages=messages, **arguments)
         return
     _require_layout(out, json, long)
     if out is not None:
         require_output(out, SUFFIXES, explainer, rows, model)
-    loaded = load_explainer(explainer, model, messages, trust_model, unknown)
-    if model is None:
-        note_stand_in(explainer, messages)
-    frame = read_rows_for(loaded, rows, missing)
-    kept = split_names(keep or (), list(frame.columns))
+    loaded = load.load_explainer(explainer, model, messages, trust_model, unknown)
+    load.note_stand_in(explainer, model, messages)
+    frame = load.read_rows_for(loaded, rows, missing)
+    kept = split_names(keep, list(frame.columns))
     require_names(frame.columns, kept, "--keep")
     layout = Layout(kind, long, frame[list(kept)], loaded.schema_)
     with rows_after(0, file_name(rows)):
-        _explain_frame(loaded, frame, layout, out, json=json, messages=messages, **options)
+        _explain_frame(loaded, frame, layout, out, json=json, messages=messages, **arguments)
+
+
+def _require_kind(arguments: dict[str, Any], kind: Kind) -> None:
+    """Raise if an option belongs to another kind."""
+    for other, flags in KIND_OPTIONS.items():
+        for name in arguments.keys() & flags.keys() if other != kind else ():
+            raise UsageError(f"{flags[name]} goes with --kind {other}, not with --kind {kind}")
+
+
+def _require_layout(out: Path | None, json: bool, long: bool) -> None:
+    if long and (json or (out is not None and out.suffix in JSON)):
+        raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
+    if json and out is not None and out.suffix not in JSON:
+        raise UsageError(f"--json and -o {out} do not go together; name a .json file")
+
+
+def _require_folder(out: Path | None, explainer: Path, model: Path | None, *, other_layout: bool) -> None:
+    if other_layout:
+        raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
+    if out is None or out.suffix:
+        raise UsageError("a folder of rows and --workers need a folder to write to; name it with -o FOLDER")
+    load.require_file(explainer)
+    if model is not None and not model.is_file():
+        raise CommandError(f"the model {model} does not exist")
+
+
+def _split_vary(arguments: dict[str, Any], columns: list[str]) -> dict[str, Any]:
+    if "features_to_vary" not in arguments:
+        return arguments
+    return arguments | {"features_to_vary": list(split_names(arguments["features_to_vary"], columns))}
 
 
 def _explain_frame(
@@ -162,15 +169,15 @@ def _explain_frame(
     *,
     json: bool,
     messages: Messages,
-    **options: Any,
+    **arguments: Any,
 ) -> None:
     kind = layout.kind
-    options = _split_vary(options, list(frame.columns))
-    nested = json or (out is not None and out.suffix.lower() in (".json", ".jsonl"))
+    arguments = _split_vary(arguments, list(frame.columns))
+    nested = json or (out is not None and out.suffix.lower() in JSON)
     reasons: list[str] = []
 
     def lay_out() -> Iterator[Any]:
-        for piece in explainer.stream(frame, PIECE_ROWS[kind], kind.value, **options):
+        for piece in explainer.stream(frame, PIECE_ROWS[kind], kind, **arguments):
             yield layout.records(piece) if nested else layout.frame(piece)
             reasons.extend(str(reason) for reason in getattr(piece, "reasons", ()) if reason)
             advance(len(piece))
@@ -183,55 +190,8 @@ def _explain_frame(
         messages.info(f"{kind.capitalize()} of {len(frame):,} rows written to {out}")
 
 
-def _kind_options(kind: Kind, **options: Any) -> dict[str, Any]:
-    """Return the given options; raise if one belongs to another kind."""
-    given = {name: value for name, value in options.items() if value is not None}
-    for name in given:
-        if KINDS[name] is not kind:
-            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
-            raise UsageError(f"{flag} goes with --kind {KINDS[name]}, not with --kind {kind}")
-    return given
-
-
-def _split_vary(options: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    if "features_to_vary" not in options:
-        return options
-    return options | {"features_to_vary": list(split_names(options["features_to_vary"], columns))}
-
-
-def _require_layout(out: Path | None, json: bool, long: bool) -> None:
-    if long and (json or (out is not None and out.suffix.startswith(".json"))):
-        raise UsageError("--long is for CSV and Parquet; JSON has a record per row")
-    if json and out is not None and out.suffix not in (".json", ".jsonl"):
-        raise UsageError(f"--json and -o {out} do not go together; name a .json file")
-
-
-def _require_folder(out: Path | None, other_layout: bool) -> Path:
-    if other_layout:
-        raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
-    if out is None or out.suffix:
-        raise UsageError("a folder of rows and --workers need a folder to write to; name it with -o FOLDER")
-    return out
-
-
-def _announce_model(explainer: Path, model: Path | None, trusted: bool, messages: Messages) -> None:
-    if model is None:
-        note_stand_in(explainer, messages)
-    elif not model.is_file():
-        raise CommandError(f"the model {model} does not exist")
-    elif not trusted:
-        warn_of_code(model, messages)
-
-
 def _explain_folder(
-    rows: Path,
-    out: Path,
-    explainer: Path,
-    kind: Kind,
-    *,
-    keep: tuple[str, ...],
-    messages: Messages,
-    **options: Any,
+    rows: Path, out: Any, explainer: Path, kind: Kind, *, keep: Names, messages: Messages, **arguments: Any
 ) -> None:
     """Explain Parquet files part by part, skipping parts that an earlier run has finished."""
     from pyarrow import parquet as pq
@@ -240,16 +200,9 @@ def _explain_folder(
     from illume.distributed import explain_parquet
 
     columns = pq.read_schema(parquet_files(rows)[0]).names
-    written = explain_parquet(
-        rows,
-        out,
-        explainer,
-        kind.value,
-        trust_model=True,
-        keep=split_names(keep, columns),
-        verbose=False if messages.quiet else None,
-        **_split_vary(options, columns),
-    )
+    arguments = _split_vary(arguments, columns) | {"keep": split_names(keep, columns), "trust_model": True}
+    verbose = False if messages.quiet else None
+    written = explain_parquet(rows, out, explainer, kind, verbose=verbose, **arguments)
     skipped = (
         f", {written.n_skipped} of {written.n_parts} parts by an earlier run" if written.n_skipped else ""
     )

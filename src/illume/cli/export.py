@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Context, Option
 
 from illume.cli.load import load_explainer, model_option, read_rows_for
 from illume.cli.messages import UsageError
@@ -26,14 +26,14 @@ from illume.errors import rows_after
 
 
 def report(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     rows: Rows,
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE.html", help="File to write; replaced if it exists.")
-    ] = Path("report.html"),
-    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, Option(help="Title of the report.")] = None,
     model: Model = None,
     unknown: UnknownCategories = None,
     missing: MissingWords = None,
@@ -59,13 +59,11 @@ def report(
 
 
 def export(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
-    out: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="File to write; replaced if it exists.")],
+    out: Annotated[Path, Argument(metavar="OUT.onnx", help="File to write or replace.")],
     *,
-    encoded: Annotated[
-        bool, typer.Option("--encoded", help="Take encoded inputs instead of raw numbers and categories.")
-    ] = False,
+    encoded: Annotated[bool, Option("--encoded", help="Take encoded inputs instead of raw values.")] = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
@@ -77,5 +75,6 @@ def export(
 
     messages = start(context, quiet, debug)
     require_output(out, (".onnx",), explainer)
-    export_onnx(load_explainer(explainer, None, messages), out, inputs="encoded" if encoded else "raw")
+    loaded = load_explainer(explainer, None, messages)
+    export_onnx(loaded, out, inputs="encoded" if encoded else "raw")
     messages.info(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import replace
-from enum import StrEnum
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Context, Option
 
 from illume.cli.load import load_model, model_path, require_features
 from illume.cli.messages import Messages, UsageError
@@ -16,14 +15,15 @@ from illume.cli.options import (
     Debug,
     Json,
     MissingWords,
+    Model,
+    Names,
     Quiet,
     TrustModel,
     Unknown,
     split_names,
-    split_words,
     start,
 )
-from illume.cli.output import as_json, print_result, require_output
+from illume.cli.output import print_json, print_result, require_output
 from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
 from illume.data.archive import atomic_path
 
@@ -31,106 +31,44 @@ if TYPE_CHECKING:
     from illume import Explainer
     from illume.cli.train import Score, TrainingRows
 
-Names = list[str] | None
-
-
-class Trainer(StrEnum):
-    """A model that illume can train."""
-
-    GBM = "gbm"
-
-
-class EffortName(StrEnum):
-    """How much time a fit may take."""
-
-    QUICK = "quick"
-    STANDARD = "standard"
-    THOROUGH = "thorough"
-
-
-class ObjectiveName(StrEnum):
-    """The training objective of the encoder."""
-
-    ALIGNED = "aligned"
-    JOINT = "joint"
-    CO = "co"
-    SO = "so"
-
 
 def fit(
-    context: typer.Context,
+    context: Context,
     train: Annotated[
-        Path,
-        typer.Argument(metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files, to fit on."),
+        Path, Argument(metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files.")
     ],
     *,
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE.illume", help="File to write; replaced if it exists.")
-    ],
-    target: Annotated[
-        str | None, typer.Option(metavar="COL", help="Column of classes, not a feature. --train needs it.")
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your model, saved by joblib. [b]Loading it runs its code.[/]"),
-    ] = None,
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE.illume", help="File to write or replace.")],
+    target: Annotated[str | None, Option(metavar="COL", help="Column of classes; not a feature.")] = None,
+    model: Model = None,
     trainer: Annotated[
-        Trainer | None,
-        typer.Option("--train", help="Train a model instead, and write it to FILE.model.joblib."),
+        Literal["gbm"] | None, Option("--train", help="Train a model, and write it to FILE.model.joblib.")
     ] = None,
-    categorical: Annotated[
-        Names, typer.Option(metavar="A,B", help="Columns whose numbers are codes of categories.")
-    ] = None,
-    drop: Annotated[
-        Names, typer.Option(metavar="A,B", help="Columns to leave out, such as identifiers.")
-    ] = None,
-    text: Annotated[Names, typer.Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
-    number: Annotated[
-        Names,
-        typer.Option(
-            metavar="A,B", help="Columns of CSV to read as numbers despite leading zeros, as in 007."
-        ),
-    ] = None,
+    categorical: Annotated[Names, Option(metavar="A,B", help="Columns whose numbers are categories.")] = None,
+    drop: Annotated[Names, Option(metavar="A,B", help="Columns to leave out, such as identifiers.")] = None,
+    text: Annotated[Names, Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
+    number: Annotated[Names, Option(metavar="A,B", help="Columns of CSV with numbers such as 007.")] = None,
     missing: MissingWords = None,
-    n_latents: Annotated[
-        str, typer.Option(metavar="N|auto", help="Latents of the explainer; auto tries 4, 8 and 16.")
-    ] = "auto",
-    rank: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto|none",
-            help="For wide data: rank of the part of the maps that differs between rows; none for full maps.",
-        ),
-    ] = "auto",
-    effort: Annotated[EffortName, typer.Option(help="How much time the fit may take.")] = EffortName.STANDARD,
-    queries: Annotated[
-        str,
-        typer.Option(
-            metavar="N|auto", help="Most synthetic rows put to the model; auto depends on its speed."
-        ),
-    ] = "auto",
+    n_latents: Annotated[str, Option(metavar="N|auto", help="Latents; auto tries 4, 8 and 16.")] = "auto",
+    rank: Annotated[str, Option(metavar="N|auto|none", help="For wide data: rank of the maps.")] = "auto",
+    effort: Annotated[
+        Literal["quick", "standard", "thorough"], Option(help="How much time the fit may take.")
+    ] = "standard",
+    queries: Annotated[str, Option(metavar="N|auto", help="Most synthetic rows put to the model.")] = "auto",
     row_budget: Annotated[
         int | None,
-        typer.Option(min=10, help="Most rows to fit on, drawn at random; 200,000 for Parquet by default."),
+        Option(min=10, help="Most rows to fit on, drawn at random; 200,000 of Parquet by default."),
     ] = None,
     objective: Annotated[
-        ObjectiveName, typer.Option(help="Training objective of the encoder.")
-    ] = ObjectiveName.ALIGNED,
-    seed: Annotated[int, typer.Option(min=0, help="Equal seeds give equal explainers.")] = 0,
+        Literal["aligned", "joint", "co", "so"], Option(help="Training objective of the encoder.")
+    ] = "aligned",
+    seed: Annotated[int, Option(min=0, help="Equal seeds give equal explainers.")] = 0,
     stored_rows: Annotated[
-        str, typer.Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
+        str, Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
     ] = "20000",
-    unknown: Annotated[
-        Unknown,
-        typer.Option(
-            help="Rows with a category not seen in the fit: refuse them, or treat it as none of those."
-        ),
-    ] = Unknown.ERROR,
+    unknown: Annotated[Unknown, Option(help="Refuse rows with unseen categories, or accept them.")] = "error",
     checkpoint_dir: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="Save progress here; after an interruption, run the same command again."
-        ),
+        Path | None, Option(metavar="DIR", help="Save progress here; to resume, run the same command again.")
     ] = None,
     trust_model: TrustModel = False,
     json: Json = False,
@@ -151,15 +89,15 @@ def fit(
 
     messages = start(context, quiet, debug)
     surrogate_options = SurrogateOptions(
-        objective=objective.value,
+        objective=objective,
         n_latents=_number_or_word(n_latents, ("auto",), "--n-latents"),
         rank=None if rank == "none" else _number_or_word(rank, ("auto", "none"), "--rank"),
     )
     settings = {
         "queries": _number_or_word(queries, ("auto",), "--queries", least=0),
-        "effort": effort.value,
+        "effort": effort,
         "random_state": seed,
-        "unknown": unknown.value,
+        "unknown": unknown,
         "surrogate_options": surrogate_options,
         "data_options": DataOptions(row_budget=row_budget),
         # kept until the explainer is written
@@ -169,42 +107,39 @@ def fit(
     _require_model_source(model, trainer, target)
     require_csv(train, text, number, missing)
     require_output(out, (".illume",), train, model)
-    words = split_words(missing)
-    csv = CsvOptions(tuple(text or ()), tuple(number or ()), MISSING if words is None else words)
-    in_memory = trainer is not None
-    rows = load_training_rows(
-        train, target, drop or (), row_budget, seed, csv=csv, in_memory=in_memory, messages=messages
-    )
-    names = split_names(categorical or (), rows.columns)
+    words = MISSING if missing is None else split_names(missing)
+    csv = CsvOptions(tuple(text or ()), tuple(number or ()), words)
+    sizes: dict[str, Any] = {"row_budget": row_budget, "seed": seed, "in_memory": model is None}
+    rows = load_training_rows(train, target, drop, csv=csv, messages=messages, **sizes)
+    names = split_names(categorical, rows.columns)
     require_names(rows.columns, names, "--categorical")
     # The lock is held until the explainer is written and the checkpoints are removed.
     with nullcontext() if checkpoint_dir is None else lock_folder(checkpoint_dir):
-        score = None
+        score, model_file = None, model or model_path(out)
         if model is not None:
-            black_box, model_file = load_model(model, messages, trust_model), model
+            black_box = load_model(model, messages, trust_model)
             require_features(black_box, rows.columns, target)
         else:
-            model_file = model_path(out)
             black_box, score = _train_model(rows, names, model_file, seed, messages)
         explainer = _fit_explainer(black_box, rows, names, messages, **settings)
-        if words is not None:
-            # Rows to explain are then read in the same way.
+        if missing is not None:  # rows to explain are then read in the same way
             explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
         explainer.save(out, rows=max_stored)
         if explainer.stages_ is not None:
             explainer.stages_.remove()
     messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file}")
     if json:
-        print_result(as_json(_summary(explainer, out, model_file, score, rows.n_rows), indent=2))
+        files = {"explainer": str(out), "model": str(model_file)}
+        print_json(files | _summary(explainer, score, rows.n_rows))
     else:
-        files = f"Explainer: {out}\nModel:     {model_file}"
-        print_result(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files}")
+        files_text = f"Explainer: {out}\nModel:     {model_file}"
+        print_result(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files_text}")
 
 
-def _require_model_source(model: Path | None, trainer: Trainer | None, target: str | None) -> None:
+def _require_model_source(model: Path | None, trainer: str | None, target: str | None) -> None:
     if model is None and trainer is None:
         raise UsageError(
-            "which model? give yours with --model model.joblib, or let illume train one with --train gbm"
+            "which model? give yours with --model FILE, or let illume train one with --train gbm"
         )
     if model is not None and trainer is not None:
         raise UsageError("--model gives a model and --train trains one; use one of the two")
@@ -212,7 +147,7 @@ def _require_model_source(model: Path | None, trainer: Trainer | None, target: s
         raise UsageError("--train needs --target, the column of classes")
 
 
-def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int = 1) -> int | str:
+def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int = 1) -> Any:
     """Parse an integer of at least `least`, or one of some words.
 
     >>> _number_or_word("8", ("auto",), "--n-latents"), _number_or_word("auto", ("auto",), "--n-latents")
@@ -250,12 +185,8 @@ def _fit_explainer(
     from illume import Explainer
 
     used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
-    explainer = Explainer(
-        model,
-        categorical=[name for name in categorical if name in used],
-        verbose=False if messages.quiet else None,
-        **settings,
-    )
+    settings |= {"categorical": [name for name in categorical if name in used]}
+    explainer = Explainer(model, verbose=False if messages.quiet else None, **settings)
     messages.info(f"Fitting the explainer on {rows} and {len(used)} features …")
     for train in (lambda: explainer.fit(rows.features), explainer.fit_rules):
         train()
@@ -264,13 +195,9 @@ def _fit_explainer(
     return explainer
 
 
-def _summary(
-    explainer: Explainer, out: Path, model: Path, score: Score | None, n_rows: int
-) -> dict[str, Any]:
+def _summary(explainer: Explainer, score: Score | None, n_rows: int) -> dict[str, Any]:
     return {
-        "explainer": str(out),
-        "model": str(model),
-        "model_score": None if score is None else score.to_dict(),
+        "model_score": score and asdict(score),
         "n_rows": n_rows,
         "features": list(explainer.schema_.names),
         "classes": list(explainer.class_names_),

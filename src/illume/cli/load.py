@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from illume.cli.messages import CommandError, Messages
-from illume.cli.options import split_words
+from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
 from illume.errors import MissingExtraError, SchemaError
 
@@ -51,10 +51,11 @@ def model_option(explainer: Path) -> str:
     return f"--model {path if path.is_file() else 'FILE'}"
 
 
-def note_stand_in(explainer: Path, messages: Messages) -> None:
-    """Tell that there is no model."""
-    option = model_option(explainer)
-    messages.note(f"without the model, its decisions are guessed by the surrogate; give it with {option}")
+def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> None:
+    """Tell if there is no model."""
+    if model is None:
+        option = model_option(explainer)
+        messages.note(f"without the model, its decisions are guessed by the surrogate; give it with {option}")
 
 
 def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
@@ -136,9 +137,7 @@ def csv_options_for(explainer: Explainer, missing: Iterable[str] | None = None) 
         feature.name: frozenset(value for value in feature.categories if isinstance(value, str))
         for feature in explainer.schema_.features
     }
-    words = split_words(missing)
-    if words is None:
-        words = explainer.fitted_.missing_words
+    words = explainer.fitted_.missing_words if missing is None else split_names(missing)
     return CsvOptions(
         text=tuple(name for name, known in categories.items() if known),
         plain=tuple(name for name, known in categories.items() if not known),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from illume.cli.messages import CommandError, UsageError
 from illume.data.archive import atomic_path
@@ -16,15 +15,9 @@ from illume.errors import MissingExtraError
 if TYPE_CHECKING:
     from illume.data.schema import Schema
 
-SUFFIXES = (".parquet", ".csv", ".json", ".jsonl")
-
-
-class Kind(StrEnum):
-    """The kind of explanation."""
-
-    ATTRIBUTIONS = "attributions"
-    RULES = "rules"
-    COUNTERFACTUALS = "counterfactuals"
+Kind = Literal["attributions", "rules", "counterfactuals"]
+JSON = (".json", ".jsonl")
+SUFFIXES = (".parquet", ".csv", *JSON)
 
 
 def require_output(path: Path, suffixes: tuple[str, ...], *inputs: Path | None) -> None:
@@ -58,6 +51,11 @@ def _plain(value: Any) -> Any:
 def print_result(text: str) -> None:
     """Print a result to stdout."""
     sys.stdout.write(f"{text}\n")
+
+
+def print_json(value: Any) -> None:
+    """Print a result to stdout as JSON."""
+    print_result(as_json(value, indent=2))
 
 
 def write_csv(frames: Iterable[Any], stream: IO[str]) -> None:
@@ -132,7 +130,7 @@ class Layout:
     def frame(self, piece: Any) -> Any:
         """Return a pandas frame with the rows' positions in its first column."""
         table = piece.to_frame("long" if self.long else "wide")
-        if not self.long and self.kind is Kind.COUNTERFACTUALS:
+        if not self.long and self.kind == "counterfactuals":
             table = self._typed_changes(table, piece)
         elif not self.long:
             self._insert_outputs(table, piece)
@@ -151,7 +149,7 @@ class Layout:
 
     def _insert_outputs(self, table: Any, piece: Any) -> None:
         """Insert the row's position, whether the model was missing, and the explained class."""
-        if self.kind is Kind.ATTRIBUTIONS:
+        if self.kind == "attributions":
             names = piece.output_names
             outputs = names * len(piece) if len(names) == 1 else [names[c] for c in piece.decisions]
             base = table.columns.get_loc(_free_name("base_value", self.schema.names))

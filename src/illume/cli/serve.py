@@ -6,49 +6,36 @@ import os
 from importlib.util import find_spec
 from typing import Annotated
 
-import typer
+from typer import Context, Option
 
 from illume.cli.load import load_explainer, note_stand_in
 from illume.cli.messages import CommandError, UsageError
-from illume.cli.options import Debug, ExplainerFile, Model, Quiet, TrustModel, UnknownCategories, start
+from illume.cli.options import Debug, ExplainerFile, Model, Names, Quiet, TrustModel, UnknownCategories, start
 from illume.errors import MissingExtraError
 
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def serve(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     *,
     model: Model = None,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; by default reachable from this machine only.")
-    ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
-    ] = 8000,
+    host: Annotated[str, Option(help="Address to listen on; by default this machine only.")] = "127.0.0.1",
+    port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     api_key: Annotated[
-        str | None,
-        typer.Option(
-            envvar="ILLUME_API_KEY",
-            metavar="KEY",
-            help="Key that callers must send; better set as ILLUME_API_KEY.",
-        ),
+        str | None, Option(envvar="ILLUME_API_KEY", metavar="KEY", help="Key that callers must send.")
     ] = None,
-    cors: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ORIGIN", help="Origin of web pages that may call the service; repeatable."),
-    ] = None,
+    cors: Annotated[Names, Option(metavar="ORIGIN", help="Web origin that may call; repeatable.")] = None,
     allowed_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable."),
+        Names, Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable.")
     ] = None,
-    max_connections: Annotated[int, typer.Option(min=1, help="Most connections at a time.")] = 1_000,
-    max_rows: Annotated[int, typer.Option(min=1, help="Most rows per request.")] = 1_000,
-    max_bytes: Annotated[int, typer.Option(min=1, help="Most bytes per request.")] = 10_000_000,
-    timeout: Annotated[float, typer.Option(help="Seconds for the work of a request.")] = 30.0,
+    max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
+    max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
+    max_bytes: Annotated[int, Option(min=1, help="Most bytes per request.")] = 10_000_000,
+    timeout: Annotated[float, Option(help="Seconds for the work of a request.")] = 30.0,
     workers: Annotated[
-        int, typer.Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
+        int, Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
     ] = 2,
     unknown: UnknownCategories = None,
     trust_model: TrustModel = False,
@@ -92,8 +79,7 @@ def serve(
         ) from error
     with listener:
         loaded = load_explainer(explainer, model, messages, trust_model, unknown)
-        if model is None:
-            note_stand_in(explainer, messages)
+        note_stand_in(explainer, model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")
         address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"

@@ -5,22 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Context, Exit, Option
 
 from illume.cli.load import load_explainer, model_option, read_rows_for
 from illume.cli.messages import ExitCode
-from illume.cli.options import (
-    Debug,
-    ExplainerFile,
-    Json,
-    MissingWords,
-    Model,
-    Quiet,
-    Rows,
-    TrustModel,
-    start,
-)
-from illume.cli.output import as_json, print_result
+from illume.cli.options import Debug, ExplainerFile, Json, MissingWords, Model, Quiet, Rows, TrustModel, start
+from illume.cli.output import print_json, print_result
 from illume.cli.read_rows import file_name, is_parquet, require_csv
 from illume.errors import rows_after
 
@@ -32,7 +22,7 @@ SURROGATE_SETTINGS = ("encoder", "objective", "n_latents")
 
 
 def show(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     *,
     json: Json = False,
@@ -45,7 +35,7 @@ def show(
     loaded = load_explainer(explainer, None, start(context, quiet, debug))
     manifest = archive.read(explainer).manifest
     if json:
-        print_result(as_json(_summary(loaded, explainer, manifest), indent=2))
+        print_json(_summary(loaded, explainer, manifest))
     else:
         print_result(_description(loaded, explainer, manifest))
 
@@ -71,40 +61,28 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
             for feature in explainer.schema_.features
         ],
         "quality": explainer.quality_.to_dict(),
-        "rule_quality": None if rules is None else rules.to_dict(),
+        "rule_quality": rules and rules.to_dict(),
     }
 
 
 def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> str:
     rows, options = manifest["rows"], explainer.surrogate_options
-    shown = {name: manifest["settings"][name] for name in SETTINGS}
-    shown |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
+    settings = {name: manifest["settings"][name] for name in SETTINGS}
+    settings |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
     lines = {
-        "File": f"{path}, {file_size(path.stat().st_size)}, format {manifest['version']}",
+        "File": f"{path}, {path.stat().st_size / 1e3:,.0f} kB, format {manifest['version']}",
         "Explains": " or ".join(map(repr, explainer.class_names_)),
         "Holds": f"{rows['held']:,} of {rows['of']:,} training rows; not the model",
         "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
-        "Settings": ", ".join(f"{name} {value}" for name, value in shown.items()),
+        "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
     }
-    width = max(map(len, lines))
-    head = "\n".join(f"{name:<{width}}  {text}" for name, text in lines.items())
+    head = "\n".join(f"{name:<9}  {text}" for name, text in lines.items())
     parts = (explainer.schema_, explainer.quality_, getattr(explainer, "rule_quality_", None))
     return "\n\n".join([head, *(repr(part) for part in parts if part is not None)])
 
 
-def file_size(n_bytes: int) -> str:
-    """Format a file size.
-
-    >>> file_size(999), file_size(42_309), file_size(7_250_000)
-    ('999 B', '42 kB', '7.2 MB')
-    """
-    if n_bytes < 1000:
-        return f"{n_bytes} B"
-    return f"{n_bytes / 1e3:.0f} kB" if n_bytes < 1e6 else f"{n_bytes / 1e6:.1f} MB"
-
-
 def rules(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     *,
     json: Json = False,
@@ -113,16 +91,19 @@ def rules(
 ) -> None:
     """Show the global view: what the model decides where, with a typical rule for each region."""
     leaves = load_explainer(explainer, None, start(context, quiet, debug)).rule_set()
-    print_result(as_json(leaves.to_frame().to_dict("records"), indent=2) if json else str(leaves))
+    if json:
+        print_json(leaves.to_frame().to_dict("records"))
+    else:
+        print_result(str(leaves))
 
 
 def check(
-    context: typer.Context,
+    context: Context,
     explainer: ExplainerFile,
     rows: Rows,
     *,
     model: Model = None,
-    sample: Annotated[int, typer.Option(min=0, help="Most rows put to the model.")] = 1_000,
+    sample: Annotated[int, Option(min=0, help="Most rows put to the model.")] = 1_000,
     json: Json = False,
     missing: MissingWords = None,
     trust_model: TrustModel = False,
@@ -152,6 +133,9 @@ def check(
     frame = rows if in_place else read_rows_for(loaded, rows, missing)
     with rows_after(0, "" if in_place else file_name(rows)):  # rows of Parquet files may be sampled
         found = loaded.check(frame, sample=sample)
-    print_result(as_json(found.to_dict(), indent=2) if json else repr(found))
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_result(repr(found))
     if not found.ok:
-        raise typer.Exit(ExitCode.DRIFTED)
+        raise Exit(ExitCode.DRIFTED)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +39,10 @@ class TrainingRows:
 def load_training_rows(
     path: Path,
     target: str | None,
-    drop: Sequence[str],
+    drop: list[str] | None,
+    *,
     row_budget: int | None,
     seed: int,
-    *,
     csv: CsvOptions,
     in_memory: bool,
     messages: Messages,
@@ -54,20 +54,32 @@ def load_training_rows(
     if is_parquet(path) and not in_memory:
         return _stream_rows(path, target, drop, row_budget)
     if is_parquet(path):
-        rows = _sample_rows(path, row_budget, seed, messages)
-        return _split_target(rows, target, drop, in_memory, messages)
-    rows = read_rows(path, csv, messages.note)
-    for option, names in (("--text", csv.text), ("--number", csv.plain)):
-        require_names(rows.columns, split_names(names, list(rows.columns)), option)
-    return replace(_split_target(rows, target, drop, in_memory, messages), row_budget=row_budget)
+        rows, row_budget = _sample_rows(path, row_budget, seed, messages), None
+    else:
+        rows = read_rows(path, csv, messages.note)
+        for option, names in (("--text", csv.text), ("--number", csv.plain)):
+            require_names(rows.columns, split_names(names, list(rows.columns)), option)
+    rows = rows.drop(columns=list(_left_out(list(rows.columns), None, drop)))
+    require_names(rows.columns, [] if target is None else [target], "--target")
+    if in_memory:
+        rows = _drop_identifiers(rows, target, messages)
+        known = rows[target].notna()
+        if not known.all():
+            messages.note(f"{int((~known).sum()):,} rows without {target!r} are left out")
+            rows = rows[known].reset_index(drop=True)
+    features = rows if target is None else rows.drop(columns=target)
+    labels = None if target is None else rows[target]
+    return TrainingRows(features, tuple(features.columns), len(rows), labels, row_budget)
 
 
-def _stream_rows(path: Path, target: str | None, drop: Sequence[str], row_budget: int | None) -> TrainingRows:
+def _stream_rows(
+    path: Path, target: str | None, drop: list[str] | None, row_budget: int | None
+) -> TrainingRows:
     from illume.data.load_rows import STREAM_ROWS
     from illume.data.row_sources import open_rows
 
     source = open_rows(path)
-    left_out = {*_dropped_names(source.names, drop), *_target_names(source.names, target)}
+    left_out = _left_out(source.names, target, drop)
     columns = tuple(name for name in source.names if name not in left_out)
     if not columns:
         raise UsageError("all columns are left out; keep at least one feature")
@@ -85,32 +97,11 @@ def _sample_rows(path: Path, row_budget: int | None, seed: int, messages: Messag
     return rows
 
 
-def _split_target(
-    rows: Any, target: str | None, drop: Sequence[str], in_memory: bool, messages: Messages
-) -> TrainingRows:
-    rows = rows.drop(columns=list(_dropped_names(rows.columns, drop)))
-    if in_memory:
-        rows = _drop_identifiers(rows, target, messages)
-    if not _target_names(rows.columns, target):
-        return TrainingRows(rows, tuple(rows.columns), len(rows))
-    known = rows[target].notna()
-    if in_memory and not known.all():
-        messages.note(f"{int((~known).sum()):,} rows without {target!r} are left out")
-        rows = rows[known].reset_index(drop=True)
-    features = rows.drop(columns=target)
-    return TrainingRows(features, tuple(features.columns), len(rows), rows[target])
-
-
-def _dropped_names(columns: Iterable[str], drop: Sequence[str]) -> tuple[str, ...]:
-    names = split_names(drop, list(columns))
+def _left_out(columns: Sequence[str], target: str | None, drop: list[str] | None) -> set[str]:
+    names = split_names(drop, columns)
     require_names(columns, names, "--drop")
-    return names
-
-
-def _target_names(columns: Iterable[str], target: str | None) -> tuple[str, ...]:
-    names = () if target is None else (target,)
-    require_names(columns, names, "--target")
-    return names
+    require_names(columns, [] if target is None else [target], "--target")
+    return {*names, *([] if target is None else [target])}
 
 
 def _drop_identifiers(rows: Any, target: str | None, messages: Messages) -> Any:
@@ -135,10 +126,6 @@ class Score:
     commonest: str
     n_training: int
     n_validation: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values."""
-        return asdict(self)
 
     def __str__(self) -> str:
         return (
