@@ -20,11 +20,12 @@ def loan_table(n, seed=0):
 
 @pytest.fixture(scope="session")
 def run():
-    """Call `illume` with some words; the result has exit_code, stdout and stderr."""
+    """Call `illume`; strings of options are split. The result has exit_code, stdout and stderr."""
     runner = CliRunner()
 
     def call(*words, **options):
-        return runner.invoke(app, [str(word) for word in words], prog_name="illume", **options)
+        split = [str(word).split() if str(word).startswith("-") else [str(word)] for word in words]
+        return runner.invoke(app, [part for parts in split for part in parts], prog_name="illume", **options)
 
     return call
 
@@ -53,7 +54,7 @@ def fast():
 @pytest.fixture(scope="session")
 def fitted(run, folder, fast):
     """The answer of `illume fit --train gbm`; loans.illume and loans.model.joblib are in the folder."""
-    words = ("--target", "decision", "--train", "gbm", "--n-latents", 3, "--queries", 300)
+    words = ("--target decision --train gbm --n-latents 3 --queries 300",)
     return run("fit", folder / "loans.csv", *words, "-o", folder / "loans.illume", "--json")
 
 

@@ -37,16 +37,7 @@ def test_export_refuses_what_cannot_be_done(run, tmp_path, monkeypatch, explaine
 
 def test_a_report_is_written_at_once_and_stdout_stays_empty(run, explainer, model, folder, tmp_path):
     out = tmp_path / "report.html"
-    words = (
-        "report",
-        explainer,
-        folder / "new.csv",
-        "--model",
-        model,
-        "--trust-model",
-        "--title",
-        "Loans <1>",
-    )
+    words = ("report", explainer, folder / "new.csv", "--model", model, "--trust-model --title", "Loans <1>")
     answer = run(*words, "-o", out)
     assert (answer.exit_code, answer.stdout) == (0, ""), answer.stderr
     assert answer.stderr.splitlines()[-1].startswith(f"Report written to {out} (")

@@ -14,7 +14,7 @@ from illume.encoders.training import Trainer
 from tests.checkpoints.common import Killed, kill_at, refusal
 from tests.cli.conftest import loan_table
 
-FEW = ("--n-latents", 2, "--queries", 0)
+FEW = ("--n-latents 2 --queries 0",)
 
 
 def test_fit_trains_a_model_and_writes_both_files(fitted, folder, explainer, model):
@@ -53,7 +53,7 @@ def own_model(folder):
 
 
 def test_a_model_of_some_columns_is_explained_by_these(run, folder, own_model, fast, tmp_path):
-    words = ("--model", own_model, "--target", "decision", *FEW, "-o", tmp_path / "own.illume")
+    words = ("--model", own_model, "--target decision", *FEW, "-o", tmp_path / "own.illume")
     answer = run("fit", folder / "loans.parquet", *words)
     assert answer.exit_code == 0, answer.stderr
     assert "held-out report rows" in answer.stdout
@@ -72,22 +72,18 @@ def test_quiet_and_trusted_says_nothing(run, folder, own_model, fast, tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--target", "decision"), 2, "--model model.joblib, or let illume train one with --train gbm"),
-        (("--train", "gbm"), 2, "--train needs --target"),
-        (("--train", "gbm", "--model", "m.joblib"), 2, "use one of the two"),
-        (("--train", "gbm", "--target", "decison"), 1, "the nearest column is 'decision'"),
-        (("--train", "gbm", "--target", "decision", "--drop", "agee"), 1, "--drop names 'agee'"),
-        (("--train", "gbm", "--target", "decision", "--categorical", "job"), 1, "--categorical names 'job'"),
-        (("--train", "gbm", "--target", "income"), 1, "illume explains classifiers"),
-        (("--train", "gbm", "--target", "customer"), 1, "holds 200 different values"),
-        (("--model", "absent.joblib"), 1, "the model absent.joblib does not exist"),
-        (("--train", "gbm", "--target", "decision", "--n-latents", "many"), 2, "--n-latents must be auto"),
-        (
-            ("--train", "gbm", "--target", "decision", "--rank", "0"),
-            2,
-            "--rank must be auto or none or a whole",
-        ),
-        (("--train", "gbm", "--target", "decision", "--queries", "-1"), 2, "--queries"),
+        (("--target decision",), 2, "--model FILE, or let illume train one with --train gbm"),
+        (("--train gbm",), 2, "--train needs --target"),
+        (("--train gbm --model m.joblib",), 2, "use one of the two"),
+        (("--train gbm --target decison",), 1, "the nearest column is 'decision'"),
+        (("--train gbm --target decision --drop agee",), 1, "--drop names 'agee'"),
+        (("--train gbm --target decision --categorical job",), 1, "--categorical names 'job'"),
+        (("--train gbm --target income",), 1, "illume explains classifiers"),
+        (("--train gbm --target customer",), 1, "holds 200 different values"),
+        (("--model absent.joblib",), 1, "the model absent.joblib does not exist"),
+        (("--train gbm --target decision --n-latents many",), 2, "--n-latents must be auto"),
+        (("--train gbm --target decision --rank 0",), 2, "--rank must be auto or none or a whole"),
+        (("--train gbm --target decision --queries", "-1"), 2, "--queries"),
     ],
 )
 def test_what_cannot_work_is_said_in_one_line(run, folder, words, code, said):
@@ -107,7 +103,7 @@ def test_what_cannot_work_is_said_in_one_line(run, folder, words, code, said):
 )
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(run, tmp_path, out, code, said):
     (tmp_path / "folder.illume").mkdir()
-    words = ("--target", "y", "--train", "gbm", "-o", tmp_path / out)
+    words = ("--target y --train gbm -o", tmp_path / out)
     answer = run("fit", tmp_path / "absent.csv", *words)
     assert answer.exit_code == code
     assert said in answer.stderr
@@ -124,7 +120,7 @@ def test_a_model_of_other_columns_names_the_nearest(run, folder, own_model, tmp_
 def test_a_model_without_names_says_how_many_columns_it_takes(run, folder, tmp_path):
     table = pd.read_csv(folder / "loans.csv")
     joblib.dump(LogisticRegression().fit(table[["age"]].to_numpy(), table["decision"]), tmp_path / "m.joblib")
-    words = ("--model", tmp_path / "m.joblib", "--target", "decision", "-o", tmp_path / "a.illume")
+    words = ("--model", tmp_path / "m.joblib", "--target decision -o", tmp_path / "a.illume")
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 1
     assert "takes 1 columns without naming them, and there are 5: age, income" in answer.stderr
@@ -133,19 +129,7 @@ def test_a_model_without_names_says_how_many_columns_it_takes(run, folder, tmp_p
 
 def test_unknown_categories_can_be_allowed(run, folder, fast, tmp_path):
     out = tmp_path / "a.illume"
-    words = (
-        "--target",
-        "decision",
-        "--train",
-        "gbm",
-        *FEW,
-        "--unknown",
-        "ignore",
-        "--rows",
-        "none",
-        "-o",
-        out,
-    )
+    words = ("--target decision --train gbm", *FEW, "--unknown ignore --rows none -o", out)
     assert run("fit", folder / "loans.csv", *words).exit_code == 0
     (tmp_path / "t.csv").write_text("age,income,owner,education\n30,2,True,doctorate\n")
     answer = run("explain", out, tmp_path / "t.csv", "--quiet")
@@ -154,7 +138,7 @@ def test_unknown_categories_can_be_allowed(run, folder, fast, tmp_path):
 
 
 def test_a_model_that_uses_the_target_is_refused(run, folder, own_model, tmp_path):
-    words = ("--model", own_model, "--target", "age", "-o", tmp_path / "a.illume")
+    words = ("--model", own_model, "--target age -o", tmp_path / "a.illume")
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 1
     assert "with the target 'age' among its features" in answer.stderr
@@ -164,7 +148,7 @@ def test_rows_without_a_class_are_left_out(run, folder, fast, tmp_path):
     table = pd.read_csv(folder / "loans.csv")
     table.loc[:9, "decision"] = None
     table.to_csv(tmp_path / "t.csv")  # with an index that has no name
-    words = ("--target", "decision", "--train", "gbm", *FEW, "-o", tmp_path / "a.illume", "--json")
+    words = ("--target decision --train gbm", *FEW, "-o", tmp_path / "a.illume", "--json")
     answer = run("fit", tmp_path / "t.csv", *words)
     assert "note: 10 rows without 'decision' are left out\n" in answer.stderr
     assert "note: column 'Unnamed: 0' only identifies the rows" in answer.stderr
@@ -181,7 +165,7 @@ def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_m
         with pytest.raises(Killed):
             run(*again)
     assert (checkpoints / "fit.checkpoint").exists()
-    other = run(*again, "--seed", 1)
+    other = run(*again, "--seed 1")
     assert other.exit_code == 1
     assert "holds the checkpoint of another fit, which differs in random_state" in other.stderr
     answer = run(*again)
@@ -192,7 +176,7 @@ def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_m
         assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
 
 
-@pytest.mark.parametrize(("words", "rank"), [((), "auto"), (("--rank", 5), 5), (("--rank", "none"), None)])
+@pytest.mark.parametrize(("words", "rank"), [((), "auto"), (("--rank 5",), 5), (("--rank none",), None)])
 def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, monkeypatch):
     folder = own_model.parent
     given = []
@@ -202,7 +186,7 @@ def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, mon
         raise KeyboardInterrupt
 
     monkeypatch.setattr(illume, "Explainer", explainer)
-    usual = ("--model", own_model, "--trust-model", "--target", "decision", "-o", folder / "a.illume")
+    usual = ("--model", own_model, "--trust-model --target", "decision", "-o", folder / "a.illume")
     assert run("fit", folder / "loans.csv", *usual, *words).exit_code == 130
     assert given == [rank]
 
@@ -220,7 +204,7 @@ def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
 
     monkeypatch.setattr(Trainer, "run_epoch", interrupted)
     out = tmp_path / "loans.illume"
-    words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
+    words = ("--target decision --model", own_model, "--trust-model --n-latents 2 -o", out)
     answer = run("fit", folder / "loans.csv", *words)
     assert answer.exit_code == 130
     assert not out.exists()
@@ -242,8 +226,8 @@ def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
     monkeypatch.setattr(Trainer, "run_epoch", interrupted)
     monkeypatch.setattr(illume, "Explainer", partial(Explainer, rule_objective="joint"))
     out = tmp_path / "loans.illume"
-    words = ("--target", "decision", "--model", own_model, "--trust-model", "--n-latents", 2, "-o", out)
-    answer = run("fit", folder / "loans.csv", *words, "--objective", "joint")
+    words = ("--target decision --model", own_model, "--trust-model --n-latents 2 -o", out)
+    answer = run("fit", folder / "loans.csv", *words, "--objective joint")
     assert len(started) == 2
     assert answer.exit_code == 130
     assert "training of the rules' encoder ended early: interrupted" in answer.stderr
@@ -286,17 +270,7 @@ def parts(tmp_path_factory):
 
 
 def test_a_folder_is_read_piece_by_piece_and_rows_are_drawn(run, parts, model, fast, tmp_path):
-    words = (
-        "--target",
-        "decision",
-        "--drop",
-        "customer",
-        "--row-budget",
-        90,
-        "--model",
-        model,
-        "--trust-model",
-    )
+    words = ("--target decision --drop customer --row-budget 90 --model", model, "--trust-model")
     done = run("fit", parts, *words, *FEW, "-o", tmp_path / "drawn.illume", "--json")
     assert done.exit_code == 0, done.stderr
     answer = json.loads(done.stdout)
@@ -316,7 +290,7 @@ def test_a_folder_is_read_piece_by_piece_and_rows_are_drawn(run, parts, model, f
 
 
 def test_a_model_is_trained_on_drawn_rows(run, parts, fast, tmp_path):
-    words = ("--target", "decision", "--train", "gbm", "--row-budget", 100)
+    words = ("--target decision --train gbm --row-budget 100",)
     done = run("fit", parts, *words, *FEW, "-o", tmp_path / "own.illume", "--json")
     assert done.exit_code == 0, done.stderr
     assert "note: using 100 of 200 rows, drawn at random with seed 0" in done.stderr
@@ -326,8 +300,8 @@ def test_a_model_is_trained_on_drawn_rows(run, parts, fast, tmp_path):
 def test_a_folder_that_cannot_be_read_is_said_in_one_line(run, parts, model, tmp_path):
     for words, said in (
         ((tmp_path,), "has no Parquet files (*.parquet), but nothing; expected a Parquet file, or a folder"),
-        ((parts, "--target", "decisio"), "--target names 'decisio', which is no column; the nearest column"),
-        ((parts, "--drop", "agee"), "--drop names 'agee', which is no column"),
+        ((parts, "--target decisio"), "--target names 'decisio', which is no column; the nearest column"),
+        ((parts, "--drop agee"), "--drop names 'agee', which is no column"),
     ):
         done = run("fit", *words, "--model", model, "-o", tmp_path / "none.illume")
         assert done.exit_code == 1

@@ -220,7 +220,7 @@ def zips(run, folder, fast, tmp_path_factory):
     table = pd.read_csv(folder / "loans.csv")[["income", "decision"]]
     table = table.assign(zip=["01010", "1010", "NA", "22222"] * 50)
     table.to_csv(place / "zips.csv", index=False, na_rep="?")
-    words = ("--target", "decision", "--train", "gbm", "--n-latents", 2, "--queries", 0, "--missing", "?")
+    words = ("--target decision --train gbm --n-latents 2 --queries 0 --missing", "?")
     return place, run("fit", place / "zips.csv", *words, "-o", place / "zips.illume")
 
 
@@ -255,7 +255,7 @@ def test_without_those_words_the_gap_is_text_and_refused(zips, run):
 
 @pytest.mark.parametrize("option", ["--text", "--number"])
 def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
-    words = ("--target", "decision", "--train", "gbm", "-o", tmp_path / "a.illume")
+    words = ("--target decision --train gbm -o", tmp_path / "a.illume")
     answer = run("fit", folder / "loans.csv", *words, option, "educaton")
     assert answer.exit_code == 1
     assert (
@@ -274,7 +274,7 @@ def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, 
         raise CommandError("enough")
 
     monkeypatch.setattr(train, "train_gbm", stop)
-    words = ("--target", "y", "--train", "gbm", "-o", tmp_path / "a.illume", option, "zip, old", option, "n")
+    words = ("--target y --train gbm -o", tmp_path / "a.illume", option, "zip, old", option, "n")
     assert "enough" in run("fit", tmp_path / "a.csv", *words).stderr
     assert (kinds["zip, old"] == "i", kinds["n"] == "i") == (option == "--number", option == "--number")
 
@@ -283,9 +283,9 @@ def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, 
 def test_parquet_takes_no_such_words(run, folder, command, tmp_path):
     rows, out = folder / "loans.parquet", ("-o", tmp_path / "a.illume")
     words = {
-        "fit": (rows, "--target", "decision", "--train", "gbm", *out),
+        "fit": (rows, "--target decision --train gbm", *out),
         "explain": (folder / "loans.illume", rows),
-        "report": (folder / "loans.illume", rows, "--model", "a.joblib"),
+        "report": (folder / "loans.illume", rows, "--model a.joblib"),
         "check": (folder / "loans.illume", rows),
     }
     answer = run(command, *words[command], "--missing", "?")

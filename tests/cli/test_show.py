@@ -83,7 +83,7 @@ def test_an_infinite_number_is_named_by_file_and_row(run, explainer, rows, tmp_p
 def test_a_folder_of_parquet_files_is_checked_too(run, explainer, rows, tmp_path, model):
     rows[:5].to_parquet(tmp_path / "a.parquet")
     rows[5:].to_parquet(tmp_path / "b.parquet")
-    answer = run("check", explainer, tmp_path, "--model", model, "--trust-model", "-q")
+    answer = run("check", explainer, tmp_path, "--model", model, "--trust-model -q")
     assert (answer.exit_code, answer.stderr) == (0, "")
     assert answer.stdout.startswith("Check of 12 rows: explanations apply")
     (tmp_path / "a.parquet").unlink()

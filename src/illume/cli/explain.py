@@ -171,6 +171,8 @@ def _explain_frame(
     messages: Messages,
     **arguments: Any,
 ) -> None:
+    from tqdm import tqdm
+
     kind = layout.kind
     arguments = _split_vary(arguments, list(frame.columns))
     nested = json or (out is not None and out.suffix.lower() in JSON)
@@ -180,9 +182,10 @@ def _explain_frame(
         for piece in explainer.stream(frame, PIECE_ROWS[kind], kind, **arguments):
             yield layout.records(piece) if nested else layout.frame(piece)
             reasons.extend(str(reason) for reason in getattr(piece, "reasons", ()) if reason)
-            advance(len(piece))
+            bar.update(len(piece))
 
-    with messages.progress(f"Explaining ({kind})", len(frame)) as advance:
+    disable = True if messages.quiet else None  # None: shown in a terminal
+    with tqdm(total=len(frame), desc=f"Explaining ({kind})", unit="row", leave=False, disable=disable) as bar:
         write(lay_out(), out, json)
     if reasons:
         messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")

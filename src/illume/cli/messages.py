@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from rich.console import Console
-from rich.text import Text
+import typer
 
 from illume.errors import FewRowsWarning, IllumeError, ModelChangedWarning, UnknownCategoryError
 
-STYLES = {"note": "cyan", "warning": "bold yellow", "error": "bold red"}
+COLORS = {"note": "cyan", "warning": "yellow", "error": "red"}
 MAX_LENGTH = 600
 UNKNOWN_ADVICE = "map it to a known category, or treat it as none of them with --unknown ignore"
 FILE_ERRORS = {
@@ -92,7 +89,7 @@ class Messages:
     def info(self, text: str) -> None:
         """Print progress, unless quiet."""
         if not self.quiet:
-            _stderr().print(Text(text), soft_wrap=True)
+            typer.echo(text, err=True)
 
     def note(self, text: str) -> None:
         """Print something worth knowing, unless quiet."""
@@ -124,25 +121,9 @@ class Messages:
         serious = isinstance(message, (ModelChangedWarning, FewRowsWarning))
         (self.warning if serious else self.note)(str(message))
 
-    @contextmanager
-    def progress(self, description: str, total: int) -> Iterator[Callable[[int], None]]:
-        """Show a progress bar in a terminal; yields a function that advances it."""
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        console = _stderr()
-        hidden = self.quiet or not console.is_terminal
-        with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-            task = bar.add_task(description, total=total)
-            yield lambda n: bar.advance(task, n)
-
     def _print(self, label: str, text: str) -> None:
         text = " ".join(text.split())
         if text in self.printed:
             return
         self.printed.add(text)
-        _stderr().print(Text.assemble((f"{label}:", STYLES[label]), " ", text), soft_wrap=True)
-
-
-def _stderr() -> Console:
-    return Console(stderr=True, highlight=False)
+        typer.echo(f"{typer.style(f'{label}:', fg=COLORS[label], bold=label != 'note')} {text}", err=True)

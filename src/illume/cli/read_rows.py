@@ -54,9 +54,7 @@ class CsvOptions:
     categories: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-def read_rows(
-    path: Path, options: CsvOptions | None = None, note: Callable[[str], None] | None = None
-) -> Any:
+def read_rows(path: Path, options: CsvOptions | None = None, note: Callable[[str], Any] = str) -> Any:
     """Return the rows of a CSV or Parquet file; `note` is told how ambiguous cells of CSV were read."""
     try:
         import pandas as pd
@@ -115,7 +113,7 @@ def _read_parquet(pd: Any, path: Path) -> Any:
     return frame.reset_index(drop=all(name is None for name in frame.index.names))
 
 
-def _read_csv(pd: Any, path: Path, options: CsvOptions, note: Callable[[str], None] | None) -> Any:
+def _read_csv(pd: Any, path: Path, options: CsvOptions, note: Callable[[str], Any]) -> Any:
     # The type inference of pandas and pyarrow turns the code 01010 into 1010 and does not tell which words
     # it took for missing. So all cells are read as text, and converted here.
     with _csv_errors(pd, file_name(path)):
@@ -128,13 +126,18 @@ def _read_csv(pd: Any, path: Path, options: CsvOptions, note: Callable[[str], No
         present = column[~missing]
         values = _strip_codes(present, known) if name in text else _convert(pd, present)
         if name not in (*text, *plain) and values.dtype.kind in "iuf":
-            codes = present[present.str.fullmatch(CODE)]
+            whole = present[values % 1 == 0]  # only these can be codes
+            codes = whole[whole.str.fullmatch(CODE)].str.strip()
             if len(codes):
                 values = present.str.strip()
-                _note_codes(note, name, str(codes.iloc[0]).strip())
+                note(
+                    f"column {name!r} holds digits with leading zeros, such as {codes.iloc[0]!r}, and is "
+                    f"read as text; --number {name} reads numbers"
+                )
         columns[name] = values.reindex(cells.index)
         words.update((name, word) for word in column[missing] if word)
-    _note_missing(note, words)
+    if words:
+        note(_describe_missing(words))
     return pd.DataFrame(columns)
 
 
@@ -155,56 +158,31 @@ def _strip_codes(present: Any, known: frozenset[str]) -> Any:
     return present.where(present.isin(known) | ~bare.isin(codes), bare)
 
 
-def _note_codes(note: Callable[[str], None] | None, name: str, example: str) -> None:
-    if note is not None:
-        note(
-            f"column {name!r} holds digits with leading zeros, such as {example!r}, and is read as text; "
-            f"--number {name} reads numbers"
-        )
-
-
-def _note_missing(note: Callable[[str], None] | None, words: Counter[tuple[str, str]]) -> None:
-    if note is not None and words:
-        shown = [f"{word!r} in {name!r} {n:,} times" for (name, word), n in words.most_common(5)]
-        counts = ", ".join([*shown, *(["…"] if len(words) > 5 else [])])
-        note(
-            f"{words.total():,} cells count as missing by the word they hold: {counts}; "
-            f"--missing A,B names the words that do, and --missing '' none"
-        )
+def _describe_missing(words: Counter[tuple[str, str]]) -> str:
+    shown = [f"{word!r} in {name!r} {n:,} times" for (name, word), n in words.most_common(5)]
+    counts = ", ".join([*shown, *(["…"] if len(words) > 5 else [])])
+    return (
+        f"{words.total():,} cells count as missing by the word they hold: {counts}; "
+        f"--missing A,B names the words that do, and --missing '' none"
+    )
 
 
 def _read_cells(pd: Any, path: Path) -> Any:
     """Return all cells as text."""
-    content = sys.stdin.buffer.read() if path == STDIN else None
-    with _open_text(path, content) as file:
-        separator = find_separator(file.readline())
-    # index_col: if lines are longer than the header, their first field is not an index.
-    options = {
-        "sep": separator,
-        "encoding": "utf-8-sig",
-        "index_col": False,
-        "dtype": "str",
-        "na_filter": False,
-    }
+    content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    if path.name.lower().endswith(".gz"):
+        content = gzip.decompress(content)
+    text = content.decode("utf-8-sig")
+    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
+    separator = max(SEPARATORS, key=header.count)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
-        cells = pd.read_csv(path if content is None else io.BytesIO(content), low_memory=False, **options)
+        # index_col: if lines are longer than the header, their first field is not an index.
+        cells = pd.read_csv(io.StringIO(text), sep=separator, index_col=False, dtype="str", na_filter=False)
     if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught):
-        with _open_text(path, content) as file:
-            _require_empty_extras(csv.reader(file, delimiter=separator), len(cells.columns), file_name(path))
+        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        _require_empty_extras(lines, len(cells.columns), file_name(path))
     return cells
-
-
-def find_separator(header: str) -> str:
-    r"""Return the separator that a header has most of; a comma if there is a tie.
-
-    >>> find_separator("age;income;job"), find_separator("a,b;c"), find_separator("a\tb")
-    (';', ',', '\t')
-    >>> find_separator('a,"b; c; d"')
-    ','
-    """
-    bare = re.sub(r'"[^"]*"', "", header)
-    return max(SEPARATORS, key=bare.count)
 
 
 def _require_empty_extras(lines: Any, n_columns: int, name: str) -> None:
@@ -215,13 +193,6 @@ def _require_empty_extras(lines: Any, n_columns: int, name: str) -> None:
                 f"line {lines.line_num} of {name} has {len(fields)} fields, but the header names {n_columns} "
                 f"columns; name every column, or remove the extra fields"
             )
-
-
-def _open_text(path: Path, content: bytes | None) -> Any:
-    if content is not None:
-        return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
-    opener = gzip.open if path.name.lower().endswith(".gz") else open
-    return opener(path, "rt", encoding="utf-8-sig", newline="")
 
 
 @contextmanager
