@@ -31,16 +31,7 @@ if TYPE_CHECKING:
     from illume import Explainer
 
 PIECE_ROWS: dict[Kind, int] = {"attributions": 8_192, "rules": 2_048, "counterfactuals": 256}
-KIND_OPTIONS: dict[Kind, dict[str, str]] = {  # parameters and their flags
-    "attributions": {"refine": "--refine"},
-    "rules": {"precision": "--precision", "max_conditions": "--max-conditions"},
-    "counterfactuals": {
-        "n": "-n",
-        "desired_class": "--desired",
-        "features_to_vary": "--vary",
-        "max_changes": "--max-changes",
-    },
-}
+FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
 def explain(
@@ -95,17 +86,13 @@ def explain(
     [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
     """
     messages = start(context, quiet, debug)
-    arguments: dict[str, Any] = {
-        "n": n,
-        "desired_class": desired,
-        "features_to_vary": vary or None,
-        "max_changes": max_changes,
-        "precision": precision,
-        "max_conditions": max_conditions,
-        "refine": refine,
-    }
-    arguments = {name: value for name, value in arguments.items() if value is not None}
-    _require_kind(arguments, kind)
+    changes = {"desired_class": desired, "features_to_vary": vary or None, "max_changes": max_changes}
+    arguments = _arguments(
+        kind,
+        attributions={"refine": refine},
+        rules={"precision": precision, "max_conditions": max_conditions},
+        counterfactuals={"n": n, **changes},
+    )
     require_csv(rows, missing)
     if kind == "counterfactuals" and model is None:
         option = load.model_option(explainer)
@@ -131,11 +118,14 @@ def explain(
         _explain_frame(loaded, frame, layout, out, json=json, messages=messages, **arguments)
 
 
-def _require_kind(arguments: dict[str, Any], kind: Kind) -> None:
-    """Raise if an option belongs to another kind."""
-    for other, flags in KIND_OPTIONS.items():
-        for name in arguments.keys() & flags.keys() if other != kind else ():
-            raise UsageError(f"{flags[name]} goes with --kind {other}, not with --kind {kind}")
+def _arguments(kind: Kind, **by_kind: dict[str, Any]) -> dict[str, Any]:
+    """Return the given arguments of a kind; raise if one belongs to another kind."""
+    given = [(name, other) for other, each in by_kind.items() for name in each if each[name] is not None]
+    for name, other in given:
+        if other != kind:
+            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+            raise UsageError(f"{flag} goes with --kind {other}, not with --kind {kind}")
+    return {name: by_kind[kind][name] for name, _ in given}
 
 
 def _require_layout(out: Path | None, json: bool, long: bool) -> None:

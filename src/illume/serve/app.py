@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 
@@ -156,7 +157,7 @@ def make_app(explainer: Explainer, settings: Settings | None = None) -> Served:
             response_class=Response,
             responses={200: {"model": answer}, **PROBLEMS},
             dependencies=security,
-        )(_work_endpoint(model, getattr(service, name), check, workers))
+        )(_work_endpoint(model, partial(service.explain, name), check, workers))
     metrics = Metrics(lambda: workers.n_pending)
     _add_reads(api, service, metrics, security)
     return Served(RequestLog(api, metrics), workers, service)

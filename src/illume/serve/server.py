@@ -33,7 +33,7 @@ class LimitedProtocol(HttpToolsProtocol):
     """Closes connections on which the head of a request is too slow or too large."""
 
     # uvicorn limits the size of a head only with h11, and its time not at all.
-    _timer: asyncio.TimerHandle | None = None
+    _timer: asyncio.TimerHandle
     _n_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
@@ -43,36 +43,30 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._stop_timer()
+        self._timer.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes of the head."""
-        if self._timer is not None:
-            self._n_bytes += len(data)
+        self._n_bytes += len(data)
         super().data_received(data)
-        if self._timer is not None and self._n_bytes > HEAD_BYTES:
+        if not self._timer.cancelled() and self._n_bytes > HEAD_BYTES:
             self.transport.close()
 
     def on_message_begin(self) -> None:
         """Wait for the rest of the head."""
         super().on_message_begin()
-        if self._timer is None:
+        if self._timer.cancelled():
             self._start_timer()
 
     def on_headers_complete(self) -> None:
         """Stop waiting: the head is complete."""
-        self._stop_timer()
+        self._timer.cancel()
         super().on_headers_complete()
 
     def _start_timer(self) -> None:
         self._n_bytes = 0
         self._timer = self.loop.call_later(HEAD_SECONDS, self.timeout_keep_alive_handler)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 def listen(host: str, port: int) -> socket.socket:

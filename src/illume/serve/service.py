@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 
 from illume import __version__
-from illume.data.frames import Frame, as_frame, chunks
+from illume.data.frames import as_frame, chunks
 from illume.errors import IllumeError, LeftOutError
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.serve.schemas import RowSchema
@@ -44,35 +43,21 @@ class Service:
         with suppress(IllumeError):  # the model may not accept it
             self.explainer(self.rows.frame([self.rows.example]))
 
-    def explain(self, request: Any, deadline: Deadline) -> dict[str, Any]:
-        """Return attributions."""
-        frame = self.rows.frame(request.rows)
-        deadline.check()
-        if request.layout == "arrays":
+    def explain(self, kind: str, request: Any, deadline: Deadline) -> dict[str, Any]:
+        """Return explanations of the rows of a request, of the kind that its endpoint is named after."""
+        frame, options = self.rows.frame(request.rows), request.options()
+        if options.pop("layout", "rows") == "arrays":
+            deadline.check()
             return self._answer("arrays", self.explainer(frame).to_dict())
-        return self._answer("explanations", self._records("explain", frame, self.explainer, deadline))
-
-    def rules(self, request: Any, deadline: Deadline) -> dict[str, Any]:
-        """Return rules."""
-        options = request.options()
-        records = self._records(
-            "rules",
-            self.rows.frame(request.rows),
-            lambda piece: self.explainer.rules(piece.native, **options),
-            deadline,
-        )
-        return self._answer("rules", records)
-
-    def counterfactuals(self, request: Any, deadline: Deadline) -> dict[str, Any]:
-        """Return counterfactuals."""
-        options = request.options()
-        records = self._records(
-            "counterfactuals",
-            as_frame(self.rows.frame(request.rows).native),
-            lambda piece: self.explainer.counterfactuals(piece.native, **options),
-            deadline,
-        )
-        return self._answer("counterfactuals", records)
+        if kind != "explain":
+            frame = as_frame(frame.native)
+        method = self.explainer if kind == "explain" else getattr(self.explainer, kind)
+        records: list[dict[str, Any]] = []
+        for _, piece in chunks(frame, PIECE_ROWS[kind]):
+            deadline.check()
+            results = method(piece if kind == "explain" else piece.native, **options)
+            records += [result.to_dict() for result in results]
+        return self._answer("explanations" if kind == "explain" else kind, records)
 
     def check_counterfactuals(self, request: Any) -> None:
         """Raise if there is no model or the desired class is unknown."""
@@ -102,15 +87,6 @@ class Service:
             "features": len(self.explainer.schema_),
             "classes": len(self.explainer.class_names_),
         }
-
-    def _records(
-        self, kind: str, frame: Frame, explain: Callable[[Any], Any], deadline: Deadline
-    ) -> list[dict[str, Any]]:
-        records: list[dict[str, Any]] = []
-        for _, piece in chunks(frame, PIECE_ROWS[kind]):
-            deadline.check()
-            records += [result.to_dict() for result in explain(piece)]
-        return records
 
     def _answer(self, name: str, value: Any) -> dict[str, Any]:
         return {"stand_in": self.stand_in, "note": STAND_IN if self.stand_in else None, name: value}
