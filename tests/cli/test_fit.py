@@ -8,7 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import illume
-from illume import Explainer
+from illume import Explainer, RuleOptions
 from illume.data.checkpoints import Stages
 from illume.encoders.training import Trainer
 from tests.checkpoints.common import Killed, kill_at, refusal
@@ -17,28 +17,19 @@ from tests.cli.conftest import loan_table
 FEW = ("--n-latents 2 --queries 0",)
 
 
-def test_fit_trains_a_model_and_writes_both_files(fitted, folder, explainer, model):
+def test_fit_trains_a_model_and_writes_both_files(fitted, explainer, model, rows):
     answer = json.loads(fitted.stdout)
-    assert answer["explainer"] == str(explainer)
-    assert answer["model"] == str(model)
+    assert (answer["explainer"], answer["model"]) == (str(explainer), str(model))
     assert answer["features"] == ["age", "income", "owner", "education"]
     assert answer["classes"] == ["grant", "refuse"]
-    assert answer["model_score"]["n_training"] + answer["model_score"]["n_validation"] == 200
+    score = answer["model_score"]
+    assert score["n_training"] + score["n_validation"] == 200
+    assert score["accuracy"] > score["baseline"]
     assert answer["quality"]["n_training"] == 140
     assert 0.0 <= answer["rule_quality"]["precision"] <= 1.0
-
-
-def test_fit_says_on_stderr_how_it_goes(fitted, model):
     assert "note: column 'customer' only identifies the rows and is left out\n" in fitted.stderr
     assert "accuracy" in fitted.stderr
     assert f"Model written to {model}\n" in fitted.stderr
-
-
-def test_the_trained_model_beats_the_commonest_class_and_takes_gaps_and_unknown_categories(
-    fitted, model, rows
-):
-    score = json.loads(fitted.stdout)["model_score"]
-    assert score["accuracy"] > score["baseline"]
     odd = rows.assign(education="doctorate", income=np.nan)
     assert joblib.load(model).predict_proba(odd).shape == (12, 2)
 
@@ -192,46 +183,29 @@ def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, mon
 
 
 @pytest.mark.usefixtures("fast")
-def test_a_fit_that_was_interrupted_in_its_training_leaves_no_file(
-    run, folder, own_model, tmp_path, monkeypatch
-):
-    epoch = Trainer.run_epoch
-
-    def interrupted(self):
-        if self.state.epochs:
-            raise KeyboardInterrupt
-        return epoch(self)
-
-    monkeypatch.setattr(Trainer, "run_epoch", interrupted)
-    out = tmp_path / "loans.illume"
-    words = ("--target decision --model", own_model, "--trust-model --n-latents 2 -o", out)
-    answer = run("fit", folder / "loans.csv", *words)
-    assert answer.exit_code == 130
-    assert not out.exists()
-
-
-@pytest.mark.usefixtures("fast")
-def test_a_fit_that_was_interrupted_while_rules_were_trained_leaves_no_file(
-    run, folder, own_model, tmp_path, monkeypatch
-):
+@pytest.mark.parametrize("objective", ["aligned", "joint"])  # joint trains a second encoder, for rules
+def test_an_interrupted_training_leaves_no_file(run, own_model, tmp_path, monkeypatch, objective):
     epoch, started = Trainer.run_epoch, []
+    n_trainings = 2 if objective == "joint" else 1
 
     def interrupted(self):
         if not self.state.epochs:
             started.append(self)
-        elif len(started) > 1:  # the second training is that of the rules' encoder
+        elif len(started) == n_trainings:
             raise KeyboardInterrupt
         return epoch(self)
 
     monkeypatch.setattr(Trainer, "run_epoch", interrupted)
-    monkeypatch.setattr(illume, "Explainer", partial(Explainer, rule_objective="joint"))
-    out = tmp_path / "loans.illume"
-    words = ("--target decision --model", own_model, "--trust-model --n-latents 2 -o", out)
-    answer = run("fit", folder / "loans.csv", *words, "--objective joint")
-    assert len(started) == 2
-    assert answer.exit_code == 130
-    assert "training of the rules' encoder ended early: interrupted" in answer.stderr
+    if objective == "joint":
+        monkeypatch.setattr(
+            illume, "Explainer", partial(Explainer, rule_options=RuleOptions(objective="joint"))
+        )
+    words = ("--target decision --trust-model --n-latents 2 --objective", objective, "--model", own_model)
+    answer = run("fit", own_model.parent / "loans.csv", *words, "-o", tmp_path / "loans.illume")
+    assert (len(started), answer.exit_code) == (n_trainings, 130)
     assert not list(tmp_path.iterdir())
+    if objective == "joint":
+        assert "training of the rules' encoder ended early: interrupted" in answer.stderr
 
 
 @pytest.mark.usefixtures("fast")

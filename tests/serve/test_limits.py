@@ -26,45 +26,39 @@ def test_too_many_rows_are_413(with_model, row):
     assert answer.json() == {"detail": "a request may hold 3 rows; send them in parts"}
 
 
-@pytest.mark.parametrize("declared", [True, False])
-def test_a_large_body_is_refused_before_it_is_read(with_model, declared):
-    served = Client(with_model, max_bytes=1000).served
-    asked = 0
-
-    async def receive():
-        nonlocal asked
-        asked += 1
-        return {"type": "http.request", "body": b" " * 400, "more_body": True}
-
+def send_to(app, receive, *headers):
+    """Return the messages that answer a POST to /explain whose body comes from `receive`."""
     sent = []
 
     async def send(message):
         sent.append(message)
 
-    headers = [(b"content-type", b"application/json")]
-    headers += [(b"content-length", b"1000000000")] if declared else [(b"transfer-encoding", b"chunked")]
-    scope = {"type": "http", "method": "POST", "path": "/explain", "query_string": b"", "headers": headers}
-    asyncio.run(served.app(scope, receive, send))
-    assert sent[0]["status"] == 413
-    assert (b"connection", b"close") in sent[0]["headers"]
-    assert json.loads(sent[1]["body"])["detail"].startswith("a request may hold 1,000 bytes")
-    assert asked == (0 if declared else 3)
+    given = [(b"content-type", b"application/json"), *headers]
+    scope = {"type": "http", "method": "POST", "path": "/explain", "query_string": b"", "headers": given}
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+@pytest.mark.parametrize("header", [(b"content-length", b"1000000000"), (b"transfer-encoding", b"chunked")])
+def test_a_large_body_is_refused_before_it_is_read(with_model, header):
+    asked = []
+
+    async def receive():
+        asked.append(1)
+        return {"type": "http.request", "body": b" " * 400, "more_body": True}
+
+    start, body = send_to(Client(with_model, max_bytes=1000).served.app, receive, header)
+    assert start["status"] == 413
+    assert (b"connection", b"close") in start["headers"]
+    assert json.loads(body["body"])["detail"].startswith("a request may hold 1,000 bytes")
+    assert len(asked) == (0 if b"content-length" in header else 3)
 
 
 def test_a_body_that_does_not_come_is_408(with_model):
-    served = Client(with_model, timeout=0.05).served
-
     async def receive():
         await asyncio.sleep(10)
 
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": "POST", "path": "/explain", "query_string": b"", "headers": []}
-    asyncio.run(served.app(scope, receive, send))
-    assert sent[0]["status"] == 408
+    assert send_to(Client(with_model, timeout=0.05).served.app, receive)[0]["status"] == 408
 
 
 def test_work_that_takes_too_long_is_504_and_the_next_is_served(with_model, row, monkeypatch):
@@ -164,7 +158,6 @@ def test_too_many_at_a_time_are_503(with_model, row, monkeypatch):
     [
         ({}, 401),
         ({"X-API-Key": "wrong"}, 401),
-        ({"X-API-Key": "secret "}, 200),  # HTTP takes blanks off
         ({"X-API-Key": ""}, 401),
         ({"Authorization": "Basic secret"}, 401),
         ({"X-API-Key": "secret"}, 200),
@@ -173,14 +166,13 @@ def test_too_many_at_a_time_are_503(with_model, row, monkeypatch):
 )
 def test_a_key_is_asked_for_where_one_is_set(with_model, headers, status):
     client = Client(with_model, api_key="secret")
-    if "secret " not in headers.values():
-        assert client.get("/quality", headers=headers).status_code == status
+    assert client.get("/quality", headers=headers).status_code == status
+    assert client.get("/openapi.json", headers=headers).status_code == status
     assert client.get("/health", headers=headers).status_code == 200
-    if status == 401:
+    if status == 401:  # before the body is read
         answer = client.post("/explain", content=b"{", headers={**JSON, **headers})
         assert answer.status_code == 401
         assert "X-API-Key" in answer.json()["detail"]
-        assert client.get("/openapi.json", headers=headers).status_code == 401
 
 
 def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, client, row):
@@ -218,31 +210,27 @@ def test_a_head_that_does_not_come_in_time_ends_the_connection(monkeypatch):
         await send({"type": "http.response.start", "status": 204, "headers": []})
         await send({"type": "http.response.body"})
 
-    async def asked(sent):
-        config = uvicorn.Config(
-            app, http=server.LimitedProtocol, lifespan="off", log_config=None, timeout_keep_alive=5
-        )
+    async def read(reader, seconds):
+        try:
+            return await asyncio.wait_for(reader.read(1000), seconds)
+        except TimeoutError:
+            return "still open"
+
+    async def exchange(sent):
+        config = uvicorn.Config(app, lifespan="off", log_config=None, timeout_keep_alive=5)
         config.load()
-        state = ServerState()
-        loop = asyncio.get_running_loop()
+        loop, state = asyncio.get_running_loop(), ServerState()
         listener = await loop.create_server(lambda: server.LimitedProtocol(config, state, {}), "127.0.0.1", 0)
-        port = listener.sockets[0].getsockname()[1]
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        reader, writer = await asyncio.open_connection(*listener.sockets[0].getsockname())
         writer.write(sent)
-        answer = await asyncio.wait_for(reader.read(1000), 10)
-        then = None if not answer else await asyncio.wait_for(_quiet(reader), 10)
+        answer = await read(reader, 10)
+        then = await read(reader, 0.6)
         writer.close()
         listener.close()
         return answer, then
 
-    async def _quiet(reader):
-        try:
-            return await asyncio.wait_for(reader.read(1000), 0.6)
-        except TimeoutError:
-            return "still open"
-
-    assert asyncio.run(asked(b"GET / HTTP/1.1\r\nHost: a\r\n")) == (b"", None)
-    assert asyncio.run(asked(b"")) == (b"", None)
-    answer, then = asyncio.run(asked(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
+    assert asyncio.run(exchange(b"GET / HTTP/1.1\r\nHost: a\r\n")) == (b"", b"")
+    assert asyncio.run(exchange(b"")) == (b"", b"")
+    answer, then = asyncio.run(exchange(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"))
     assert answer.startswith(b"HTTP/1.1 204")
     assert then == "still open"
