@@ -5,9 +5,7 @@ from illume import Objective
 from illume.data.sampling import Split
 from illume.encoders.linear import IdentityEncoder
 from illume.encoders.training import Trainer
-from illume.errors import CheckpointError
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
-from illume.fit import trials
 from illume.fit.pairs import fit_pair, validation_fidelity
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at
 
@@ -41,28 +39,12 @@ def test_encoders_that_are_thinned_out_are_tried_by_all_phases(monkeypatch):
     assert found.fitted_.local.encoder.alpha_ == 2
 
 
-def test_trials_that_were_made_are_not_made_again(tmp_path, monkeypatch):
+def test_a_resumed_fit_repeats_its_trials_and_chooses_the_same(tmp_path):
     settings = {"n_latents": "auto", "objective": "aligned"}
     with pytest.MonkeyPatch.context() as patch:
         kill_at(patch, 2)
         with pytest.raises(Killed):
             explainer(tmp_path, **settings).fit(ROWS)
-    monkeypatch.delattr(Trainer, "fit_trial")
-    again = explainer(tmp_path, **settings).fit(ROWS)
-    assert [trial.setting.n_latents for trial in again.fitted_.trials[:3]] == [4, 8, 16]
-
-
-def test_stored_trials_that_cannot_be_read_are_told(tmp_path):
-    settings = {"n_latents": "auto", "objective": "joint"}
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(patch, 0)
-        with pytest.raises(Killed):
-            explainer(tmp_path, **settings).fit(ROWS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trials, "dump", lambda hint, value: [{"setting": 3}])
-        (tmp_path / "trials.checkpoint").unlink()
-        kill_at(patch, 0)
-        with pytest.raises(Killed):
-            explainer(tmp_path, **settings).fit(ROWS)
-    with pytest.raises(CheckpointError, match="the trials of the checkpoint cannot be read"):
-        explainer(tmp_path, **settings).fit(ROWS)
+    again, once = explainer(tmp_path, **settings).fit(ROWS), explainer(**settings).fit(ROWS)
+    assert again.fitted_.trials == once.fitted_.trials
+    np.testing.assert_array_equal(again(ROWS).values, once(ROWS).values)

@@ -11,12 +11,9 @@ from typing import Any
 import numpy as np
 
 from illume.data.checkpoints import Stages, checkpoint_slot
-from illume.data.stored_arrays import ArrayWriter
-from illume.data.typed_json import dump, read
 from illume.encoders.base import Encoder
 from illume.encoders.linear import IdentityEncoder
 from illume.encoders.trained import TrainedEncoder
-from illume.errors import CheckpointError, FormatError
 from illume.explanations.fitted import FitRows, Pair, Setting, Trial
 from illume.fit.pairs import (
     describe_early_end,
@@ -28,11 +25,11 @@ from illume.fit.pairs import (
 from illume.fit.settings import Choices
 from illume.surrogates.selection import require_linear
 
-# What may be lost of the fidelity score on validation rows for fewer latents, and for aligned explanations
+# Loss of the fidelity score on validation rows that is accepted for fewer latents, and for alignment
 LATENTS_TOLERANCE = 0.015
 ALIGNMENT_TOLERANCE = 0.03
 CLEARLY = 1.645  # standard errors that a mean difference must exceed, one-sided at 5 %
-TRIAL_ROWS = 10_000  # validation rows that judge a trial
+TRIAL_ROWS = 10_000  # validation rows that a trial is measured on
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +56,13 @@ def choose_pair(
 ) -> Choice:
     """Choose a setting by short trials, train, and fall back to a global surrogate that is clearly better.
 
-    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows. Trainings are
-    stages of their own.
+    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows.
     """
     baseline = fit_pair(IdentityEncoder(), surrogate, rows)
     require_linear(baseline.surrogate, rows.training.P.shape[1])
     search = Search(make, surrogate, rows, stages)
     setting = search.best_setting(choices)
-    pair = search.interrupted or search.trained(setting)
+    pair = search.interrupted or search.train(setting)
     if search.interrupted is not None and search.best is not None:
         setting = search.best[2]
     ending = describe_early_end(pair.history, search.interrupted is not None)
@@ -112,7 +108,7 @@ def clearly_better(one: Pair, other: Pair, rows: FitRows) -> bool:
 
 
 class Search:
-    """Trials, in the order in which they were judged; an interrupt ends the search with the best of them.
+    """Trials, in their order; an interrupt ends the search with the best of them.
 
     A trial takes the first 3 % of the steps of a whole training; a sparse encoder is tried by a short
     training of all phases instead.
@@ -126,12 +122,12 @@ class Search:
         stages: Stages | None,
     ) -> None:
         self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
-        self.trials: list[Trial] = self._stored()
+        self.trials: list[Trial] = []
         self.best: tuple[float, Pair, Setting] | None = None
         self.interrupted: Pair | None = None
 
     def best_setting(self, choices: Choices) -> Setting:
-        """Return the fewest latents, then the strongest alignment, that cost no fidelity to speak of."""
+        """Return the fewest latents, then the strongest alignment, at a fidelity close to the best."""
         settings = [Setting(k, choices.alignments[0]) for k in sorted(choices.n_latents)]
         if len(settings) == len(choices.alignments) == 1:
             return settings[0]
@@ -150,18 +146,16 @@ class Search:
         return next((milder for milder in softer if found[milder] >= goal), weakest)
 
     def scores(self, settings: Sequence[Setting]) -> dict[Setting, float]:
-        """Return the score of every setting; those that were not tried yet are."""
+        """Return the score of every setting, running trials for new ones."""
         known = {trial.setting for trial in self.trials}
         new = [setting for setting in settings if setting not in known]
-        if new and self.interrupted is None:
-            for setting in new:
-                if self.interrupted is None:
-                    self._judge(setting, self._fit_trial(setting))
-            self._store()
-        found = {trial.setting: _known(trial.fidelity.score) for trial in self.trials}
+        for setting in new:
+            if self.interrupted is None:
+                self._measure(setting, self._fit_trial(setting))
+        found = {trial.setting: _score_or_worst(trial.fidelity.score) for trial in self.trials}
         return {setting: found.get(setting, -math.inf) for setting in settings}
 
-    def trained(self, setting: Setting) -> Pair:
+    def train(self, setting: Setting) -> Pair:
         """Return the pair of a whole training."""
         slot = checkpoint_slot(self.stages, "training")
         return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
@@ -174,33 +168,19 @@ class Search:
         slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
         return fit_pair(self.make(setting, True), self.surrogate, self.rows, slot)
 
-    def _judge(self, setting: Setting, pair: Pair) -> None:
+    def _measure(self, setting: Setting, pair: Pair) -> None:
         found = validation_fidelity(pair, self.rows, TRIAL_ROWS)
         self.trials.append(Trial(setting, found))
-        if self.best is None or _known(found.score) > self.best[0]:
-            self.best = (_known(found.score), pair, setting)
+        if self.best is None or _score_or_worst(found.score) > self.best[0]:
+            self.best = (_score_or_worst(found.score), pair, setting)
         if getattr(pair.history, "interrupted", False):
             self.interrupted = self.best[1]
-
-    def _stored(self) -> list[Trial]:
-        """Return the trials that an earlier process made."""
-        slot = checkpoint_slot(self.stages, "trials")
-        stage = None if slot is None else slot.load()
-        try:
-            return [] if stage is None else list(read(tuple[Trial, ...], stage.values, "trials"))
-        except FormatError as error:
-            raise CheckpointError(f"the trials of the checkpoint cannot be read: {error}") from error
-
-    def _store(self) -> None:
-        slot = checkpoint_slot(self.stages, "trials")
-        if slot is not None and self.interrupted is None:
-            slot.save(dump(tuple[Trial, ...], tuple(self.trials)), ArrayWriter())
 
 
 def _dense(encoder: TrainedEncoder) -> bool:
     return encoder.objective is None or encoder.objective.alpha is None
 
 
-def _known(score: float) -> float:
-    """Return a score; one that is no number, of weights that blew up, is worse than any other."""
+def _score_or_worst(score: float) -> float:
+    """Return a score; NaN, of weights that diverged, is worse than any other."""
     return -math.inf if math.isnan(score) else score
