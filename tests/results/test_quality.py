@@ -1,4 +1,4 @@
-"""The words of trust follow from what was measured, and say no more."""
+"""Words of trust follow from the measured figures, and say no more."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from illume.metrics.fidelity import Fidelity
+from illume.results.calibration import calibration, class_agreement
 from illume.results.quality import ClassQuality, ContributionQuality
 from illume.shapley.effort import EFFORTS, next_effort
 from tests.common import loans
@@ -40,21 +41,17 @@ def quality(loan_measured):
 
 
 def test_contributions_come_first_then_agreement_beside_majority_and_worst_class(quality):
-    first, r2, error, coverage, more, *_ = repr(quality).splitlines()
+    first, r2, error, coverage, more, *lines = repr(quality).splitlines()
     assert first == "Contributions: trust high; measured on 200 held-out rows"
     assert "0.950   95 % interval 0.920 to 0.970" in r2
     assert "0.051   in log-odds" in error
     assert "0.940   of 95 % intervals" in coverage
     assert "miss 5.0% of the variance" in more
-    majority, grant, refuse = (
-        next(line for line in repr(quality).splitlines() if line.split()[:1] == [name])
-        for name in ("majority", "grant", "refuse")
-    )
-    assert "0.750" in majority
-    assert majority.endswith("always the most common decision")
-    assert grant.endswith("the worst class")
-    assert "worst" not in refuse
-    assert "chose nothing" not in repr(quality)
+    by_name = {line.split()[0]: line for line in lines}
+    assert "0.750" in by_name["majority"]
+    assert by_name["majority"].endswith("always the most common decision")
+    assert by_name["grant"].endswith("the worst class")
+    assert "worst" not in by_name["refuse"]
 
 
 def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
@@ -62,20 +59,19 @@ def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
     assert loan_measured.quality_.majority == np.bincount(decisions).max() / len(decisions)
 
 
-def test_a_fall_back_and_ignored_columns_are_said(quality):
-    said = repr(replace(quality, fell_back=True, ignored=("owner", "noise")))
-    assert "FELL BACK to the global surrogate" in said
-    assert "the model ignores owner, noise" in said
+def test_a_fall_back_and_ignored_columns_are_mentioned(quality):
+    text = repr(replace(quality, fell_back=True, ignored=("owner", "noise")))
+    assert "FELL BACK to the global surrogate" in text
+    assert "the model ignores owner, noise" in text
     assert "FELL BACK" not in repr(quality)
     many = repr(replace(quality, ignored=tuple("abcdefghij")))
     assert "the model ignores a, b, c, d, e, f, g, h and 2 more" in many
 
 
-def test_what_was_not_measured_is_said(quality, loan_pullback):
-    unknown = replace(MEASURED, r2=np.nan, low=np.nan, n_rows=1)
-    said = repr(replace(quality, contributions=unknown))
-    assert "trust unknown; 1 held-out rows are too few" in said
-    assert "of the variance" not in said
+def test_figures_that_were_not_measured_are_called_unknown(quality, loan_pullback):
+    text = repr(replace(quality, contributions=replace(MEASURED, r2=np.nan, low=np.nan, n_rows=1)))
+    assert "trust unknown; 1 held-out rows are too few" in text
+    assert "of the variance" not in text
     assert loan_pullback.quality_.contributions is None
     assert "how true they are of the model is not measured" in repr(loan_pullback.quality_)
 
@@ -86,18 +82,20 @@ def test_more_effort_is_arithmetic(quality):
     assert step.name == "thorough"
     assert step.n_queries == thorough.most_queries(60)
     assert step.ratio == pytest.approx(thorough.operations / standard.operations, rel=0.01)
+    assert next_effort("thorough", 60, 500_000) is None
     assert "effort='standard' with queries='auto' would learn from up to" in quality.more
     assert "highest effort" in replace(quality, effort="thorough", next_effort=None).more
     assert replace(quality, contributions=None).more == ""
 
 
-def test_a_row_says_its_errors_and_how_many_signs_are_sure(loan_measured):
-    batch = loan_measured(loans(12, seed=4))
-    assert batch.kind == "shapley"
-    np.testing.assert_allclose(
-        batch.trust.contribution_error, np.sqrt(np.square(batch.standard_errors).mean(1)), rtol=1e-6
-    )
-    one = batch[3]
+@pytest.fixture(scope="module")
+def measured(loan_measured):
+    return loan_measured(loans(12, seed=4))
+
+
+def test_a_row_shows_its_errors_and_how_many_signs_are_sure(measured):
+    assert measured.kind == "shapley"
+    one = measured[3]
     sure = int((np.abs(one.values) > 1.96 * one.standard_errors).sum())
     assert int(one.sure().sum()) == sure
     for text in (repr(one), one._repr_html_()):
@@ -105,37 +103,79 @@ def test_a_row_says_its_errors_and_how_many_signs_are_sure(loan_measured):
         assert f"= {one.score:+.3f} (the model's)" in text.replace("&#x27;", "'")
         assert f"a typical error of {one.trust.contribution_error:.3f}" in text
         assert f"the sign is sure (95 %) of {sure} of 4 features" in text
-    typical = np.sqrt(np.square(batch.standard_errors).mean())
-    assert f"typical error of a contribution: {typical:.3f}" in repr(batch)
-    frame = batch.to_frame()
-    np.testing.assert_array_equal(frame["trust_contribution_error"], batch.trust.contribution_error)
+    typical = np.sqrt(np.square(measured.standard_errors).mean())
+    assert f"typical error of a contribution: {typical:.3f}" in repr(measured)
+
+
+def test_errors_go_along_with_rows_features_frames_and_dictionaries(measured):
+    errors, one = measured.trust.contribution_error, measured[3]
+    np.testing.assert_allclose(errors, np.sqrt(np.square(measured.standard_errors).mean(1)), rtol=1e-6)
+    np.testing.assert_array_equal(measured[2:5].trust.contribution_error, errors[2:5])
+    np.testing.assert_array_equal(measured[2:5].standard_errors, measured.standard_errors[2:5])
+    order = [measured.feature_names.index(name) for name in measured.top(2).feature_names]
+    np.testing.assert_array_equal(measured.top(2).standard_errors, measured.standard_errors[:, order])
+    assert measured[2:5].kind == measured.top(2).kind == "shapley"
+    np.testing.assert_array_equal(measured.to_frame()["trust_contribution_error"], errors)
     assert one.to_dict()["trust"]["contribution_error"] == one.trust.contribution_error
     assert one.to_dict()["features"][0]["standard_error"] == one.standard_errors[0]
-    assert batch.to_dict()["trust"]["contribution_error"] == batch.trust.contribution_error.tolist()
-    np.testing.assert_array_equal(batch[2:5].trust.contribution_error, batch.trust.contribution_error[2:5])
+    assert measured.to_dict()["trust"]["contribution_error"] == errors.tolist()
 
 
-def test_an_ignored_feature_is_exactly_zero_and_not_sure(loan_measured):
-    one = loan_measured(loans(3))[0]
-    values, errors = one.batch.values.copy(), one.batch.standard_errors.copy()
+def test_an_ignored_feature_is_exactly_zero_and_not_sure(measured):
+    values, errors = measured.values.copy(), measured.standard_errors.copy()
     values[:, 2], errors[:, 2] = 0.0, 0.0
-    said = repr(replace(one, batch=replace(one.batch, values=values, standard_errors=errors)))
-    assert "1 the model ignores, exactly 0" in said
+    one = replace(measured, values=values, standard_errors=errors)[0]
+    assert "1 the model ignores, exactly 0" in repr(one)
+    assert not one.sure()[2]
 
 
-def test_pulled_back_rows_have_no_errors(loan_pullback):
-    batch = loan_pullback(loans(5))
-    assert np.isnan(batch.trust.contribution_error).all()
-    assert "±" not in repr(batch[0]) + batch[0]._repr_html_()
-    assert "(the surrogate's)" in repr(batch[0])
-    assert "typical error" not in repr(batch) + repr(batch[0])
-    assert batch[0].to_dict()["features"][0]["standard_error"] is None
+def test_pulled_back_rows_have_no_errors(pullback):
+    assert np.isnan(pullback.standard_errors).all()
+    assert np.isnan(pullback.trust.contribution_error).all()
+    assert "±" not in repr(pullback[0]) + pullback[0]._repr_html_()
+    assert "(the surrogate's)" in repr(pullback[0])
+    assert "typical error" not in repr(pullback) + repr(pullback[0])
+    assert pullback[0].to_dict()["features"][0]["standard_error"] is None
 
 
-def test_results_of_the_global_surrogate_say_so(loan_measured):
-    batch = loan_measured(loans(3))
-    assert batch.fell_back == loan_measured.quality_.fell_back
-    said = replace(batch, fell_back=True)
-    for text in (repr(said), repr(said[0]), said._repr_html_(), said[0]._repr_html_()):
+def test_results_of_the_global_surrogate_mention_it(measured, loan_measured):
+    assert measured.fell_back == loan_measured.quality_.fell_back
+    fallen = replace(measured, fell_back=True)
+    for text in (repr(fallen), repr(fallen[0]), fallen._repr_html_(), fallen[0]._repr_html_()):
         assert "fell back to the global surrogate" in text
-    assert "fell back" not in repr(replace(batch, fell_back=False))
+    assert "fell back" not in repr(replace(measured, fell_back=False))
+
+
+def test_calibration_groups_rows_by_the_surrogate_and_averages_the_black_box():
+    found = calibration(np.array([0.0, 0.2, 0.9, 1.0]), np.array([0.05, 0.05, 0.95, 1.0]), "yes", 10)
+    assert found.n_rows.tolist() == [2, 0, 0, 0, 0, 0, 0, 0, 0, 2]
+    assert found.black_box[0] == pytest.approx(0.1)
+    assert found.surrogate[-1] == pytest.approx(0.975)
+    assert np.isnan(found.black_box[1:-1]).all()
+    assert found.low[0] == pytest.approx(0.02)
+    assert found.error == pytest.approx((0.05 + 0.025) / 2)
+    P = np.linspace(0, 1, 50)
+    assert calibration(P, P, "yes").error == pytest.approx(0.0, abs=1e-12)
+    assert np.isnan(calibration(P[:0], P[:0], "yes").error)
+    with pytest.raises(ValueError, match="n_bins must be a positive integer, found 0"):
+        calibration(P, P, "yes", 0)
+
+
+def test_agreement_by_class_is_a_share_with_an_interval_and_unknown_without_rows():
+    found = class_agreement(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1]), ("a", "b", "c"))
+    np.testing.assert_allclose(found.agreement, [2 / 3, 1.0, np.nan])
+    low, high = found.interval
+    assert (low[:2] <= found.agreement[:2]).all()
+    assert (found.agreement[:2] <= high[:2]).all()
+    assert (low[2], high[2]) == (0.0, 1.0)
+    assert found.total == 0.75
+    nobody = np.empty(0, dtype=int)
+    assert np.isnan(class_agreement(nobody, nobody, ("a",)).total)
+
+
+def test_the_calibration_of_a_batch_is_that_of_the_requested_class(binary):
+    found = binary.calibration()
+    assert found.name == "refuse"
+    assert found.n_rows.sum() == 60
+    expected = class_agreement(binary.decisions, binary.surrogate_decisions, binary.class_names)
+    assert binary.class_agreement.total == expected.total == binary.agreed.mean()

@@ -1,4 +1,4 @@
-"""Results come back from JSON and Parquet with every bit, and files that are not theirs are refused."""
+"""Results come back from JSON and Parquet bit by bit, and other files raise an error."""
 
 import json
 from dataclasses import replace
@@ -12,38 +12,39 @@ from pyarrow import parquet as pq
 
 import illume
 from illume.errors import FormatError
-from tests.common import grouped
+from tests.common import FAST, grouped, loans
 from tests.io.common import same
 
 SUFFIXES = ("json", "parquet")
 
 
 @pytest.fixture(scope="module")
-def results(loan_explainer, loan_frame, three_class_explainer, three_class):
-    X = loan_frame.head(40)
+def results(loan_explainer, loan_pullback, loan_frame, three_class_explainer, three_class):
+    X, Y = loan_frame.head(40), three_class[1].head(30)
     named = X.set_axis([f"row {i}" for i in range(len(X))]).rename_axis("who")
+    hopeless = loan_explainer.counterfactuals(X.head(4), max_changes=1, min_probability=0.999)
     return {
         "attributions": loan_explainer(X),
         "attributions of named rows": loan_explainer(named),
-        "attributions of three classes": three_class_explainer(three_class[1].head(30)),
+        "attributions of three classes": three_class_explainer(Y),
+        "pulled-back attributions": loan_pullback(X),
         "top features": loan_explainer(X).top(2),
         "no attributions": loan_explainer(X)[:0],
         "rules": loan_explainer.rules(named),
-        "rules without categories": three_class_explainer.rules(three_class[1].head(30)),
+        "rules without categories": three_class_explainer.rules(Y),
         "rules without their rows": replace(loan_explainer.rules(X.head(3)), data=None),
         "no rules": loan_explainer.rules(X)[:0],
         "counterfactuals": loan_explainer.counterfactuals(named.head(8)),
-        "counterfactuals of three classes": three_class_explainer.counterfactuals(three_class[1].head(8)),
-        "counterfactuals that are none": loan_explainer.counterfactuals(
-            X.head(4), max_changes=1, min_probability=0.999
-        ),
+        "counterfactuals of three classes": three_class_explainer.counterfactuals(Y.head(8)),
+        "no counterfactuals": hopeless,
     }
 
 
 NAMES = (
-    *("attributions", "attributions of named rows", "attributions of three classes", "top features"),
-    *("no attributions", "rules", "rules without categories", "rules without their rows", "no rules"),
-    *("counterfactuals", "counterfactuals of three classes", "counterfactuals that are none"),
+    *("attributions", "attributions of named rows", "attributions of three classes"),
+    *("pulled-back attributions", "top features", "no attributions", "rules", "rules without categories"),
+    *("rules without their rows", "no rules", "counterfactuals", "counterfactuals of three classes"),
+    "no counterfactuals",
 )
 
 
@@ -61,12 +62,10 @@ def test_a_result_comes_back_with_every_bit(results, name, suffix, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_results_of_polars_rows_come_back_as_such(loan_explainer, loan_model, loan_frame, suffix, tmp_path):
-    explainer = illume.Explainer(
-        lambda rows: loan_model.predict_proba(rows.to_pandas()), **grouped(**loan_settings(loan_explainer))
-    )
+def test_results_of_polars_rows_come_back_as_such(loan_model, loan_frame, suffix, tmp_path):
+    model = lambda rows: loan_model.predict_proba(rows.to_pandas())  # noqa: E731
     rows = pl.from_pandas(loan_frame)
-    explainer.fit(rows)
+    explainer = illume.Explainer(model, **grouped(n_latents=2, queries=0, training=FAST)).fit(rows)
     for result in (explainer(rows), explainer.counterfactuals(rows[:5])):
         result.save(tmp_path / f"result.{suffix}")
         found = illume.load_result(tmp_path / f"result.{suffix}")
@@ -74,54 +73,52 @@ def test_results_of_polars_rows_come_back_as_such(loan_explainer, loan_model, lo
         assert isinstance(found.to_frame(), pl.DataFrame)
 
 
-def loan_settings(explainer):
-    return {"n_latents": 2, "queries": 0, "training": explainer.surrogate_options.training, "verbose": False}
-
-
-def test_json_is_read_by_anybody(results, tmp_path):
-    results["attributions"].save(tmp_path / "a.json")
+def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
+    result = results["attributions"]
+    result.save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
     assert (found["format"], found["version"], found["kind"]) == ("illume result", 4, "Attributions")
     values = found["rows"]["values"]
-    assert np.array_equal(np.reshape(values["values"], values["shape"]), results["attributions"].values)
-    assert found["plain"]["labels.features"] == list(results["attributions"].feature_names)
-
-
-def test_parquet_is_read_by_anybody(results, tmp_path):
-    results["counterfactuals"].save(tmp_path / "a.parquet")
-    found = pd.read_parquet(tmp_path / "a.parquet")
-    assert len(found) == len(results["counterfactuals"])
-    assert np.array_equal(found["examples.distance"].map(len), results["counterfactuals"].n_found)
-    assert np.array_equal(np.stack(found["probabilities"]), results["counterfactuals"].probabilities)
+    assert np.array_equal(np.reshape(values["values"], values["shape"]), result.values)
+    assert found["plain"]["labels.features"] == list(result.feature_names)
+    result = results["counterfactuals"]
+    result.save(tmp_path / "a.parquet")
+    table = pd.read_parquet(tmp_path / "a.parquet")
+    assert np.array_equal(table["examples.distance"].map(len), result.n_found)
+    assert np.array_equal(np.stack(table["probabilities"]), result.probabilities)
     assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 4
 
 
-def test_other_names_are_refused(results, tmp_path):
+def test_other_suffixes_raise(results, tmp_path):
     with pytest.raises(ValueError, match=r"must end in .json or .parquet, found 'a.csv'"):
         results["rules"].save(tmp_path / "a.csv")
     with pytest.raises(ValueError, match="must end in"):
         illume.load_result("a.pickle")
 
 
-def test_files_that_are_no_results_are_refused(tmp_path):
-    for name, content, said in (
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
         ("a.json", b"{", "not valid JSON"),
         ("a.json", b'{"format": "other"}', "no result of illume"),
         ("a.json", b'{"format": "illume result", "version": 5}', "version 5, this illume reads 4; update"),
         ("a.json", b'{"format": "illume result", "version": 3}', "version 3, .*; save the result again"),
         ("a.json", b'{"format": "illume result", "version": 4}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no Parquet file, or a damaged one"),
-    ):
+        ("a.parquet", None, "but no result of illume"),
+    ],
+)
+def test_files_that_are_no_results_raise(name, content, message, tmp_path):
+    if content is None:
+        pq.write_table(pa.table({"a": [1]}), tmp_path / name)
+    else:
         (tmp_path / name).write_bytes(content)
-        with pytest.raises(FormatError, match=said):
-            illume.load_result(tmp_path / name)
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "b.parquet")
-    with pytest.raises(FormatError, match="but no result of illume"):
-        illume.load_result(tmp_path / "b.parquet")
+    with pytest.raises(FormatError, match=message):
+        illume.load_result(tmp_path / name)
 
 
 @pytest.mark.parametrize(
-    ("where", "value", "said"),
+    ("where", "value", "message"),
     [
         (["kind"], "Popen", "kind 'Popen', expected one of"),
         (["rows", "values"], None, "expected dict"),
@@ -134,10 +131,17 @@ def test_files_that_are_no_results_are_refused(tmp_path):
         (["plain", "labels.features"], "abc", "expected list"),
         (["plain", "labels.features"], ["a"], "do not fit together"),
         (["plain", "origin.backend"], "spark", "backend is 'spark'"),
+        (["plain", "kind"], "lime", "kind of contributions is 'lime'"),
+        (["plain", "kind"], None, "kind"),
         (["rows", "imputed"], {"type": "bool", "shape": [1], "values": [True]}, "imputed has 1 rows"),
+        (
+            ["rows", "standard_errors"],
+            {"type": "float32", "shape": [40, 1], "values": [0.0] * 40},
+            r"standard_errors has the shape \(40, 1\)",
+        ),
     ],
 )
-def test_changed_results_are_refused(results, tmp_path, where, value, said):
+def test_changed_results_raise(results, tmp_path, where, value, message):
     path = tmp_path / "a.json"
     results["attributions"].save(path)
     found = inner = json.loads(path.read_text(encoding="utf-8"))
@@ -145,32 +149,32 @@ def test_changed_results_are_refused(results, tmp_path, where, value, said):
         inner = inner[step]
     inner[where[-1]] = value
     path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(FormatError, match=said):
+    with pytest.raises(FormatError, match=message):
         illume.load_result(path)
 
 
-def test_a_parquet_file_whose_columns_do_not_fit_is_refused(results, tmp_path):
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda table: table.drop_columns(["decisions"]), "column decisions is missing"),
+        (lambda table: table.slice(0, 3), "before holds 12 of object, expected"),
+        (lambda table: with_decisions(table, [None] * len(table)), "missing values"),
+        (lambda table: with_decisions(table, ["a"] * len(table)), "expected"),
+    ],
+)
+def test_a_parquet_file_whose_columns_do_not_fit_raises(results, tmp_path, change, message):
     path = tmp_path / "a.parquet"
     results["counterfactuals"].save(path)
-    table = pq.read_table(path)
-    for changed, said in (
-        (table.drop_columns(["decisions"]), "column decisions is missing"),
-        (table.slice(0, 3), "before holds 12 of object, expected"),
-        (
-            table.set_column(table.column_names.index("decisions"), "decisions", [[None] * len(table)]),
-            "missing values",
-        ),
-        (
-            table.set_column(table.column_names.index("decisions"), "decisions", [["a"] * len(table)]),
-            "expected",
-        ),
-    ):
-        pq.write_table(changed, path)
-        with pytest.raises(FormatError, match=said):
-            illume.load_result(path)
+    pq.write_table(change(pq.read_table(path)), path)
+    with pytest.raises(FormatError, match=message):
+        illume.load_result(path)
 
 
-def test_without_the_black_box_a_saved_result_still_says_so(loan_explainer, loan_frame, tmp_path):
+def with_decisions(table, values):
+    return table.set_column(table.column_names.index("decisions"), "decisions", [values])
+
+
+def test_without_the_black_box_a_saved_result_still_says_so(loan_explainer, tmp_path):
     loan_explainer.save(tmp_path / "a.illume")
-    illume.load(tmp_path / "a.illume")(loan_frame.head(3)).save(tmp_path / "a.json")
+    illume.load(tmp_path / "a.illume")(loans(3)).save(tmp_path / "a.json")
     assert "without the black box" in repr(illume.load_result(tmp_path / "a.json"))
