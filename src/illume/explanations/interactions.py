@@ -37,9 +37,7 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: i
     )
     coded = model.coding.features
     order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
-    found = interaction_values(
-        model.network, rows, background, order, n_samples=n_samples, rng=np.random.default_rng(0)
-    )
+    found = interaction_values(model.network, rows, background, order, n_samples)
     values = found / 2
     mine = attributions.values[:, coded[order]]
     mine = mine[..., None] if mine.ndim == 2 else mine

@@ -9,30 +9,10 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]
 
 from illume._typing import FloatArray, IntArray
 from illume.results.quality import ContributionQuality
-from illume.shapley.codes import Codes
-from illume.shapley.network_arrays import ModelArrays
 from illume.shapley.shapley_model import ErrorModel
-from illume.shapley.walks import Game, WalkLabels
 
-NETWORK_WALKS = 64
 FLOOR = 1e-3  # of the mean error variance, below which no feature's goes
 DRAWS = 400  # of rows, for intervals
-
-
-def network_values(
-    model: ModelArrays, rows: Codes, background: Codes, rng: np.random.Generator, n_walks: int = NETWORK_WALKS
-) -> tuple[FloatArray, FloatArray]:
-    """Return the network's own Shapley values (n, m, c) by many walks, and the variance of these means."""
-    labels = WalkLabels(Game(model, rows, background), rng)
-    total, square = np.zeros(()), np.zeros(())
-    for _ in range(n_walks):
-        found = labels.of(rows).astype(np.float64)
-        total, square = total + found, square + found**2
-    mean = total / n_walks
-    variance = (square / n_walks - mean**2).clip(0) / max(n_walks - 1, 1)
-    main, _ = model.table.look_up(rows)
-    background_main, _ = model.table.look_up(background)
-    return mean + (main - background_main.mean(0)), variance
 
 
 @dataclass(frozen=True, eq=False)

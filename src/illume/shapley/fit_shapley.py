@@ -12,13 +12,13 @@ from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.sampling import Split
 from illume.results.quality import ContributionQuality
-from illume.shapley.accuracy import Reference, fit_errors, judge, network_values
+from illume.shapley.accuracy import Reference, fit_errors, judge
 from illume.shapley.codes import Codes, Coding
 from illume.shapley.effort import Effort
 from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
 from illume.shapley.training_run import Running
-from illume.shapley.walks import Game, Walks
+from illume.shapley.walks import Game, Walks, network_values
 
 Ask = Callable[[Frame], FloatArray]
 
@@ -31,6 +31,7 @@ MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
 VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
 NO_EFFECT = 1e-9
 BACKGROUND_ROWS = 5_000
+NETWORK_WALKS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +273,9 @@ class _Judged:
 
     def reference(self, held_out: HeldOutWalks) -> Reference:
         """Return unbiased estimates of the model's Shapley values."""
-        found = network_values(self.model.network, self.rows[held_out.rows], self.background, self.rng)
+        rows, (n_background, m) = self.rows[held_out.rows], self.background.at.shape
+        walks = (Walks.draw(len(rows), m, n_background, self.rng) for _ in range(NETWORK_WALKS))
+        found = network_values(self.model.network, rows, self.background, walks)
         end = self.log_odds[held_out.rows] - self.model.network(self.rows[held_out.rows])
         start = self.background_log_odds - self.model.network(self.background)
         each = []

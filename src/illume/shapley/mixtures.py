@@ -11,7 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.shapley.codes import Codes
-from illume.shapley.walks import Walks, mask_of
+from illume.shapley.walks import Walks, first_features
 
 AT_ONCE = 32_768  # rows that are put together and asked about at a time
 
@@ -52,7 +52,7 @@ class Mixtures:
     def of_walks(cls, rows: IntArray, walks: Walks, background: IntArray) -> Mixtures:
         """Return all points of walks and of the reversed walks but their ends, step by step."""
         f = walks.order.shape[1]
-        masks = [mask for k in range(1, f) for mask in _both(mask_of(walks.order, k))]
+        masks = [mask for k in range(1, f) for mask in _both(first_features(walks.order, k))]
         times = len(masks)
         every = np.concatenate(masks) if masks else np.empty((0, f), dtype=bool)
         return cls(np.tile(rows, times), np.tile(background[walks.background], times), every)

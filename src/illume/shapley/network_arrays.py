@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,16 @@ class Table:
     nodes: FloatArray
     n_main: int
 
+    @cached_property
+    def _rise(self) -> FloatArray:
+        """What each entry's successor adds to it."""
+        return np.diff(self.nodes, axis=0, append=self.nodes[-1:])
+
     def look_up(self, codes: Codes) -> tuple[FloatArray, FloatArray]:
         """Return main values (n, m, c) and embeddings (n, m, d) of coded rows."""
-        low = self.nodes[codes.at]
-        values = self.nodes[np.minimum(codes.at + 1, len(self.nodes) - 1)]
-        values -= low
+        values = self._rise.take(codes.at, axis=0)
         values *= codes.part[..., None]
-        values += low
+        values += self.nodes.take(codes.at, axis=0)
         return values[..., : self.n_main], values[..., self.n_main :]
 
 
@@ -57,9 +61,11 @@ class ModelArrays:
     def __call__(self, codes: Codes) -> FloatArray:
         """Return log-odds (n, c)."""
         main, embedding = self.table.look_up(codes)
-        return main.sum(1) + self.interacting(
-            embedding.reshape(len(codes), -1) @ self.first + self.first_bias
-        )
+        return main.sum(1) + self.interacting_rows(embedding)
+
+    def interacting_rows(self, embedding: FloatArray) -> FloatArray:
+        """Return what the gated units add to the log-odds of rows with embeddings (n, m, d)."""
+        return self.interacting(embedding.reshape(len(embedding), -1) @ self.first + self.first_bias)
 
     def interacting(self, hidden: FloatArray) -> FloatArray:
         """Return what the gated units add to the log-odds, from the first layer's sums (…, 2 h)."""
@@ -115,7 +121,7 @@ def arrays_of(networks: ModelArrays | ValueArrays) -> dict[str, Any]:
 class RowEmbedding:
     """Main values and embeddings of encoded rows, as a table gives them for the rows' codes.
 
-    For numbers, one product a feature with all its soft bins is 3 times as fast as looking up the table.
+    For numbers, one product a feature with all its soft bins: explaining is 1.2 times as fast as by codes.
 
     Parameters
     ----------

@@ -12,11 +12,10 @@ from illume.data.frames import Frame
 from illume.shapley.codes import Codes
 from illume.shapley.mixtures import MixedFrames, Mixtures
 from illume.shapley.shapley_model import Contributions, ShapleyModel
-from illume.shapley.walks import Clues, Walks, mask_of, network_walks
+from illume.shapley.walks import Walks, first_features, network_values, row_keys
 
 NETWORK_WALKS = 32
 TINY = 1e-18  # a variance of 0, of a class that is never answered
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 Ask = Callable[[Frame], FloatArray]
 
@@ -65,8 +64,8 @@ class Refiner:
     ) -> tuple[FloatArray, FloatArray]:
         """Return by how much values change, and the variances of their errors afterwards."""
         model, m = self.model, self.model.coding.n_features
-        keys = _keys(codes)
-        walks = [_draw(keys, m, len(self.background_codes), salt) for salt in range(plan.n_walks)]
+        keys, n_background = row_keys(codes), len(self.background_codes)
+        walks = [Walks.draw_by_row(keys, m, n_background, salt) for salt in range(plan.n_walks)]
         parts = [plan.mixtures(walk, model.coding.features, model.n_features) for walk in walks]
         mixtures = Mixtures.concatenate(parts)
         P = MixedFrames.of(frame, self.background, self.names).answers(mixtures, ask)
@@ -74,7 +73,8 @@ class Refiner:
         missed = model.log_odds(P) - model.network(mixed)
         end = log_odds - model.network(codes)
         begin = self.background_log_odds - model.network(self.background_codes)
-        start, noise = self._network_values(codes, keys)
+        own = (Walks.draw_by_row(keys, m, n_background, 1_000 + salt) for salt in range(NETWORK_WALKS))
+        start, noise = network_values(model.network, codes, self.background_codes, own)
         growth = prior / np.maximum(model.errors.variance, TINY)
         walked = model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
         precision, total = np.zeros_like(values), np.zeros_like(values)
@@ -92,22 +92,6 @@ class Refiner:
         variance = np.maximum(prior * (1 - weight), TINY**2)
         change -= change.sum(1, keepdims=True) * variance / variance.sum(1, keepdims=True)
         return change, variance
-
-    def _network_values(self, codes: Codes, keys: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return the network's own Shapley values and the variance of these estimates."""
-        network, m = self.model.network, self.model.coding.n_features
-        clues = Clues.of(network, self.background_codes)
-        total, square = np.zeros(()), np.zeros(())
-        for salt in range(NETWORK_WALKS):
-            walks = _draw(keys, m, len(self.background_codes), 1_000 + salt)
-            found = network_walks(network, codes, self.background_codes, walks).astype(np.float64)
-            found -= clues.predicted(walks.background)
-            total, square = total + found, square + found**2
-        mean = total / NETWORK_WALKS
-        main, _ = network.table.look_up(codes)
-        background, _ = network.table.look_up(self.background_codes)
-        variance = (square / NETWORK_WALKS - mean**2).clip(0) / (NETWORK_WALKS - 1)
-        return mean + (main - background.mean(0)), variance
 
 
 @dataclass(frozen=True)
@@ -138,7 +122,7 @@ class _Plan:
         parts = []
         for cut in self.cuts:
             mask = np.zeros((n, n_features), dtype=bool)
-            mask[:, features] = mask_of(walk.order, cut)
+            mask[:, features] = first_features(walk.order, cut)
             reverse = np.zeros_like(mask)
             reverse[:, features] = ~mask[:, features]
             parts += [Mixtures(np.arange(n), walk.background, each) for each in (mask, reverse)]
@@ -169,30 +153,3 @@ def _block_sums(values: FloatArray, block: IntArray, n_blocks: int) -> FloatArra
         return np.array(values)
     sums = np.stack([(values * (block == k)[:, :, None]).sum(1) for k in range(n_blocks)], 1)
     return _of_block(sums, block)
-
-
-def _keys(codes: Codes) -> IntArray:
-    """Return a number for each row that depends on its values alone."""
-    keys: IntArray = np.zeros(len(codes), dtype=np.uint64)
-    for j in range(codes.at.shape[1]):
-        bits = np.ascontiguousarray(codes.part[:, j]).view(np.uint32).astype(np.uint64)
-        keys = _scrambled(
-            np.bitwise_xor(np.bitwise_xor(keys, bits << np.uint64(32)), codes.at[:, j].astype(np.uint64))
-        )
-    return keys
-
-
-def _scrambled(x: IntArray) -> IntArray:
-    """Return well-mixed bits of whole numbers (the finaliser of SplitMix64)."""
-    x = x + GOLDEN
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(x ^ (x >> np.uint64(31)))
-
-
-def _draw(keys: IntArray, m: int, n_background: int, salt: int) -> Walks:
-    """Draw a background row and an order of features for each row, by its key."""
-    first = _scrambled(keys ^ _scrambled(np.full(1, salt, dtype=np.uint64)))
-    numbers = _scrambled(first[:, None] + np.arange(1, m + 2, dtype=np.uint64) * GOLDEN)
-    background = (numbers[:, 0] % np.uint64(n_background)).astype(np.intp)
-    return Walks(background, np.argsort(numbers[:, 1:], axis=1))

@@ -182,7 +182,7 @@ def train_value_network(
     with running.interruptible():
         while schedule.done < n_steps:
             rows = rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
-            wanted, totals = labels.of(rows), labels.total(rows)
+            wanted, totals = labels.draw(rows), labels.totals(rows)
             scale = scale or max(float(wanted.std()), 1e-12)
             at, part = _tensors(rows, where)
             goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.shapley.codes import Codes
 from illume.shapley.network_arrays import ModelArrays
 
 AT_ONCE = 2**17  # numbers that a step of a walk works on, so that they stay in the cache
+CORRECTION_ROWS = 2_000
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,6 +28,36 @@ class Walks:
     def draw(cls, n: int, m: int, n_background: int, rng: np.random.Generator) -> Walks:
         """Draw a background row and an order of features for each of n rows."""
         return cls(rng.integers(n_background, size=n), rng.random((n, m), dtype=np.float32).argsort(1))
+
+    @classmethod
+    def draw_by_row(cls, keys: IntArray, m: int, n_background: int, salt: int) -> Walks:
+        """Draw a walk for each row that depends on the row's key alone, not on the rows around it."""
+        numbers = row_numbers(keys, m + 1, salt)
+        background = (numbers[:, 0] % np.uint64(n_background)).astype(np.intp)
+        return cls(background, np.argsort(numbers[:, 1:], axis=1))
+
+
+def row_keys(codes: Codes) -> IntArray:
+    """Return a number for each row that depends on its values alone."""
+    keys: IntArray = np.zeros(len(codes), dtype=np.uint64)
+    for j in range(codes.at.shape[1]):
+        bits = np.ascontiguousarray(codes.part[:, j]).view(np.uint32).astype(np.uint64)
+        keys = _scramble(keys ^ (bits << np.uint64(32)) ^ codes.at[:, j].astype(np.uint64))
+    return keys
+
+
+def row_numbers(keys: IntArray, size: int, salt: int) -> IntArray:
+    """Return pseudorandom whole numbers (n, size) for each key."""
+    first = _scramble(keys ^ _scramble(np.full(1, salt, dtype=np.uint64)))
+    return _scramble(first[:, None] + np.arange(1, size + 1, dtype=np.uint64) * GOLDEN)
+
+
+def _scramble(x: IntArray) -> IntArray:
+    """Mix the bits of whole numbers (the finaliser of SplitMix64)."""
+    x = x + GOLDEN
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(x ^ (x >> np.uint64(31)))
 
 
 def network_walks(model: ModelArrays, rows: Codes, background: Codes, walks: Walks) -> FloatArray:
@@ -65,10 +99,10 @@ def _network_walks(model: ModelArrays, rows: Codes, background: Codes, walks: Wa
     return values
 
 
-def mask_of(order: IntArray, k: int) -> np.ndarray:
+def first_features(order: IntArray, k: int) -> BoolArray:
     """Return which features (n, m) are among the first k of an order.
 
-    >>> mask_of(np.array([[2, 0, 1]]), 2)
+    >>> first_features(np.array([[2, 0, 1]]), 2)
     array([[ True, False,  True]])
     """
     mask = np.zeros(order.shape, dtype=bool)
@@ -76,75 +110,84 @@ def mask_of(order: IntArray, k: int) -> np.ndarray:
     return mask
 
 
-CLUE_ROWS = 2_000
-
-
 @dataclass(frozen=True, eq=False)
-class Game:
-    """What Shapley values are of: the network that learned the model, rows, and rows to compare with."""
+class BackgroundCorrection:
+    """The part of a walk's values that its background row explains, by a regression.
 
-    model: ModelArrays
-    rows: Codes
-    background: Codes
-
-
-@dataclass(frozen=True, eq=False)
-class Clues:
-    """What a walk owes to its background row, predicted from that row.
-
-    Taking it out leaves the mean of walks as it is and makes them less noisy. `known` (n, m, p) describes
-    each background row and has mean 0; `effects` (m, p, c) are weights.
+    Subtracting it makes walks less noisy and keeps their mean. `known` (n, m, p) describes each background
+    row and has mean 0; `effects` (m, p, c) are weights.
     """
 
     known: FloatArray
     effects: FloatArray
 
     @classmethod
-    def of(cls, model: ModelArrays, background: Codes) -> Clues:
+    def fit(cls, model: ModelArrays, background: Codes) -> BackgroundCorrection:
         """Learn weights from walks between background rows."""
         _, embedding = model.table.look_up(background)
-        n, m, d = embedding.shape
-        totals = model.interacting(embedding.reshape(n, m * d) @ model.first + model.first_bias)
+        n, m, _ = embedding.shape
+        totals = model.interacting_rows(embedding)
         known = np.concatenate([embedding, np.broadcast_to(totals[:, None], (n, m, totals.shape[1]))], 2)
         known = np.asarray(known - known.mean(0), dtype=np.float32)
         rng = np.random.default_rng(0)
-        rows = background[rng.integers(n, size=CLUE_ROWS)]
-        walks = Walks.draw(CLUE_ROWS, m, n, rng)
+        rows = background[rng.integers(n, size=CORRECTION_ROWS)]
+        walks = Walks.draw(CORRECTION_ROWS, m, n, rng)
         values = network_walks(model, rows, background, walks)
-        return cls(known, _effects(known[walks.background], values))
+        return cls(known, _ridge(known[walks.background], values))
 
-    def predicted(self, background: IntArray) -> FloatArray:
-        """Return what walks that begin at these background rows owe to them, (n, m, c)."""
-        return np.einsum("nmp,mpc->nmc", self.known[background], self.effects)
-
-
-class WalkLabels:
-    """Draws unbiased estimates of rows' Shapley values under the network's gated units."""
-
-    def __init__(self, game: Game, rng: np.random.Generator) -> None:
-        self.game, self.rng = game, rng
-        self.clues = Clues.of(game.model, game.background)
-        self.mean = self._interacting(game.background).mean(0)
-
-    def of(self, rows: Codes) -> FloatArray:
-        """Return one estimate (n, m, c) for each row."""
-        walks = Walks.draw(len(rows), rows.at.shape[1], len(self.game.background), self.rng)
-        values = network_walks(self.game.model, rows, self.game.background, walks)
-        return np.asarray(values - self.clues.predicted(walks.background), dtype=np.float32)
-
-    def total(self, rows: Codes) -> FloatArray:
-        """Return what the values of each row add up to, (n, c)."""
-        return np.asarray(self._interacting(rows) - self.mean)
-
-    def _interacting(self, rows: Codes) -> FloatArray:
-        model = self.game.model
-        _, embedding = model.table.look_up(rows)
-        return model.interacting(embedding.reshape(len(rows), -1) @ model.first + model.first_bias)
+    def __call__(self, walks: Walks) -> FloatArray:
+        """Return what to subtract from the values of walks, (n, m, c)."""
+        return np.einsum("nmp,mpc->nmc", self.known[walks.background], self.effects)
 
 
-def _effects(known: FloatArray, values: FloatArray) -> FloatArray:
-    """Return how values depend on what is known of background rows, (m, p, c): a ridge regression each."""
+def _ridge(known: FloatArray, values: FloatArray) -> FloatArray:
+    """Return weights (m, p, c) of a ridge regression of values (n, m, c) on (n, m, p), feature by feature."""
     A = np.einsum("nmp,nmq->mpq", known, known, optimize=True)
     b = np.einsum("nmp,nmc->mpc", known, values - values.mean(0), optimize=True)
     ridge = (1e-3 * np.trace(A, axis1=1, axis2=2) / A.shape[1] + 1e-9)[:, None, None] * np.eye(A.shape[1])
     return np.asarray(np.linalg.solve(A + ridge, b), dtype=np.float32)
+
+
+def network_values(
+    model: ModelArrays, rows: Codes, background: Codes, walks: Iterable[Walks]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the network's own Shapley values (n, m, c), the means over walks, and the variances of these."""
+    correction = BackgroundCorrection.fit(model, background)
+    n, total, square = 0, np.zeros(()), np.zeros(())
+    for walk in walks:
+        found = network_walks(model, rows, background, walk).astype(np.float64) - correction(walk)
+        n, total, square = n + 1, total + found, square + found**2
+    mean = total / n
+    variance = (square / n - mean**2).clip(0) / max(n - 1, 1)
+    main, background_main = (model.table.look_up(codes)[0] for codes in (rows, background))
+    return mean + (main - background_main.mean(0)), variance
+
+
+class Game(NamedTuple):
+    """What Shapley values are of: the network that learned the model, rows, and background rows."""
+
+    model: ModelArrays
+    rows: Codes
+    background: Codes
+
+
+class WalkLabels:
+    """Draws unbiased estimates of rows' Shapley values under the network's gated units, to learn from."""
+
+    def __init__(self, game: Game, rng: np.random.Generator) -> None:
+        self.game, self.rng = game, rng
+        self.correction = BackgroundCorrection.fit(game.model, game.background)
+        self.mean = self._interacting(game.background).mean(0)
+
+    def draw(self, rows: Codes) -> FloatArray:
+        """Return one estimate (n, m, c) for each row."""
+        walks = Walks.draw(len(rows), rows.at.shape[1], len(self.game.background), self.rng)
+        values = network_walks(self.game.model, rows, self.game.background, walks)
+        return np.asarray(values - self.correction(walks), dtype=np.float32)
+
+    def totals(self, rows: Codes) -> FloatArray:
+        """Return what the values of each row add up to, (n, c)."""
+        return np.asarray(self._interacting(rows) - self.mean)
+
+    def _interacting(self, rows: Codes) -> FloatArray:
+        return self.game.model.interacting_rows(self.game.model.table.look_up(rows)[1])
