@@ -1,4 +1,4 @@
-"""What every encoder must do."""
+"""Properties of every encoder."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""What every surrogate must do."""
+"""Properties of every surrogate."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from illume.surrogates.base import LinearSurrogate, TreeSurrogate, probabilities_of, scores
 from illume.surrogates.logistic import HeadSurrogate, LinearAdapter, LogisticSurrogate
-from illume.surrogates.selection import best_surrogate, candidates
+from illume.surrogates.selection import best_surrogate, candidates, subsample_indices
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 LINEAR = [
@@ -106,17 +106,22 @@ def test_the_best_on_validation_rows_is_kept():
     assert isinstance(chosen, LogisticSurrogate)
 
 
-def test_many_rows_are_thinned_out_evenly(monkeypatch):
+def test_many_rows_are_subsampled_evenly_with_a_row_of_every_decision(monkeypatch):
     monkeypatch.setattr("illume.surrogates.selection.MAX_ROWS", 50)
-    seen = []
+    P = np.eye(2)[(np.arange(200) == 7).astype(int)]
+    kept = subsample_indices(P)
+    assert kept.tolist() == sorted([*range(0, 200, 4), 7])
+    Z, seen = np.arange(400.0).reshape(200, 2), []
 
-    class Counting(LogisticSurrogate):
+    class Watched(LogisticSurrogate):
         def fit(self, Z, P):
-            seen.append(len(Z))
+            seen.append((Z, P))
             return super().fit(Z, P)
 
-    best_surrogate([Counting()], answered(2), answered(2))
-    assert 50 <= seen[0] <= 52
+    best_surrogate([Watched()], (Z, P), (Z, P))
+    np.testing.assert_array_equal(seen[0][0], Z[kept])
+    np.testing.assert_array_equal(seen[0][1], P[kept])
+    np.testing.assert_array_equal(subsample_indices(P[kept]), np.arange(51))
 
 
 @pytest.mark.parametrize(
@@ -130,13 +135,6 @@ def test_many_rows_are_thinned_out_evenly(monkeypatch):
 )
 def test_scikit_learn_models_and_ones_own_take_part(surrogate, kind):
     assert all(isinstance(choice, kind) for choice in candidates(surrogate))
-
-
-def test_thinning_keeps_a_row_of_every_decision(monkeypatch):
-    monkeypatch.setattr("illume.surrogates.selection.MAX_ROWS", 50)
-    Z, P = answered(2)
-    P = np.eye(2)[(np.arange(200) == 7).astype(int)]
-    assert best_surrogate([LogisticSurrogate()], (Z, P), (Z, P)).coef_.shape == (1, 3)
 
 
 def test_a_surrogate_of_ones_own_is_copied():

@@ -20,7 +20,7 @@ from illume.explanations.step_search import Refined, Refiner, carrier, refined_s
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import scores
-from illume.surrogates.logistic import Weighted
+from illume.surrogates.logistic import WeightedSurrogate
 
 AT_ONCE = 4_096  # rows per thread: with many more, one thread waits long for the last of another
 ENTRIES = 2**24  # of neighbours' slopes at once
@@ -77,7 +77,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
             others = np.flatnonzero(~refinement.agreed)
             if len(others) and not refinement.off:
                 rows = _RowsToRefine(others, X[others].astype(np.float64), Z[others], decisions_of(P[others]))
-                refine = _refine_scores if isinstance(surrogate, Weighted) else _refine_latents
+                refine = _refine_scores if isinstance(surrogate, WeightedSurrogate) else _refine_latents
                 refine(fitted, LocalArrays(values, slopes, offset, Q, refinement), rows)
     return LocalArrays(values, slopes, offset, Q, refinement)
 
@@ -85,7 +85,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
 def _thread_safe(fitted: Fitted) -> bool:
     """Whether rows may be explained in several threads: not by parts that a user wrote."""
     thread_safe = getattr(fitted.pair.encoder, "thread_safe", False)
-    return bool(thread_safe) and isinstance(fitted.pair.surrogate, Weighted)
+    return bool(thread_safe) and isinstance(fitted.pair.surrogate, WeightedSurrogate)
 
 
 class _RowsToRefine(NamedTuple):

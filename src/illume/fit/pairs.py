@@ -16,7 +16,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.results.history import History
 from illume.surrogates.logistic import HeadSurrogate
-from illume.surrogates.selection import best_surrogate, candidates, large_trees, thinned
+from illume.surrogates.selection import best_surrogate, candidates, large_trees, subsample_indices
 
 VALIDATION_ROWS = 50_000  # that choose; with this many, agreement is known to .003
 ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
@@ -48,7 +48,7 @@ def fit_surrogate(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
     """
 
     def latents(rows: AnsweredRows, kept: Any = None) -> tuple[FloatArray, FloatArray]:
-        kept = thinned(rows.P) if kept is None else kept
+        kept = subsample_indices(rows.P) if kept is None else kept
         return encoder.transform(rows.X[kept]), rows.P[kept]
 
     grows = surrogate == "tree" and len(rows.queries) > 0

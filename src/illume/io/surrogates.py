@@ -9,8 +9,7 @@ import numpy as np
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import FormatError, SaveError
 from illume.surrogates.logistic import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
-from illume.surrogates.nodes import TreeNodes, require_tree
-from illume.surrogates.tree import DecisionTreeSurrogate
+from illume.surrogates.tree import DecisionTreeSurrogate, TreeNodes, require_tree
 
 LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate)
 TREES = (DecisionTreeSurrogate, TreeNodes)
@@ -42,7 +41,7 @@ def dump_tree(surrogate: Any, arrays: ArrayWriter) -> None:
             f"a tree {type(surrogate).__name__} cannot be saved, {ADVICE} 'tree' and tree classifiers of "
             f"scikit-learn; save with rules=False to leave it out"
         )
-    nodes = TreeNodes.of(surrogate)
+    nodes = TreeNodes.from_surrogate(surrogate)
     arrays.add("tree.left", nodes.children_left_)
     arrays.add("tree.right", nodes.children_right_)
     arrays.add("tree.feature", nodes.feature_)

@@ -1,4 +1,4 @@
-"""What a surrogate must be able to do, so that a user's own can take part."""
+"""The interface of surrogates, which users' own surrogates implement as well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from illume._typing import FloatArray, IntArray
 
 
 class Surrogate(Protocol):
-    """A readable model of the black box over latents."""
+    """An interpretable model of the black box over latents."""
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Learn from latents (n, k) and the black box's probabilities (n, c)."""
@@ -21,16 +21,19 @@ class Surrogate(Protocol):
         ...
 
 
-@runtime_checkable
-class LinearSurrogate(Surrogate, Protocol):
-    """A surrogate that can give attributions.
+class Weights(Protocol):
+    """Weights (c, k) and intercepts (c,) on latents, on the scale of log-odds.
 
-    `coef_` is (c, k) and `intercept_` (c,), on the scale of log-odds; for two classes there is one
-    row, the log-odds of the second.
+    For two classes there is one row, the log-odds of the second class.
     """
 
     coef_: FloatArray
     intercept_: FloatArray
+
+
+@runtime_checkable
+class LinearSurrogate(Surrogate, Weights, Protocol):
+    """A surrogate that can give attributions."""
 
 
 @runtime_checkable
@@ -47,20 +50,13 @@ class TreeSurrogate(Surrogate, Protocol):
         ...
 
 
-class Weights(Protocol):
-    """Weights (c, k) and intercepts (c,) on latents."""
-
-    coef_: FloatArray
-    intercept_: FloatArray
-
-
 def scores(surrogate: Weights, Z: FloatArray) -> FloatArray:
     """Return the surrogate's log-odds (n, c), one column for two classes."""
     return Z @ surrogate.coef_.T + surrogate.intercept_
 
 
 def probabilities_of(logits: FloatArray) -> FloatArray:
-    """Turn log-odds into probabilities: the logistic function for one column, else softmax.
+    """Convert log-odds to probabilities: the logistic function for one column, else softmax.
 
     >>> probabilities_of(np.array([[0.0]]))
     array([[0.5, 0.5]])
@@ -72,10 +68,9 @@ def probabilities_of(logits: FloatArray) -> FloatArray:
 
 
 def _two_classes(logit: FloatArray) -> FloatArray:
-    """Return what softmax makes of 0 and the logit (n,), (n, 2)."""
+    """Return softmax of (0, logit), (n, 2), without overflow."""
     less = np.exp(-np.abs(logit))
     more = 1.0 / (1.0 + less)
     less *= more
-    P, second = np.empty((len(logit), 2)), logit >= 0
-    P[:, 0], P[:, 1] = np.where(second, less, more), np.where(second, more, less)
-    return P
+    second = logit >= 0
+    return np.column_stack([np.where(second, less, more), np.where(second, more, less)])

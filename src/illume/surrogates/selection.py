@@ -1,4 +1,4 @@
-"""Which surrogate to try, and which to keep: the one that agrees most on validation rows."""
+"""Choose the surrogate that agrees best with the black box on validation rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from illume.surrogates.base import LinearSurrogate, Surrogate
 from illume.surrogates.logistic import LinearAdapter, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
-Rows = tuple[FloatArray, FloatArray]  # latents and the black box's answers
-MAX_ROWS = 100_000  # more rows do not move a readable model, and would cost memory
+Rows = tuple[FloatArray, FloatArray]  # latents and the black box's probabilities
+MAX_ROWS = 100_000  # enough for an interpretable model
 
 
 def candidates(surrogate: Any) -> list[Surrogate]:
@@ -33,7 +33,7 @@ def candidates(surrogate: Any) -> list[Surrogate]:
             DecisionTreeClassifier(max_depth=depth, min_samples_leaf=leaf, random_state=0)
             for depth, leaf in product((3, 5, 8, None), (5, 20))
         ]
-        # Leaves of one row say little, but a class of few rows may get no other.
+        # Leaves of one row mean little, but a rare class may get no other.
         every_row = DecisionTreeSurrogate(DecisionTreeClassifier(random_state=0), spare=True)
         return [*map(DecisionTreeSurrogate, trees), every_row]
     if hasattr(surrogate, "probabilities"):
@@ -51,9 +51,9 @@ def candidates(surrogate: Any) -> list[Surrogate]:
 
 
 def large_trees() -> list[Surrogate]:
-    """Return the trees to choose from beside the others where there are queried rows to grow them on.
+    """Return further trees to choose from if there are queried rows to grow them on.
 
-    Their leaves are few enough for refinement, which looks at all of them, to stay quick.
+    They have few leaves, because refinement looks at all of them.
     """
     return [
         DecisionTreeSurrogate(
@@ -69,47 +69,44 @@ def best_surrogate(
     validation: Rows,
     more: tuple[Sequence[Surrogate], Rows] | None = None,
 ) -> Surrogate:
-    """Fit all on training rows (Z, P); keep the one of best fidelity on validation rows.
+    """Fit all on training rows (Z, P); return the one with the best fidelity on validation rows.
 
-    One that never decides for some class comes after all that do: rows of that class could not be explained.
-    `more` are other choices with other rows to fit them on.
+    Surrogates that decide for more classes come first: rows of other classes could not be explained. `more`
+    are further choices with their own training rows.
     """
-    Z, P = _thinned(training)
+    Z, P = _subsample(training)
     fitted = [choice.fit(Z, P) for choice in choices]
     if more is not None:
         others, rows = more
-        fitted += [choice.fit(*_thinned(rows)) for choice in others]
+        fitted += [choice.fit(*_subsample(rows)) for choice in others]
     if len(fitted) == 1 or not len(validation[0]):
         return fitted[0]
     Z_val, P_val = validation
 
     def rank(surrogate: Surrogate) -> tuple[int, bool, float, float]:
         mine, decisions = surrogate.probabilities(Z).argmax(1), P.argmax(1)
-        n_valid = len(np.unique(decisions[mine == decisions]))  # classes that refinement can lead to
+        n_valid = len(np.unique(decisions[mine == decisions]))  # classes that refinement can reach
         found = fidelity(P_val, surrogate.probabilities(Z_val))
         return n_valid, not getattr(surrogate, "spare", False), found.agreement, found.r2
 
     return max(fitted, key=rank)
 
 
-def _thinned(rows: Rows) -> Rows:
-    kept = thinned(rows[1])
-    return rows if len(kept) == len(rows[1]) else (rows[0][kept], rows[1][kept])
+def _subsample(rows: Rows) -> Rows:
+    kept = subsample_indices(rows[1])
+    return rows[0][kept], rows[1][kept]
 
 
-def thinned(P: FloatArray) -> IntArray:
-    """Return which rows a surrogate learns from: at equal distances where there are too many.
-
-    No class is left out altogether. Rows that were thinned out are enough, and all of them are taken.
-    """
-    if len(P) <= MAX_ROWS + P.shape[1]:
+def subsample_indices(P: FloatArray) -> IntArray:
+    """Return the rows that a surrogate learns from: if there are many, evenly spaced ones of all classes."""
+    if len(P) <= MAX_ROWS + P.shape[1]:  # also rows that were subsampled before
         return np.arange(len(P))
     _, first_of_class = np.unique(P.argmax(1), return_index=True)
     return np.union1d(np.arange(0, len(P), -(-len(P) // MAX_ROWS)), first_of_class)
 
 
 def require_linear(surrogate: Surrogate, n_classes: int) -> None:
-    """Refuse a fitted surrogate without one weight per latent and class: it gives no attributions."""
+    """Raise unless a fitted surrogate has one weight per latent and class, which attributions need."""
     wanted = 1 if n_classes == 2 else n_classes
     if not isinstance(surrogate, LinearSurrogate) or len(surrogate.coef_) != wanted:
         raise ValueError(

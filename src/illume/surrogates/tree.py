@@ -1,7 +1,8 @@
-"""Tree surrogates: decide by a few questions about latents."""
+"""Tree surrogates: scikit-learn's, and the nodes of a fitted one as plain arrays."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -19,8 +20,7 @@ class DecisionTreeSurrogate(BaseEstimator):
     estimator
         Any scikit-learn tree classifier (with `tree_` and `classes_`).
     spare
-        Whether it is only for want of another: among several trees, one that is spare is taken where no
-        other decides for as many classes.
+        Whether to take this tree only if no other decides for as many classes.
     """
 
     def __init__(self, estimator: Any = None, spare: bool = False) -> None:
@@ -38,18 +38,95 @@ class DecisionTreeSurrogate(BaseEstimator):
         return self
 
     def apply(self, Z: FloatArray) -> IntArray:
-        """Return the leaf of every row; scikit-learn compares in float32, and so do we."""
-        return self.model_.apply(within_single(Z))
+        """Return the leaf of every row; scikit-learn compares in float32."""
+        return self.model_.apply(clip_to_float32(Z))
 
     def probabilities(self, Z: FloatArray) -> FloatArray:
         """Return the shares of the classes in each row's leaf, (n, c)."""
         Q = np.zeros((len(Z), self.n_classes_))
         if len(Z):
-            Q[:, self.model_.classes_] = self.model_.predict_proba(within_single(Z))
+            Q[:, self.model_.classes_] = self.model_.predict_proba(clip_to_float32(Z))
         return Q
 
 
-def within_single(Z: FloatArray) -> FloatArray:
-    """Keep latents within what scikit-learn's trees can hold."""
+@dataclass(frozen=True, eq=False)
+class TreeNodes:
+    """A fitted tree as arrays; node 0 is the root, and children come after their parents.
+
+    Parameters
+    ----------
+    children_left_, children_right_
+        The child if `z[feature] <= threshold`, and the other child; -1 at a leaf.
+    value_
+        The shares of the classes at each node, (n_nodes, n_classes).
+
+    >>> nodes = TreeNodes(*map(np.array, ([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, -2.0, -2.0])),
+    ...                   value_=np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))
+    >>> nodes.apply(np.array([[0.5], [0.6]]))
+    array([1, 2])
+    """
+
+    children_left_: IntArray
+    children_right_: IntArray
+    feature_: IntArray
+    threshold_: FloatArray
+    value_: FloatArray
+
+    @classmethod
+    def from_surrogate(cls, surrogate: DecisionTreeSurrogate | TreeNodes) -> TreeNodes:
+        """Copy the nodes of a fitted tree."""
+        if isinstance(surrogate, TreeNodes):
+            return surrogate
+        model: Any = surrogate.model_
+        shares = model.tree_.value[:, 0, : len(model.classes_)]
+        value = np.zeros((len(shares), surrogate.n_classes_))
+        value[:, model.classes_] = shares
+        return cls(
+            np.array(surrogate.children_left_, dtype=np.int64),
+            np.array(surrogate.children_right_, dtype=np.int64),
+            np.array(surrogate.feature_, dtype=np.int64),
+            np.array(surrogate.threshold_, dtype=np.float64),
+            value,
+        )
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Do nothing."""
+        return self
+
+    def apply(self, Z: FloatArray) -> IntArray:
+        """Return the leaf of every row, compared in float32 as by scikit-learn."""
+        Z = clip_to_float32(Z).astype(np.float32)
+        node = np.zeros(len(Z), dtype=np.int64)
+        rows = np.flatnonzero(self.children_left_[node] >= 0)
+        while len(rows):
+            at = node[rows]
+            left = Z[rows, self.feature_[at]] <= self.threshold_[at]
+            node[rows] = np.where(left, self.children_left_[at], self.children_right_[at])
+            rows = rows[self.children_left_[node[rows]] >= 0]
+        return node
+
+    def probabilities(self, Z: FloatArray) -> FloatArray:
+        """Return the shares of the classes in each row's leaf, (n, c)."""
+        return self.value_[self.apply(Z)]
+
+
+def require_tree(tree: TreeNodes, n_latents: int) -> None:
+    """Raise unless the nodes are a tree on `n_latents` latents."""
+    left, right, n = tree.children_left_, tree.children_right_, len(tree.feature_)
+    inner = left >= 0
+    if not n or not np.array_equal(inner, right >= 0):
+        raise ValueError("every node must have two children or none")
+    children = np.concatenate([left[inner], right[inner]])
+    parents = np.tile(np.flatnonzero(inner), 2)
+    if not (children > parents).all() or not np.array_equal(np.sort(children), np.arange(1, n)):
+        raise ValueError("every node but the first must be the child of one earlier node")
+    if not ((tree.feature_[inner] >= 0) & (tree.feature_[inner] < n_latents)).all():
+        raise ValueError(f"a node asks about a latent that is none of the {n_latents}")
+    if (tree.value_ < 0).any():
+        raise ValueError("shares of classes must not be negative")
+
+
+def clip_to_float32(Z: FloatArray) -> FloatArray:
+    """Clip latents to the range of float32."""
     largest = np.finfo(np.float32).max
     return np.clip(Z, -largest, largest)
