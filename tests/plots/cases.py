@@ -1,4 +1,4 @@
-"""Results that every picture must be able to show."""
+"""Results that every plot must be able to show."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,30 +9,24 @@ import pandas as pd
 from illume import Explainer, plots
 from tests.common import grouped, loans
 
-CASES = (
-    "binary, with categories and missing values",
-    "three classes",
-    "two latents, three classes",
-    "60 features with long names, and ties",
-    "one class only",
-    "one row",
-    "all contributions 0, dollar signs in all names",
-)
-
 
 @dataclass(frozen=True)
 class Material:
     """One kind of every result, for the same rows."""
 
-    attributions: Any
+    batch: Any
     latents: Any
     rules: Any
     counterfactuals: Any
     frame: Any
 
+    @property
+    def row(self):
+        return self.batch[0]
+
     def take(self, rows):
-        positions = np.arange(len(self.attributions))[rows]
-        parts = (self.attributions, self.latents, self.rules, self.counterfactuals)
+        positions = np.arange(len(self.batch))[rows]
+        parts = (self.batch, self.latents, self.rules, self.counterfactuals)
         return Material(*(part[rows] for part in parts), self.frame.iloc[positions])
 
 
@@ -44,22 +38,6 @@ def explained(explainer, frame):
         explainer.counterfactuals(frame, n=2),
         frame,
     )
-
-
-def build(case, get, loan_explainer, three_class_explainer, three_class_frame):
-    mixed, several, flat, wide, one_class, one_row, _ = CASES
-    if case == mixed:
-        return explained(loan_explainer, loans(40, seed=2))
-    if case == several:
-        return explained(three_class_explainer, three_class_frame.iloc[:20])
-    if case == flat:
-        return explained(*two_latents())
-    if case == wide:
-        return explained(*sixty_features())
-    if case == one_class:
-        whole = get(mixed)
-        return whole.take(whole.attributions.decisions == 0)
-    return get(several).take(slice(3, 4)) if case == one_row else odd(get(mixed))
 
 
 QUICK = {"encoder": "identity", "contributions": "pullback"}
@@ -92,10 +70,10 @@ def sixty_features():
 
 def odd(whole):
     """The same results, but nothing contributes, and every name looks like maths to matplotlib."""
-    old = whole.attributions.labels
+    old = whole.batch.labels
     features = tuple(f"${name}$ in $ and\nmore" for name in old.features)
     labels = replace(old, features=features, classes=("no: $x_1$", "yes, $5"))
-    batch, rules, found = whole.attributions, whole.rules, whole.counterfactuals
+    batch, rules, found = whole.batch, whole.rules, whole.counterfactuals
     zero = {name: np.zeros_like(getattr(batch, name)) for name in ("values", "offset", "rest")}
     named = tuple(
         replace(feature, name=new) for feature, new in zip(rules.bounds.features, features, strict=True)
@@ -113,27 +91,45 @@ def odd(whole):
     )
 
 
-# From a case and axes to what the picture returns
+MIXED, SEVERAL, FLAT = (
+    "binary, with categories and missing values",
+    "three classes",
+    "two latents, three classes",
+)
+WIDE = "60 features with long names, and ties"
+
+# Each takes the other cases and pytest's fixtures, by name
+CASES = {
+    MIXED: lambda get, fixture: explained(fixture("loan_explainer"), loans(40, seed=2)),
+    SEVERAL: lambda get, fixture: explained(
+        fixture("three_class_explainer"), fixture("three_class")[1].iloc[:20]
+    ),
+    FLAT: lambda get, fixture: explained(*two_latents()),
+    WIDE: lambda get, fixture: explained(*sixty_features()),
+    "one class only": lambda get, fixture: get(MIXED).take(get(MIXED).batch.decisions == 0),
+    "one row": lambda get, fixture: get(SEVERAL).take(slice(3, 4)),
+    "all contributions 0, dollar signs in all names": lambda get, fixture: odd(get(MIXED)),
+}
+
+# From results and axes to what the plot returns
 DRAW = {
-    "bar of a batch": lambda m, ax: plots.bar(m.attributions, ax=ax),
-    "bar of a row": lambda m, ax: plots.bar(m.attributions[0], ax=ax),
-    "waterfall": lambda m, ax: plots.waterfall(m.attributions[0], ax=ax),
-    "beeswarm": lambda m, ax: plots.beeswarm(m.attributions, ax=ax),
-    "dependence": lambda m, ax: plots.dependence(m.attributions, 0, ax=ax),
-    "dependence on the last": lambda m, ax: plots.dependence(m.attributions, -1, colour=1, ax=ax),
-    "decision paths": lambda m, ax: plots.decision_paths(m.attributions, highlight=0, ax=ax),
+    "bar of a batch": lambda m, ax: plots.bar(m.batch, ax=ax),
+    "bar of a row": lambda m, ax: plots.bar(m.row, ax=ax),
+    "waterfall": lambda m, ax: plots.waterfall(m.row, ax=ax),
+    "beeswarm": lambda m, ax: plots.beeswarm(m.batch, ax=ax),
+    "dependence": lambda m, ax: plots.dependence(m.batch, 0, ax=ax),
+    "dependence on the last": lambda m, ax: plots.dependence(m.batch, -1, colour=1, ax=ax),
+    "decision paths": lambda m, ax: plots.decision_paths(m.batch, highlight=0, ax=ax),
     "latent map": lambda m, ax: plots.latent_map(m.latents, highlight=0, ax=ax),
     "row map": lambda m, ax: plots.row_map(m.latents[0], ax=ax),
     "rule": lambda m, ax: plots.rule(m.rules[0], m.frame, ax=ax),
     "rule without rows": lambda m, ax: plots.rule(m.rules[0], ax=ax),
     "counterfactual": lambda m, ax: plots.counterfactual(m.counterfactuals[0], ax=ax),
-    "compare": lambda m, ax: plots.compare(
-        {"illume": m.attributions[0], "_$other$": m.attributions[0].contributions()}, ax=ax
-    ),
+    "compare": lambda m, ax: plots.compare({"illume": m.row, "_$other$": m.row.contributions()}, ax=ax),
 }
 DRAW_MANY = {
-    "compare rows": lambda m, axes: plots.compare_rows(m.attributions[0], m.attributions[-1], axes=axes),
-    "quality": lambda m, axes: plots.quality(m.attributions, axes=axes),
+    "compare rows": lambda m, axes: plots.compare_rows(m.row, m.batch[-1], axes=axes),
+    "quality": lambda m, axes: plots.quality(m.batch, axes=axes),
 }
 
 

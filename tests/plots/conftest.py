@@ -1,7 +1,8 @@
 import matplotlib as mpl
 import pytest
+from matplotlib import pyplot as plt
 
-from tests.plots.cases import CASES, build
+from tests.plots.cases import CASES, FLAT, MIXED, SEVERAL
 
 mpl.use("Agg")
 
@@ -9,19 +10,17 @@ mpl.use("Agg")
 @pytest.fixture(autouse=True)
 def close_figures():
     yield
-    from matplotlib import pyplot as plt
-
     plt.close("all")
 
 
 @pytest.fixture(scope="package")
-def material(loan_explainer, three_class_explainer, three_class):
-    """Every kind of result, by the case that it stands for; made on first need."""
+def material(request):
+    """Every kind of result, by the name of the case; made when first needed."""
     made = {}
 
     def get(case):
         if case not in made:
-            made[case] = build(case, get, loan_explainer, three_class_explainer, three_class[1])
+            made[case] = CASES[case](get, request.getfixturevalue)
         return made[case]
 
     return get
@@ -34,14 +33,14 @@ def case(request, material):
 
 @pytest.fixture
 def mixed(material):
-    return material("binary, with categories and missing values")
+    return material(MIXED)
 
 
 @pytest.fixture
 def several(material):
-    return material("three classes")
+    return material(SEVERAL)
 
 
 @pytest.fixture
 def flat(material):
-    return material("two latents, three classes")
+    return material(FLAT)

@@ -1,4 +1,4 @@
-"""Pictures of rules and counterfactuals draw the conditions and changes of the result."""
+"""Plots of rules and counterfactuals draw the conditions and changes of the result."""
 
 from dataclasses import replace
 

@@ -1,5 +1,6 @@
-"""What holds for every picture, whatever the result."""
+"""What holds for every plot and every result."""
 
+import re
 import sys
 
 import matplotlib as mpl
@@ -56,7 +57,7 @@ def test_nothing_that_is_written_is_clipped_or_taken_for_maths(draw, case):
 def test_drawing_leaves_the_result_as_it_was(draw, mixed):
     parts = [
         (part, name)
-        for part in (mixed.attributions, mixed.latents, mixed.counterfactuals)
+        for part in (mixed.batch, mixed.latents, mixed.counterfactuals)
         for name in ("values", "data", "Z", "X", "maps", "probabilities", "before", "after")
         if isinstance(getattr(part, name, None), np.ndarray)
     ]
@@ -66,7 +67,7 @@ def test_drawing_leaves_the_result_as_it_was(draw, mixed):
 
 
 @pytest.mark.parametrize("name", ["dependence on the last", "beeswarm", "latent map"])
-def test_the_same_result_gives_the_same_picture(name, mixed):
+def test_the_same_result_gives_the_same_plot(name, mixed):
     def drawn():
         figure = DRAW[name](mixed, None).figure
         figure.canvas.draw()
@@ -76,12 +77,12 @@ def test_the_same_result_gives_the_same_picture(name, mixed):
 
 
 EMPTY = {
-    "bar of a batch": lambda m: plots.bar(m.attributions),
-    "beeswarm": lambda m: plots.beeswarm(m.attributions),
-    "dependence": lambda m: plots.dependence(m.attributions, 0),
-    "decision paths": lambda m: plots.decision_paths(m.attributions),
+    "bar of a batch": lambda m: plots.bar(m.batch),
+    "beeswarm": lambda m: plots.beeswarm(m.batch),
+    "dependence": lambda m: plots.dependence(m.batch, 0),
+    "decision paths": lambda m: plots.decision_paths(m.batch),
     "latent map": lambda m: plots.latent_map(m.latents),
-    "quality": lambda m: plots.quality(m.attributions)[0],
+    "quality": lambda m: plots.quality(m.batch)[0],
 }
 
 
@@ -97,46 +98,60 @@ def test_an_empty_batch_has_axes_but_no_marks(name, mixed):
     assert (ax.get_legend() is None) or name == "quality"  # its legend explains the marks, not the rows
 
 
-ROWS_WANTED = {
+WRONG_KIND = {
     "a waterfall shows one row, found Attributions; write attributions[0]": lambda m: plots.waterfall(
-        m.attributions
+        m.batch
     ),
     "bars show attributions, found Latents": lambda m: plots.bar(m.latents),
-    "a beeswarm shows many rows, found Attribution; pass the whole batch": lambda m: plots.beeswarm(
-        m.attributions[0]
-    ),
-    "a dependence plot shows many rows, found Attribution": lambda m: plots.dependence(m.attributions[0], 0),
-    "decision paths show many rows, found Attribution": lambda m: plots.decision_paths(m.attributions[0]),
+    "a beeswarm shows many rows, found Attribution; pass the whole batch": lambda m: plots.beeswarm(m.row),
+    "a dependence plot shows many rows, found Attribution": lambda m: plots.dependence(m.row, 0),
+    "decision paths show many rows, found Attribution": lambda m: plots.decision_paths(m.row),
     "a latent map shows many rows, found LatentRow": lambda m: plots.latent_map(m.latents[0]),
-    "a map belongs to one row, found Latents; write explainer.latents(X, maps=True)[0]": lambda m: (
-        plots.row_map(m.latents)
-    ),
+    "one row, found Latents; write explainer.latents(X, maps=True)[0]": lambda m: plots.row_map(m.latents),
     "this figure shows one row, found Latents": lambda m: plots.exemplification(m.latents),
     "this chart shows one rule, found Rules; write rules[0]": lambda m: plots.rule(m.rules),
     "this picture shows one row, found Counterfactuals": lambda m: plots.counterfactual(m.counterfactuals),
-    "two rows are compared, found Attributions": lambda m: plots.compare_rows(
-        m.attributions[0], m.attributions
-    ),
-    "explainers are compared by name, found Attribution": lambda m: plots.compare(m.attributions[0]),
-    "quality is seen on many rows, found Attribution": lambda m: plots.quality(m.attributions[0]),
+    "two rows are compared, found Attributions": lambda m: plots.compare_rows(m.row, m.batch),
+    "explainers are compared by name, found Attribution": lambda m: plots.compare(m.row),
+    "quality is seen on many rows, found Attribution": lambda m: plots.quality(m.row),
     "a training has a history, found NoneType": lambda m: plots.history(None),
+    "this plot shows pairs of features, found Attributions": lambda m: plots.interactions(m.batch),
+}
+WRONG_VALUE = {
+    "n_features must be at least 1, found 0": lambda m, _: plots.bar(m.row, n_features=0),
+    "n_features must be at least 1, found -1": lambda m, _: plots.waterfall(m.row, n_features=-1),
+    "'incom', which is no column; the nearest column is 'income'": lambda m, _: plots.dependence(
+        m.batch, "incom"
+    ),
+    "there is no feature 9; there are 4": lambda m, _: plots.dependence(m.batch, 9),
+    "there are 40 rows, found [40] to highlight": lambda m, _: plots.decision_paths(m.batch, highlight=40),
+    "there are 40 rows, found [41] to highlight": lambda m, _: plots.latent_map(m.latents, highlight=[41]),
+    "'max' is not known; choose one of ['low', 'mid', 'top']": lambda _, o: plots.beeswarm(
+        o.batch, output="max"
+    ),
+    "the two rows have different features": lambda m, o: plots.compare_rows(m.row, o.row),
+    "arrays do not say what features are called": lambda m, _: plots.compare({"a": np.ones(4)}),
+    "'b' has an array of shape (3,), expected one number for each of 4": lambda m, _: plots.compare(
+        {"a": m.row, "b": np.ones(3)}
+    ),
+    "'b' has other features": lambda m, o: plots.compare({"a": m.row, "b": o.row}),
+    "nothing to compare": lambda m, _: plots.compare({}),
 }
 
 
-@pytest.mark.parametrize(("words", "draw"), ROWS_WANTED.items())
-def test_the_wrong_kind_of_result_is_refused_with_advice(words, draw, mixed):
-    with pytest.raises(TypeError) as error:
-        draw(mixed)
-    assert words in str(error.value)
+@pytest.mark.parametrize("words", WRONG_KIND)
+def test_the_wrong_kind_of_result_is_refused_with_advice(words, mixed):
+    with pytest.raises(TypeError, match=re.escape(words)):
+        WRONG_KIND[words](mixed)
 
 
-@pytest.mark.parametrize("draw", [plots.waterfall, plots.bar])
-def test_at_least_one_feature_must_be_shown(draw, mixed):
-    with pytest.raises(ValueError, match="n_features must be at least 1, found 0"):
-        draw(mixed.attributions[0], n_features=0)
+@pytest.mark.parametrize("words", WRONG_VALUE)
+def test_wrong_values_are_refused(words, mixed, several):
+    with pytest.raises((ValueError, IndexError), match=re.escape(words)):
+        WRONG_VALUE[words](mixed, several)
 
 
 def test_without_matplotlib_the_extra_is_named(mixed, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"illume\[plots\]"):
-        plots.bar(mixed.attributions)
+        plots.bar(mixed.batch)

@@ -1,4 +1,4 @@
-"""Pictures of attributions draw the numbers of the result."""
+"""Plots of attributions draw the numbers of the result."""
 
 from dataclasses import replace
 
@@ -8,7 +8,7 @@ import pytest
 from illume import MetaEncoder, plots
 from illume.plots.dependence import jitter
 from tests.common import FAST, loans
-from tests.plots.cases import texts
+from tests.plots.cases import WIDE, texts
 
 
 def y_labels(ax):
@@ -20,14 +20,14 @@ def widths(ax):
 
 
 def test_bars_are_contributions_strongest_on_top(mixed):
-    row = mixed.attributions[0]
+    row = mixed.row
     ax = plots.bar(row, n_features=3)
     np.testing.assert_allclose(widths(ax), sorted(row.values, key=abs, reverse=True)[:3])
     assert y_labels(ax) == list(row.top(3).feature_names)
 
 
 def test_bars_of_a_batch_sum_over_classes_unless_one_is_chosen(several):
-    batch = several.attributions
+    batch = several.batch
     np.testing.assert_allclose(sorted(widths(plots.bar(batch))), sorted(batch.strength))
     ax = plots.bar(batch, output="mid")
     np.testing.assert_allclose(sorted(widths(ax)), sorted(batch.importance[:, 1]))
@@ -35,7 +35,7 @@ def test_bars_of_a_batch_sum_over_classes_unless_one_is_chosen(several):
 
 
 def test_a_waterfall_leads_from_the_base_value_to_the_score(mixed):
-    row = mixed.attributions[0]
+    row = mixed.row
     ax = plots.waterfall(row, n_features=2)
     first, last = ax.patches[0], ax.patches[-1]
     assert first.get_x() + first.get_width() == pytest.approx(float(row.score))
@@ -46,12 +46,12 @@ def test_a_waterfall_leads_from_the_base_value_to_the_score(mixed):
 
 @pytest.mark.parametrize("output", [0, "top", -2])
 def test_a_waterfall_shows_the_output_that_is_asked_for(several, output):
-    row = several.attributions[0]
+    row = several.row
     i = row.position(output)
     ax = plots.waterfall(row, output=output)
     first = ax.patches[0]
     assert first.get_x() + first.get_width() == pytest.approx(float(row.score[i]))
-    assert f"log-odds of '{several.attributions.output_names[i]}'" in ax.get_xlabel()
+    assert f"log-odds of '{several.batch.output_names[i]}'" in ax.get_xlabel()
 
 
 def test_a_waterfall_draws_intervals_where_errors_are_known(loan_measured, loan_pullback):
@@ -80,7 +80,7 @@ def test_bars_of_a_row_have_intervals_where_errors_are_known(loan_measured, loan
     assert "(the model's log-odds)" in plots.bar(loan_measured(rows)).get_xlabel()
 
 
-def test_quality_says_how_true_contributions_are(loan_measured, loan_pullback):
+def test_quality_shows_the_accuracy_of_contributions(loan_measured, loan_pullback):
     rows = loans(30, seed=2)
     batch, found = loan_measured(rows), loan_measured.quality_.contributions
     (_, ax) = plots.quality(batch, measured=loan_measured.quality_)
@@ -94,23 +94,21 @@ def test_quality_says_how_true_contributions_are(loan_measured, loan_pullback):
 
 
 def test_a_beeswarm_has_a_dot_per_row_and_feature(mixed):
-    ax = plots.beeswarm(mixed.attributions, n_features=4)
+    ax = plots.beeswarm(mixed.batch, n_features=4)
     assert sum(len(dots.get_offsets()) for dots in ax.collections) == 40 * 4
     shades = np.concatenate([d.get_array() for d in ax.collections if d.get_array() is not None])
     assert shades.min() == 0
     assert shades.max() == 1
 
 
-def test_the_output_of_a_picture_is_chosen_by_name_or_position(several):
+def test_the_output_of_a_plot_is_chosen_by_name_or_position(several):
     for draw in (plots.beeswarm, plots.decision_paths):
-        assert "'mid'" in draw(several.attributions, output="mid").get_xlabel()
-        assert "'top'" in draw(several.attributions, output=2).get_xlabel()
-        with pytest.raises(ValueError, match=r"'max' is not known; choose one of \['low', 'mid', 'top'\]"):
-            draw(several.attributions, output="max")
+        assert "'mid'" in draw(several.batch, output="mid").get_xlabel()
+        assert "'top'" in draw(several.batch, output=2).get_xlabel()
 
 
 def test_dependence_puts_values_against_contributions(several):
-    batch = several.attributions
+    batch = several.batch
     ax = plots.dependence(batch, "b", colour="a", output="top")
     dots = ax.collections[0]
     expected = np.column_stack([batch.data[:, 1], batch.values[:, 1, 2]])
@@ -121,7 +119,7 @@ def test_dependence_puts_values_against_contributions(several):
 
 
 def test_dependence_sets_missing_numbers_apart_and_marks_them(mixed):
-    batch = mixed.attributions
+    batch = mixed.batch
     ax = plots.dependence(batch, "income", colour=None)
     x = np.asarray(ax.collections[0].get_offsets())[:, 0]
     missing = batch.imputed[:, 1]
@@ -133,7 +131,7 @@ def test_dependence_sets_missing_numbers_apart_and_marks_them(mixed):
 
 
 def test_dependence_puts_categories_side_by_side_with_a_jitter_that_stays(mixed):
-    batch = mixed.attributions
+    batch = mixed.batch
     ax = plots.dependence(batch, "education", colour="owner")
     names = [label.get_text() for label in ax.get_xticklabels()]
     assert names == ["high", "low", "middle"]
@@ -148,22 +146,15 @@ def test_dependence_puts_categories_side_by_side_with_a_jitter_that_stays(mixed)
 
 
 def test_dependence_colours_by_the_most_important_other_feature_by_default(several):
-    batch = several.attributions
+    batch = several.batch
     strength = np.abs(batch.values[:, :, 0]).sum(0)
     strength[0] = -1
     ax = plots.dependence(batch, 0)
     assert ax.figure.axes[1].get_ylabel() == batch.feature_names[int(strength.argmax())]
 
 
-def test_dependence_on_what_is_no_feature_names_the_nearest(mixed):
-    with pytest.raises(ValueError, match=r"'incom', which is no column; the nearest column is 'income'"):
-        plots.dependence(mixed.attributions, "incom")
-    with pytest.raises(ValueError, match="there is no feature 9; there are 4"):
-        plots.dependence(mixed.attributions, 9)
-
-
 def test_paths_lead_from_the_base_value_to_the_scores(several):
-    batch = several.attributions
+    batch = several.batch
     ax = plots.decision_paths(batch, output="mid", n_features=2)
     (lines,) = [c for c in ax.collections if len(c.get_segments()) == len(batch)]
     paths = np.array(lines.get_segments())
@@ -176,17 +167,15 @@ def test_paths_lead_from_the_base_value_to_the_scores(several):
 
 
 def test_highlighted_rows_are_bold_and_named_as_in_the_frame(mixed):
-    batch = mixed.attributions[5:]
+    batch = mixed.batch[5:]
     ax = plots.decision_paths(batch, highlight=[0, -1])
     bold = [line for line in ax.lines if line.get_linewidth() > 2]
     np.testing.assert_allclose([line.get_xdata()[-1] for line in bold], batch.scores[[0, -1]])
     assert {"row 5", "row 39"} <= {text.get_text() for text in ax.get_legend().get_texts()}
-    with pytest.raises(IndexError, match=r"there are 35 rows, found \[35\] to highlight"):
-        plots.decision_paths(batch, highlight=35)
 
 
 def test_two_rows_are_compared_on_one_scale(several):
-    first, second = several.attributions[0], several.attributions[1]
+    first, second = several.row, several.batch[1]
     left, right = plots.compare_rows(first, second, output="top", n_features=3)
     assert left.get_xlim() == right.get_xlim()
     largest = np.maximum(abs(first.contributions("top")), abs(second.contributions("top")))
@@ -196,13 +185,8 @@ def test_two_rows_are_compared_on_one_scale(several):
     assert y_labels(left)[0].startswith(f"{first.feature_names[order[0]]} = ")
 
 
-def test_rows_of_different_explainers_are_not_compared(mixed, several):
-    with pytest.raises(ValueError, match="different features"):
-        plots.compare_rows(mixed.attributions[0], several.attributions[0])
-
-
 def test_explainers_are_compared_by_bars_of_their_own_numbers(mixed):
-    row = mixed.attributions[0]
+    row = mixed.row
     ax = plots.compare({"illume": row, "_$5$": -2 * row.values}, n_features=4)
     np.testing.assert_allclose(widths(ax)[4:], -2 * np.array(widths(ax)[:4]))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["illume", r"_\$5\$"]
@@ -211,23 +195,12 @@ def test_explainers_are_compared_by_bars_of_their_own_numbers(mixed):
     assert np.abs(widths(alike)[:4]).sum() == pytest.approx(1.0)
 
 
-def test_explainers_that_cannot_be_compared_are_refused(mixed, several):
-    row = mixed.attributions[0]
-    with pytest.raises(ValueError, match="arrays do not say what features are called"):
-        plots.compare({"a": np.ones(4)})
-    with pytest.raises(
-        ValueError, match=r"'b' has an array of shape \(3,\), expected one number for each of 4"
-    ):
-        plots.compare({"a": row, "b": np.ones(3)})
-    with pytest.raises(ValueError, match="'b' has other features"):
-        plots.compare({"a": row, "b": several.attributions[0]})
-    with pytest.raises(ValueError, match="nothing to compare"):
-        plots.compare({})
+def test_arrays_are_compared_by_the_given_feature_names():
     assert y_labels(plots.compare({"a": np.array([1.0, 2.0])}, feature_names=["p", "q"])) == ["q", "p"]
 
 
 def test_quality_shows_calibration_and_agreement_of_the_result(several):
-    batch = several.attributions
+    batch = several.batch
     left, right = plots.quality(batch, output="mid", n_bins=4)
     found = batch.calibration("mid", 4)
     known = found.n_rows > 0
@@ -239,7 +212,7 @@ def test_quality_shows_calibration_and_agreement_of_the_result(several):
 
 
 def test_names_that_are_cut_stay_apart(material):
-    batch = material("60 features with long names, and ties").attributions
+    batch = material(WIDE).batch
     for draw in (plots.bar, plots.beeswarm, plots.decision_paths):
         names = y_labels(draw(batch, n_features=60))
         assert len(set(names)) == len(names)
@@ -253,3 +226,12 @@ def test_training_is_drawn_with_the_epoch_that_was_kept():
     assert f"kept: epoch {history.best}" in [t.get_text() for t in ax.get_legend().get_texts()]
     one = replace(history, epochs=history.epochs[:1], best=1)
     assert plots.history(one).lines[0].get_marker() == "o"
+
+
+def test_interactions_are_a_symmetric_matrix_with_both_entries_of_a_pair_added(loan_measured):
+    found = loan_measured.interactions(loans(20, seed=2))
+    ax = plots.interactions(found, max_features=3)
+    expected = 2 * found.strength[:3, :3] - np.diag(np.diag(found.strength[:3, :3]))
+    np.testing.assert_allclose(ax.images[0].get_array(), expected)
+    assert y_labels(ax) == list(found.features[:3])
+    assert {f"{number:.2f}" for number in expected.ravel()} <= set(texts(ax))
