@@ -72,12 +72,7 @@ def write_json_lines(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -
 
 def write_json(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -> None:
     """Write one array of records."""
-    before = "[\n"
-    for records in batches:
-        for record in records:
-            stream.write(f"{before}{as_json(record)}")
-            before = ",\n"
-    stream.write("[]\n" if before == "[\n" else "\n]\n")
+    stream.write(f"{as_json([record for records in batches for record in records])}\n")
 
 
 def write_parquet(frames: Iterable[Any], path: Path) -> None:
@@ -136,7 +131,7 @@ class Layout:
             self._insert_outputs(table, piece)
         position = table.iloc[:, 0].to_numpy()
         for i, name in enumerate(self.kept.columns):
-            table.insert(1 + i, _free_name(name, table.columns), self.kept[name].iloc[position].to_numpy())
+            _insert(table, 1 + i, name, self.kept[name].iloc[position].to_numpy())
         return table.reset_index(drop=True)
 
     def records(self, piece: Any) -> list[dict[str, Any]]:
@@ -152,10 +147,10 @@ class Layout:
         if self.kind == "attributions":
             names = piece.output_names
             outputs = names * len(piece) if len(names) == 1 else [names[c] for c in piece.decisions]
-            base = table.columns.get_loc(_free_name("base_value", self.schema.names))
-            table.insert(base, _free_name("output", table.columns), list(outputs))
-        table.insert(0, _free_name("stand_in", table.columns), piece.stand_in)
-        table.insert(0, _free_name("row", table.columns), table.index)
+            base = _free_name("base_value", self.schema.names)
+            _insert(table, table.columns.get_loc(base), "output", list(outputs))
+        _insert(table, 0, "stand_in", piece.stand_in)
+        _insert(table, 0, "row", table.index)
 
     def _typed_changes(self, table: Any, piece: Any) -> Any:
         """Give every feature a column of one type; what does not change is missing."""
@@ -172,12 +167,12 @@ class Layout:
         return pd.DataFrame(columns)
 
 
-def _free_name(name: str, taken: Any) -> str:
-    """Append underscores to a name until it is not taken.
+def _insert(table: Any, position: int, name: str, values: Any) -> None:
+    table.insert(position, _free_name(name, table.columns), values)
 
-    >>> _free_name("row", ["row", "age"])
-    'row_'
-    """
+
+def _free_name(name: str, taken: Any) -> str:
+    """Append underscores to a name until it is not taken."""
     while name in taken:
         name += "_"
     return name

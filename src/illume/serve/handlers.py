@@ -48,7 +48,7 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
     slow = f"the work did not finish within {settings.timeout:g} s and was stopped; send fewer rows at a time"
     bug = "an error inside the service; its log has the request id of this answer"
 
-    def invalid(error: RequestValidationError) -> Response:
+    def invalid_request(error: RequestValidationError) -> Response:
         problems = error.errors()
         for problem in problems:
             in_rows = tuple(problem["loc"]) == ("body", "rows")
@@ -59,16 +59,16 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
                 return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
         return _detail([_describe(problem) for problem in problems[:MAX_PROBLEMS]], 422)
 
-    def refused(error: IllumeError) -> Response:
+    def library_error(error: IllumeError) -> Response:
         if not isinstance(error, (SchemaError, BlackBoxError)):
             return _detail(str(error), 409 if isinstance(error, LeftOutError) else 500)
         kind = "model_error" if isinstance(error, BlackBoxError) else "schema_error"
         return _detail([_describe({"loc": ["body"], "msg": str(error), "type": kind})], 422)
 
     handlers: dict[type[Exception], Callable[[Any], Response]] = {
-        RequestValidationError: invalid,
+        RequestValidationError: invalid_request,
         HTTPException: lambda error: _detail(error.detail, error.status_code, error.headers),
-        IllumeError: refused,
+        IllumeError: library_error,
         BusyError: lambda _: _detail("too many requests at a time; try again", 503, RETRY),
         TooSlowError: lambda _: _detail(slow, 504),
         MemoryError: lambda _: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
