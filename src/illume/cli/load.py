@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from illume.cli.messages import CommandError, Messages
 from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
-from illume.errors import MissingExtraError, SchemaError
+from illume.errors import SchemaError
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -60,16 +60,14 @@ def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> No
 
 def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
     """Load a model from a joblib or pickle file, after a warning unless it is trusted."""
+    import joblib
+
     if not path.is_file():
         raise CommandError(
             f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r})"
         )
     if not trusted:
         warn_of_code(path, messages)
-    try:
-        import joblib
-    except ImportError as error:
-        raise MissingExtraError.of("joblib", "cli") from error
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)

@@ -59,7 +59,7 @@ def load_training_rows(
         rows = read_rows(path, csv, messages.note)
         for option, names in (("--text", csv.text), ("--number", csv.plain)):
             require_names(rows.columns, split_names(names, list(rows.columns)), option)
-    rows = rows.drop(columns=list(_left_out(list(rows.columns), None, drop)))
+    rows = rows.drop(columns=list(_excluded_columns(list(rows.columns), None, drop)))
     require_names(rows.columns, [] if target is None else [target], "--target")
     if in_memory:
         rows = _drop_identifiers(rows, target, messages)
@@ -79,8 +79,8 @@ def _stream_rows(
     from illume.data.row_sources import open_rows
 
     source = open_rows(path)
-    left_out = _left_out(source.names, target, drop)
-    columns = tuple(name for name in source.names if name not in left_out)
+    excluded = _excluded_columns(source.names, target, drop)
+    columns = tuple(name for name in source.names if name not in excluded)
     if not columns:
         raise UsageError("all columns are left out; keep at least one feature")
     return TrainingRows(source.only(columns), columns, source.n_rows or 0, None, row_budget or STREAM_ROWS)
@@ -97,7 +97,7 @@ def _sample_rows(path: Path, row_budget: int | None, seed: int, messages: Messag
     return rows
 
 
-def _left_out(columns: Sequence[str], target: str | None, drop: list[str] | None) -> set[str]:
+def _excluded_columns(columns: Sequence[str], target: str | None, drop: list[str] | None) -> set[str]:
     names = split_names(drop, columns)
     require_names(columns, names, "--drop")
     require_names(columns, [] if target is None else [target], "--target")
