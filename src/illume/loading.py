@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from illume.data.black_box import BlackBox
-from illume.data.sampling import Split
+from illume.data.sampling import Split, stratified
 from illume.errors import BlackBoxError, ModelChangedWarning
 from illume.explainer import Explainer
 from illume.explanations.fitted import AnsweredFrame, FitRows, Fitted, SurrogateBlackBox, compare_answers
-from illume.explanations.rule_sample import spread
 from illume.io import reading
 from illume.io.reading import Stored
 from illume.io.saving import APART
@@ -83,7 +82,7 @@ def _check_model(black_box: BlackBox, stored: Stored) -> None:
     """Warn if the model does not answer stored rows as it did when the explainer was fitted."""
     if stored.pool_frame is None:
         return
-    some = spread(stored.pool_answers.argmax(1), CHECKED_ROWS)
+    some = stratified(stored.pool_answers.argmax(1), CHECKED_ROWS)
     known = AnsweredFrame(stored.pool_frame, stored.pool_answers).take(some)
     try:
         change = compare_answers(black_box, known)

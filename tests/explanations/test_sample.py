@@ -1,7 +1,8 @@
 import numpy as np
 
+from illume.data.sampling import stratified
 from illume.explanations.boxes import Boxes
-from illume.explanations.rule_sample import Conditions, Sample, roundest, spread
+from illume.explanations.rule_sample import Conditions, Sample, roundest
 from tests.explanations.common import mixed_layout, mixed_rows, sample_of
 
 
@@ -57,15 +58,15 @@ def test_a_row_of_no_known_category_is_covered_only_without_a_condition():
 
 def test_spread_takes_every_decision_in_its_share():
     decisions = np.array([0] * 900 + [1] * 100)
-    kept = spread(decisions, 100)
+    kept = stratified(decisions, 100)
     assert len(kept) == 100
     assert (decisions[kept] == 1).sum() == 10
 
 
 def test_a_rare_decision_keeps_some_rows():
     decisions = np.array([0] * 100_000 + [1] * 40)
-    assert (decisions[spread(decisions, 2048, least=16)] == 1).sum() == 16
-    assert (decisions[spread(decisions, 2048, least=100)] == 1).sum() == 40
+    assert (decisions[stratified(decisions, 2048, least=16)] == 1).sum() == 16
+    assert (decisions[stratified(decisions, 2048, least=100)] == 1).sum() == 40
 
 
 def test_thresholds_lie_between_values():

@@ -12,6 +12,34 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 
 
+def evenly_spaced(n: int, most: int) -> IntArray:
+    """Return at most `most` of n positions, evenly spaced.
+
+    >>> evenly_spaced(5, 10), evenly_spaced(10, 3)
+    (array([0, 1, 2, 3, 4]), array([0, 4, 9]))
+    """
+    return np.arange(n) if n <= most else np.round(np.linspace(0, n - 1, most)).astype(np.intp)
+
+
+def stratified(decisions: IntArray, n: int, least: int = 0) -> IntArray:
+    """Return about n positions, ascending: every decision in its share, and `least` of each or all it has.
+
+    >>> stratified(np.array([0, 0, 0, 0, 1, 1]), 3)
+    array([0, 2, 5])
+    >>> stratified(np.array([0] * 1000 + [1]), 2, least=1)
+    array([   0, 1000])
+    """
+    if len(decisions) <= n:
+        return np.arange(len(decisions))
+    order = np.argsort(decisions, kind="stable")
+    kept = [order[evenly_spaced(len(order), n)]]
+    for c in np.unique(decisions) if least else ():
+        mine = np.flatnonzero(decisions == c)
+        if np.count_nonzero(decisions[kept[0]] == c) < min(least, len(mine)):
+            kept.append(mine[evenly_spaced(len(mine), least)])
+    return np.unique(np.concatenate(kept))
+
+
 class Split(NamedTuple):
     """Row numbers of each kind, ascending."""
 

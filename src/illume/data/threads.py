@@ -169,7 +169,8 @@ def thread_count() -> int:
     omp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     if omp.isdecimal():
         limits.append(int(omp))
-    if hasattr(torch := sys.modules.get("torch"), "get_num_threads"):
+    torch: Any = sys.modules.get("torch")
+    if hasattr(torch, "get_num_threads"):
         limits.append(torch.get_num_threads())
     return max(1, min(limits))
 

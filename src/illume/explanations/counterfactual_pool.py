@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.sampling import evenly_spaced
 from illume.explanations.layout import Layout
 
 VALUES = 12
@@ -73,9 +74,9 @@ class Pool:
                 chosen = first[np.argsort(-count, kind="stable")[:CATEGORIES]]
             elif len(values) > VALUES:
                 # Half of them as rows lie, half as values do, for most rows may share one value.
-                common = np.round(np.linspace(0, len(order) - 1, VALUES // 2)).astype(np.intp)
+                common = evenly_spaced(len(order), VALUES // 2)
                 places = np.searchsorted(values, self.features[order[common], j])
-                rare = np.round(np.linspace(0, len(values) - 1, VALUES // 2)).astype(np.intp)
+                rare = evenly_spaced(len(values), VALUES // 2)
                 chosen = first[np.union1d(places, rare)]
             else:
                 chosen = first

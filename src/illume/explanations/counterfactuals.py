@@ -12,6 +12,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Mixer
+from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.counterfactual_pool import Pool, by_feature, diverse
@@ -22,7 +23,6 @@ from illume.explanations.encode_rows import encode_and_ask, row_values
 from illume.explanations.fitted import AnsweredRows, Fitted
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import unit
-from illume.explanations.rule_sample import spread
 from illume.explanations.rules import RuleMaker
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.predictions import decisions_of
@@ -38,7 +38,7 @@ FAR = 1e9
 def pool_rows(training: AnsweredRows) -> IntArray:
     """Return which training rows counterfactuals take values from; rare decisions have some, too."""
     decisions = training.P.argmax(1)
-    return spread(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
+    return stratified(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
 
 
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
@@ -80,7 +80,7 @@ class CounterfactualFinder:
                 values = known.frame.labels(feature.name)
                 present[:, j] &= np.array([value is not None for value in values], dtype=bool)
         pool = Pool.of(Layout.of(fitted.encoding), encoded.X, known.P.argmax(1), present)
-        reference = training.X[spread(training.P.argmax(1), REFERENCE_ROWS)]
+        reference = training.X[stratified(training.P.argmax(1), REFERENCE_ROWS)]
         return cls(RuleMaker(fitted), pool, known.frame, reference)
 
     @property

@@ -15,6 +15,7 @@ from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
 from illume.data.load_rows import RowLimit, sample_frame
 from illume.data.row_sources import is_row_source, open_rows
+from illume.data.sampling import evenly_spaced
 from illume.data.schema import Feature, check_names
 from illume.errors import BlackBoxError, rows_after
 from illume.explanations.drift_warnings import drift_warnings
@@ -56,7 +57,8 @@ def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
     features, reference = frame.select(encoding.schema.names), fitted.reference
     distance, outside, unseen = _look_up(fitted, encoding, features)
     explicable = np.flatnonzero(~unseen | (fitted.encoding.unknown != "error"))
-    agreement, off = _agreement(fitted, encoding, frame, _sample_rows(explicable, int(sample), len(frame)))
+    rows = explicable[evenly_spaced(len(explicable), int(sample))]
+    agreement, off = _agreement(fitted, encoding, frame, rows)
     found = Check(
         features=_check_features(encoding, features, reference),
         distances=_distances(distance, reference, min(fitted.quality.n_training, MEASURED_ROWS)),
@@ -95,12 +97,6 @@ def _distances(distance: FloatArray, reference: Reference, n_training: int) -> D
         fitted_median=float(usual[0]),
         n_training=n_training,
     )
-
-
-def _sample_rows(rows: IntArray, most: int, seed: int) -> IntArray:
-    if len(rows) <= most:
-        return rows
-    return np.sort(np.random.default_rng(seed).choice(rows, most, replace=False))
 
 
 def _agreement(

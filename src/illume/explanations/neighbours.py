@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
 from illume.errors import MissingExtraError
 
@@ -130,7 +131,8 @@ class Neighbours:
         agreed = decisions == surrogate
         # PAPER: all training rows are searched there, which costs n² where n rows are explained.
         most = MOST if how == "exact" else len(X)
-        valid = tuple(_some(np.flatnonzero(agreed & (decisions == c)), most) for c in range(P.shape[1]))
+        every = (np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
+        valid = tuple(rows[evenly_spaced(len(rows), most)] for rows in every)
         searches = tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid)
         return cls(X, Z, agreed, valid, searches)
 
@@ -142,10 +144,6 @@ class Neighbours:
             if search is not None and len(mine):
                 found[mine] = rows[search.nearest(Z[mine])]
         return found
-
-
-def _some(rows: IntArray, most: int) -> IntArray:
-    return rows if len(rows) <= most else rows[np.arange(most) * len(rows) // most]
 
 
 def unit(Z: FloatArray) -> FloatArray:

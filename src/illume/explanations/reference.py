@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Frame
+from illume.data.sampling import evenly_spaced
 from illume.data.schema import Feature, Other, Schema, labels
 from illume.explanations.trust_map import TrustMap
 
@@ -76,7 +77,7 @@ class Reference:
 
     def with_distances(self, trust_map: TrustMap, X: FloatArray) -> Reference:
         """Add what distance to the nearest anchor is usual among training rows X."""
-        distances = trust_map(_some_rows(X)).distance
+        distances = trust_map(X[evenly_spaced(len(X), MEASURED_ROWS)]).distance
         if not len(distances) or np.isnan(distances).any():
             return self
         return replace(self, distances=np.quantile(distances, LEVELS))
@@ -104,10 +105,3 @@ def category_counts(feature: Feature, frame: Frame) -> Counter[object]:
         rare = [value for value in counts if value is not None and value not in feature.categories]
         counts[Other.OTHER] = sum(counts.pop(value) for value in rare)
     return counts
-
-
-def _some_rows(X: FloatArray) -> FloatArray:
-    """Return the rows that distances are measured on, evenly spaced where there are very many."""
-    if len(X) <= MEASURED_ROWS:
-        return X
-    return X[np.round(np.linspace(0, len(X) - 1, MEASURED_ROWS)).astype(np.intp)]

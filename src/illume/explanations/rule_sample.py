@@ -86,26 +86,6 @@ def _row_keys(X: FloatArray) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
-def spread(decisions: IntArray, n: int, least: int = 0) -> IntArray:
-    """Return about n positions, ascending: every decision in its share, and `least` of each or all it has.
-
-    >>> spread(np.array([0, 0, 0, 0, 1, 1]), 3)
-    array([0, 2, 4])
-    >>> spread(np.array([0] * 1000 + [1]), 2, least=1)
-    array([   0,  500, 1000])
-    """
-    if len(decisions) <= n:
-        return np.arange(len(decisions))
-    order = np.argsort(decisions, kind="stable")
-    kept = [order[np.arange(n) * len(order) // n]]
-    for c in np.unique(decisions) if least else ():
-        mine = np.flatnonzero(decisions == c)
-        few = min(least, len(mine))
-        if np.count_nonzero(decisions[kept[0]] == c) < few:
-            kept.append(mine[np.arange(few) * len(mine) // few])
-    return np.unique(np.concatenate(kept))
-
-
 @dataclass(frozen=True, eq=False)
 class Conditions:
     """Conditions that a rule may have, numbered: K = 2 (T_n + T_c).

@@ -11,6 +11,7 @@ from illume._typing import FloatArray
 from illume.data.black_box import BlackBox
 from illume.data.checkpoints import Slot, Stage
 from illume.data.frames import Frame
+from illume.data.sampling import evenly_spaced
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, CheckpointError, FormatError
@@ -102,7 +103,7 @@ def _load(stage: Stage, n_rows: int | None) -> tuple[FloatArray, int]:
 
 
 def _require_same_model(black_box: BlackBox, known: AnsweredFrame) -> None:
-    some = np.unique(np.linspace(0, len(known.frame) - 1, CHECKED_ROWS).astype(np.intp))
+    some = evenly_spaced(len(known.frame), CHECKED_ROWS)
     try:
         change = compare_answers(black_box, known.take(some))
     except BlackBoxError as error:

@@ -11,10 +11,9 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.encoding import Encoded
 from illume.data.load_rows import LoadedRows
-from illume.data.sampling import rows_needed
+from illume.data.sampling import rows_needed, stratified
 from illume.errors import FewRowsWarning
 from illume.explanations.fitted import Fitted
-from illume.explanations.rule_sample import spread
 from illume.explanations.rules import RuleMaker, RuleRequest
 from illume.fit.prepare import Prepared
 from illume.fit.settings import Settings
@@ -94,7 +93,7 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     maker = RuleMaker(fitted)
     model, report = maker.model, fitted.rows.report
     sample, tree = model.report, model.rules
-    some = spread(sample.decisions, JUDGED_RULES)
+    some = stratified(sample.decisions, JUDGED_RULES)
     encoded = Encoded.plain(sample.X[some], len(fitted.schema))
     P = np.eye(len(fitted.class_names))[sample.decisions[some]]
     rules = maker.explain(encoded, P, RuleRequest())

@@ -11,6 +11,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
+from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
 from illume.encoders.linear import IdentityEncoder
@@ -18,7 +19,7 @@ from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.layout import Layout
 from illume.explanations.rule_model import PrecisionCurve, RuleModel
-from illume.explanations.rule_sample import Conditions, Sample, spread
+from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import Wish, polish
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import describe_early_end, fit_pair, fit_surrogate
@@ -141,7 +142,7 @@ def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:
 
 
 def _some(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
-    kept = spread(rows.P.argmax(1), n, least)
+    kept = stratified(rows.P.argmax(1), n, least)
     return AnsweredRows(rows.X[kept], rows.P[kept])
 
 

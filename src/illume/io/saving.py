@@ -15,6 +15,7 @@ from illume._typing import IntArray
 from illume.data import archive
 from illume.data.archive import library_versions
 from illume.data.frames import as_frame
+from illume.data.sampling import stratified
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
@@ -22,7 +23,6 @@ from illume.data.typed_json import dump
 from illume.encoders.linear import IdentityEncoder
 from illume.errors import SaveError
 from illume.explanations.fitted import AnsweredRows, Fitted, Trial
-from illume.explanations.rule_sample import spread
 from illume.io.encoders import dump_encoder
 from illume.io.parts import Training, dump_curve, dump_sample, dump_training, dump_trust
 from illume.io.reference import dump_reference
@@ -82,7 +82,7 @@ def _kept(training: AnsweredRows, rows: int | str) -> IntArray:
     if len(training) <= n:
         return np.arange(len(training))
     least = min(LEAST, n // (2 * n_classes))
-    return spread(training.P.argmax(1), n - n_classes * least, least)
+    return stratified(training.P.argmax(1), n - n_classes * least, least)
 
 
 def _described(fitted: Fitted, parameters: Mapping[str, Any], arrays: ArrayWriter) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.frames import Frame
+from illume.data.sampling import evenly_spaced
 from illume.errors import rows_at
 from illume.explanations.attributions import attribute
 from illume.explanations.counterfactual_request import CounterfactualRequest
@@ -68,15 +69,6 @@ class Explained:
     rules: Rules | None
     searched: IntArray
     counterfactuals: tuple[Counterfactuals, ...]
-
-
-def evenly_spaced(n: int, most: int) -> IntArray:
-    """Return at most `most` of n positions, evenly spaced.
-
-    >>> evenly_spaced(5, 10), evenly_spaced(10, 3)
-    (array([0, 1, 2, 3, 4]), array([0, 4, 9]))
-    """
-    return np.arange(n) if n <= most else np.round(np.linspace(0, n - 1, most)).astype(np.intp)
 
 
 def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None) -> Explained:
