@@ -107,11 +107,11 @@ def measure_variant(parts: ForwardPass, X: torch.Tensor, way: str, precision: An
 def random_parts(m: int, k: int, width: int, seed: int = 0) -> ForwardPass:
     """Return a network of the default size with initial weights."""
     rng = np.random.default_rng(seed)
-    layers = tuple(
-        (rng.uniform(-1, 1, size=(b, a)) / a**0.5, rng.uniform(-1, 1, size=b) / a**0.5)
-        for a, b in pairwise([m, width, width, k * m])
-    )
-    return ForwardPass(layers, None, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m)
+    weights = {}
+    for i, (a, b) in enumerate(pairwise([m, width, width, k * m])):
+        weights[f"layers.{2 * i}.weight"] = rng.uniform(-1, 1, size=(b, a)) / a**0.5
+        weights[f"layers.{2 * i}.bias"] = rng.uniform(-1, 1, size=b) / a**0.5
+    return ForwardPass(weights, None, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m)
 
 
 def float64_explanations(parts: ForwardPass, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -32,6 +32,7 @@ def explainers(loan_model, loan_frame, three_class):
         "two classes, mixed": (Explainer(loan_model, **grouped(**quick)), loan_frame),
         "three classes": (Explainer(model, **grouped(**quick)), X),
         "sparse, mixed": (Explainer(loan_model, **grouped(objective=SPARSE, **quick)), loan_frame),
+        "low rank, mixed": (Explainer(loan_model, **grouped(rank=2, **quick)), loan_frame),
         "linear, missing numbers": (Explainer(by_age, **grouped(encoder="linear", **quick)), numbers),
         "identity, three classes": (
             Explainer(

@@ -67,10 +67,7 @@ def test_half_precision_is_as_close_as_promised():
 
 def test_the_module_is_the_network_in_numpy():
     parts = gpu.random_parts(5, 3, 16)
-    weights = {}
-    for i, (weight, bias) in enumerate(parts.layers):
-        weights |= {f"layers.{2 * i}.weight": weight, f"layers.{2 * i}.bias": bias}
-    forward = Forward(weights, parts.shape)
+    forward = Forward(parts.weights, parts.shape)
     X = np.random.default_rng(0).normal(size=(20, 5))
     slopes, _ = forward.pull_back(X, parts.coef, None, 5)
     found = ExplainingModule(parts)(torch.from_numpy(X.astype(np.float32)))

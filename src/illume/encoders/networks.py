@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -133,7 +134,7 @@ class MapNetwork(nn.Module):
 
     def whole(self, A: Tensor) -> Tensor:
         """Return raw maps (n, k, m) from A."""
-        return self.base + A @ self.basis if self.rank else A
+        return self.base + A.to(self.base.dtype) @ self.basis if self.rank else A
 
     @torch.no_grad()
     def start_at(self, directions: Tensor) -> None:
@@ -157,7 +158,9 @@ class MapNetwork(nn.Module):
         if rank != 0:
             widths = (len(weights["layers.0.bias"]), len(weights["layers.2.bias"]))
         network = cls(m, k, torch.Generator(), widths=widths, rank=rank, bins=bins)
-        network.load_state_dict({name: torch.from_numpy(array.copy()) for name, array in weights.items()})
+        network.load_state_dict(
+            {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
+        )
         return network
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -76,13 +77,12 @@ def require_fitted(explainer: FittedExplainer) -> Fitted:
 
 @dataclass(frozen=True, eq=False)
 class ForwardPass:
-    """Layers from rows to raw maps, or one map for all rows, and the surrogate's weights.
+    """The weights of an encoder, or one map for all rows, and the surrogate's weights.
 
     Parameters
     ----------
-    layers
-        Weights (out, in) and biases (out,) of the network, with ReLU between them; empty if all rows share
-        one map. The first layer reads a row's inputs and then its bins.
+    weights
+        Weights of the encoder's `MapNetwork` by name; empty if all rows share one map.
     fixed
         The shared map, scaled, (k, m); None if there is a network.
     alpha
@@ -97,7 +97,7 @@ class ForwardPass:
         The model of Shapley values; None if contributions are slopes times inputs.
     """
 
-    layers: tuple[Layer, ...]
+    weights: Mapping[str, FloatArray]
     fixed: FloatArray | None
     alpha: int
     coef: FloatArray
@@ -106,6 +106,12 @@ class ForwardPass:
     n_features: int
     bins: SoftBins = field(default_factory=SoftBins.none)
     shapley: ShapleyModel | None = None
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """Weights (out, in) and biases (out,) of the network's layers, with ReLU between them."""
+        names = [f"layers.{i}" for i in (0, 2, 4) if f"layers.{i}.weight" in self.weights]
+        return tuple((self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names)
 
     @property
     def base_values(self) -> FloatArray:
@@ -129,18 +135,18 @@ class ForwardPass:
         """Take the arrays of a fitted explainer."""
         encoder, surrogate, encoding = fitted.pair.encoder, fitted.pair.surrogate, fitted.encoding
         m, fixed = encoding.n_inputs, None
-        layers: tuple[Layer, ...] = ()
+        weights: Mapping[str, FloatArray] = {}
         forward: Any = getattr(encoder, "forward_", None)
         if isinstance(forward, Forward) and forward.constant:
             fixed = forward.unit_maps(np.zeros((1, m)), encoder.alpha_)[0]
-        elif isinstance(forward, Forward) and forward.basis is None:
-            layers = tuple((weight.T, bias) for weight, bias in forward.layers)
+        elif isinstance(forward, Forward):
+            weights = encoder.weights_
         elif type(encoder) is IdentityEncoder:
             fixed = np.eye(m)
         else:
             raise ExportError(f"a {type(encoder).__name__} cannot be exported; expected an encoder of illume")
         return cls(
-            layers=layers,
+            weights=weights,
             fixed=fixed,
             alpha=int(getattr(encoder, "alpha_", m)),
             coef=np.asarray(surrogate.coef_, dtype=np.float64),

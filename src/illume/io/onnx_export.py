@@ -271,7 +271,11 @@ def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]
     for i, (weight, bias) in enumerate(parts.layers):
         h = graph("Gemm", h, weight, bias, transB=1)
         h = graph("Relu", h) if i < len(parts.layers) - 1 else h
-    V = h.reshape(-1, *parts.shape)
+    if "basis" in parts.weights:
+        A = h.reshape(-1, parts.shape[0], len(parts.weights["basis"]))
+        V = A @ parts.weights["basis"] + parts.weights["base"]
+    else:
+        V = h.reshape(-1, *parts.shape)
     if parts.alpha < parts.shape[1]:
         _, index = graph("TopK", graph("Abs", V), [parts.alpha], n=2, axis=2)
         largest = graph("GatherElements", V, index, axis=2)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, get_args
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear, silu
+from torch.nn.functional import silu
 
 from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
-from illume.encoders.networks import BinLayer
+from illume.encoders.networks import MapNetwork, keep_largest
 from illume.io.forward_pass import CHUNK_ROWS, ForwardPass, Precision, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
@@ -48,13 +48,12 @@ class ExplainingModule(nn.Module):
         if chunk_rows < 1:
             raise ValueError(f"chunk_rows must be at least 1, found {chunk_rows!r}")
         self.precision, self.chunk_rows = precision, chunk_rows
-        self.shape, self.alpha, self.n_layers = parts.shape, parts.alpha, len(parts.layers)
-        self.binned = BinLayer(parts.bins)
-        half = torch.bfloat16 if precision == "bfloat16" else torch.float32
-        for i, (weight, bias) in enumerate(parts.layers):
-            kind = half if i else torch.float32  # the first layer, which sees the rows, is never halved
-            self.register_buffer(f"weight_{i}", _tensor(weight).to(kind))
-            self.register_buffer(f"bias_{i}", _tensor(bias).to(kind))
+        self.shape, self.alpha = parts.shape, parts.alpha
+        self.maps = MapNetwork.from_weights(parts.weights, parts.shape, parts.bins) if parts.weights else None
+        if self.maps is not None:
+            self.maps.requires_grad_(False)
+            if precision == "bfloat16":
+                self.maps.layers[1:].to(torch.bfloat16)  # not the first layer, which sees the rows
         self.register_buffer("coef", _tensor(parts.coef))
         self.register_buffer("intercept", _tensor(parts.intercept))
         fixed, membership = parts.fixed, parts.membership
@@ -114,15 +113,10 @@ class ExplainingModule(nn.Module):
     def _slopes(self, X: Tensor) -> Tensor:
         if self.fixed is not None:
             return self.fixed.expand(len(X), -1, -1)
-        h = self.binned(X.clamp(-LARGEST, LARGEST))
-        for i in range(self.n_layers):
-            weight: Tensor = getattr(self, f"weight_{i}")
-            h = linear(h.to(weight.dtype), weight, getattr(self, f"bias_{i}"))
-            h = h.relu() if i < self.n_layers - 1 else h
-        V = h.unflatten(1, self.shape).float()
+        assert self.maps is not None  # an encoder has one or the other
+        V = self.maps(X.clamp(-LARGEST, LARGEST)).float()
         if self.alpha < self.shape[1]:
-            index = V.abs().topk(self.alpha, dim=-1).indices
-            V = torch.zeros_like(V).scatter(-1, index, V.gather(-1, index))
+            V, _ = keep_largest(V, self.alpha)
         length = torch.linalg.vector_norm(V, dim=-1).clamp(min=EPSILON)
         share = self.coef / length[:, None, :]  # (n, c, k): the maps themselves are never scaled
         # Sums of products, not small matrix products: exact, and one pass over V when compiled.
