@@ -17,7 +17,7 @@ import atheris
 
 with atheris.instrument_imports(include=["illume"]):
     import illume
-    from illume import loading
+    from illume import explainer
     from illume.data import archive
 
 from benchmarks.mutated_files import valid_files
@@ -69,7 +69,7 @@ def main():
     def one(data):
         path.write_bytes(changed(atheris.FuzzedDataProvider(data), files))
         try:
-            loading.load(path)
+            explainer.load(path)
         except illume.errors.FormatError:
             return
 

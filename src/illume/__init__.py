@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from illume.encoders.linear import IdentityEncoder, LinearEncoder
     from illume.encoders.meta import MetaEncoder
     from illume.encoders.options import Objective, Training
-    from illume.explainer import Explainer
+    from illume.explainer import Explainer, load
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
     from illume.io.forward_pass import torch_module
     from illume.io.onnx_export import export_onnx
-    from illume.loading import load
     from illume.plots import displays
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
@@ -50,7 +49,7 @@ _HOMES = {
     "SurrogateOptions": "illume.explanations.options",
     "Training": "illume.encoders.options",
     "export_onnx": "illume.io.onnx_export",
-    "load": "illume.loading",
+    "load": "illume.explainer",
     "load_result": "illume.results.result_files",
     "torch_module": "illume.io.forward_pass",
 }

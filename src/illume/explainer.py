@@ -24,8 +24,9 @@ from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptio
 from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules
 from illume.fit.fit import FitResult, fit_explainer, fit_rules
 from illume.fit.settings import Settings
-from illume.io.saving import HELD_ROWS, save
-from illume.io.settings import require_whole
+from illume.io.load_explainer import attach_model, read_explainer
+from illume.io.save_explainer import HELD_ROWS, NOT_STORED, save
+from illume.io.settings import require_complete
 from illume.results.attributions import Attributions
 from illume.results.check import Check
 from illume.results.counterfactuals import Counterfactuals
@@ -130,7 +131,7 @@ class Explainer(BaseEstimator):
         model, and all train the encoders together.
         """
         parameters = self.get_params(deep=False)
-        require_whole(parameters)
+        require_complete(parameters)
         self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
@@ -351,3 +352,27 @@ class Explainer(BaseEstimator):
         parameters = self.get_params(deep=False)
         model = parameters.pop("model")
         return type(self)(model, **{name: clone(value, safe=False) for name, value in parameters.items()})
+
+
+def load(path: str | PathLike[str], model: Any = None) -> Explainer:
+    """Read an explainer that `Explainer.save` wrote; nothing in the file is run.
+
+    A file that is damaged, cut off, of another kind or of another format version raises `FormatError`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    model
+        The model that was explained. It is asked about some of the stored rows, if there are any, with a
+        `ModelChangedWarning` if its answers differ. Without a model, the surrogate's decisions and
+        probabilities take the place of the model's, which results say, and there are no counterfactuals,
+        because these are checked on the model.
+    """
+    known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
+    parameters, fitted = read_explainer(path, known)
+    explainer = Explainer(model, **parameters)
+    class_names = explainer.data_options.class_names
+    explainer.fitted_ = fitted if model is None else attach_model(fitted, model, class_names)
+    explainer.stages_ = None
+    return explainer

@@ -25,6 +25,7 @@ from illume.errors import FormatError, SaveError
 FORMAT = "illume"
 VERSION = 5
 MANIFEST = "manifest.json"
+FIELDS = ("format", "version", "members")  # of the manifest, beside those of the content
 MAX_MEMBERS = 16
 MAX_MANIFEST = 64 * 2**20
 EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock, so that equal explainers give equal files

@@ -22,13 +22,13 @@ MAX_INTEGER = 2**53  # the largest that a float holds exactly
 
 
 def dump(hint: Any, value: Any) -> Any:
-    """Return a value of type `hint` as JSON values."""
+    """Return a value of type `hint` as JSON values; `object` stands for JSON values themselves."""
     hint = _without_none(hint)
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Hashable or hint is Any:
         return dump_scalar(value)
-    if value is None or isinstance(value, Enum):
-        return value and value.value
+    if hint is object or value is None or isinstance(value, Enum):
+        return value.value if isinstance(value, Enum) else value
     if origin is tuple:
         return [dump(inner[0], each) for each in value]
     if origin is dict:
@@ -136,6 +136,8 @@ def _read_dataclass(hint: Any, value: Any, where: str) -> Any:
 
 
 def _read_plain(hint: Any, value: Any, where: str) -> Any:
+    if hint is object:
+        return value
     if issubclass(hint, Enum):
         for member in hint:
             if member.value == value:

@@ -48,7 +48,7 @@ class PackedExplainer:
     def _load(self) -> Explainer:
         import joblib
 
-        from illume.loading import load
+        from illume.explainer import load
 
         model = None if self.model is None else joblib.load(io.BytesIO(self.model))
         with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ def load_explainer(
     def read() -> Explainer:
         import joblib
 
-        from illume.loading import load
+        from illume.explainer import load
 
         return load(path, joblib.load(model) if in_file else model)
 

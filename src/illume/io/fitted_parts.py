@@ -1,0 +1,269 @@
+"""Encoders, surrogates, rows and figures of a fitted explainer to JSON and arrays, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoding
+from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.encoders.base import Head
+from illume.encoders.linear import IdentityEncoder
+from illume.encoders.soft_bins import SoftBins
+from illume.encoders.stored import restore_encoder, weight_shapes
+from illume.errors import FormatError, SaveError
+from illume.explanations.fitted import AnsweredRows
+from illume.explanations.layout import Layout
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.reference import KNOTS, LEVELS, Reference
+from illume.explanations.rule_sample import Sample
+from illume.explanations.trust_map import TrustMap
+from illume.io.settings import ENCODERS, dump_setting, read_encoder_settings
+from illume.surrogates.logistic import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
+from illume.surrogates.nodes import TreeNodes, require_tree
+from illume.surrogates.tree import DecisionTreeSurrogate
+
+LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate)
+TREES = (DecisionTreeSurrogate, TreeNodes)
+NO_CATEGORY = -1
+
+Shape = tuple[int | None, ...]
+
+
+def add_fields(arrays: ArrayWriter, prefix: str, value: Any, *names: str) -> None:
+    """Store some array attributes of a value."""
+    for name in names:
+        arrays.add(f"{prefix}.{name.rstrip('_')}", getattr(value, name))
+
+
+def take_fields(
+    arrays: ArrayReader, prefix: str, dtype: Any, finite: bool = True, **shapes: Shape
+) -> dict[str, Any]:
+    """Return arrays of one type by the names of their shapes."""
+    return {
+        name: arrays.take(f"{prefix}.{name}", dtype, shape, finite=finite) for name, shape in shapes.items()
+    }
+
+
+@dataclass(frozen=True)
+class EncoderEntry:
+    """The part of an encoder that is JSON; `head` and `bins` are numbers of outputs and of bins."""
+
+    kind: str
+    settings: object
+    alpha: int | None = None
+    head: int | None = None
+    rank: int | None = None
+    bins: int = 0
+
+
+def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> EncoderEntry:
+    """Store a fitted encoder."""
+    kind = type(encoder).__name__
+    if ENCODERS.get(kind) is not type(encoder):
+        raise SaveError(
+            f"an encoder {kind} cannot be saved, because loading runs no code of others; a file holds "
+            f"{', '.join(sorted(ENCODERS))}"
+        )
+    settings = dump_setting(encoder)[kind]
+    if isinstance(encoder, IdentityEncoder):
+        return EncoderEntry(kind, settings)
+    for part, array in encoder.weights_.items():
+        arrays.add(f"{name}.maps.{part}", array)
+    bins, head = encoder.bins_, encoder.head_
+    if len(bins):
+        arrays.add(f"{name}.bins.column", bins.column.astype(np.int64))
+        add_fields(arrays, f"{name}.bins", bins, "low", "steepness")
+    if head is not None:
+        add_fields(arrays, f"{name}.head", head, "coef", "intercept")
+    outputs = None if head is None else len(head.coef)
+    return EncoderEntry(
+        kind, settings, int(encoder.alpha_), outputs, getattr(encoder, "rank_", None), len(bins)
+    )
+
+
+def read_encoder(entry: EncoderEntry, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
+    """Return a fitted encoder."""
+    if entry.kind not in ENCODERS:
+        raise FormatError(f"{name} is of kind {entry.kind!r}, which is not known")
+    encoder = read_encoder_settings(entry.kind, entry.settings, name)
+    if isinstance(encoder, IdentityEncoder):
+        if entry != EncoderEntry(entry.kind, entry.settings):
+            raise FormatError(f"{name} has weights, which an identity encoder never has")
+        encoder.n_features_in_ = n_inputs
+        return encoder
+    if entry.alpha is None or not 1 <= entry.alpha <= n_inputs:
+        raise FormatError(f"{name}.alpha is {entry.alpha}, expected 1 to {n_inputs}")
+    bins = _read_bins(arrays, f"{name}.bins", entry.bins, n_inputs) if entry.bins else SoftBins.none()
+    try:
+        shapes = weight_shapes(encoder, n_inputs, entry.rank, len(bins))
+    except ValueError as error:
+        raise FormatError(f"{name}: {error}") from error
+    weights = take_fields(arrays, f"{name}.maps", np.float32, True, **shapes)
+    head = None
+    if entry.head is not None:
+        size, k = entry.head, encoder.n_latents
+        head = Head(**take_fields(arrays, f"{name}.head", np.float32, coef=(size, k), intercept=(size,)))
+    return restore_encoder(encoder, n_inputs, weights, entry.alpha, head, bins=bins)
+
+
+def _read_bins(arrays: ArrayReader, name: str, n: int, n_inputs: int) -> SoftBins:
+    column = arrays.positions(f"{name}.column", (n,), 0, n_inputs).astype(np.intp)
+    found = take_fields(arrays, name, np.float32, low=(n,), steepness=(n,))
+    arrays.require(bool((found["steepness"] > 0).all()), f"{name}.steepness must be above 0")
+    return SoftBins(column, **found)
+
+
+def dump_weights(surrogate: Any, arrays: ArrayWriter) -> None:
+    """Store a linear surrogate."""
+    if type(surrogate) not in LINEAR:
+        raise SaveError(
+            f"a surrogate {type(surrogate).__name__} cannot be saved, because loading runs no code of "
+            f"others; a file holds 'logistic', the head of an encoder, and linear classifiers of scikit-learn"
+        )
+    add_fields(arrays, "surrogate", surrogate, "coef_", "intercept_")
+
+
+def read_weights(arrays: ArrayReader, n_classes: int, n_latents: int) -> FittedWeights:
+    """Return the linear surrogate."""
+    c = 1 if n_classes == 2 else n_classes
+    found = take_fields(arrays, "surrogate", np.float64, coef=(c, n_latents), intercept=(c,))
+    return FittedWeights(found["coef"], found["intercept"])
+
+
+def dump_tree(surrogate: Any, arrays: ArrayWriter) -> None:
+    """Store the nodes of a tree."""
+    if type(surrogate) not in TREES:
+        raise SaveError(
+            f"a tree {type(surrogate).__name__} cannot be saved, because loading runs no code of others; a "
+            f"file holds 'tree' and tree classifiers of scikit-learn; save with rules=False to leave it out"
+        )
+    names = ("children_left_", "children_right_", "feature_", "threshold_", "value_")
+    add_fields(arrays, "tree", TreeNodes.of(surrogate), *names)
+
+
+def read_tree(arrays: ArrayReader, n_classes: int, n_latents: int) -> TreeNodes:
+    """Return the tree, once its nodes are known to form one."""
+    left = arrays.take("tree.children_left", np.int64, (None,))
+    n = len(left)
+    links = take_fields(arrays, "tree", np.int64, children_right=(n,), feature=(n,))
+    values = take_fields(arrays, "tree", np.float64, threshold=(n,), value=(n, n_classes))
+    nodes = TreeNodes(left, *links.values(), *values.values())
+    try:
+        require_tree(nodes, n_latents)
+    except ValueError as error:
+        raise FormatError(f"the nodes do not form a tree: {error}") from error
+    return nodes
+
+
+def read_encoding(schema: Schema, arrays: ArrayReader, unknown: str) -> Encoding:
+    """Return how features become inputs."""
+    if unknown not in ("error", "ignore"):
+        raise FormatError(f"unknown is {unknown!r}, expected 'error' or 'ignore'")
+    owner = Encoding.owners(schema)
+    found = take_fields(arrays, "encoding", np.float64, mean=(len(owner),), scale=(len(owner),))
+    arrays.require(bool((found["scale"] > 0).all()), "encoding.scale must be positive")
+    arrays.require(len(owner) > 0, "no column varies")
+    return Encoding(schema, owner, found["mean"], found["scale"], unknown)  # type: ignore[arg-type]
+
+
+def dump_rows(arrays: ArrayWriter, name: str, encoding: Encoding, X: FloatArray) -> None:
+    """Store encoded rows X (n, m): numbers as they are, one code for each category."""
+    layout = Layout.of(encoding)
+    own = layout.own(X)
+    codes = np.full((len(X), len(layout.categorical)), NO_CATEGORY, dtype=np.int32)
+    for f, inputs in enumerate(layout.categorical):
+        has = own[:, inputs]
+        codes[:, f] = np.where(has.any(1), has.argmax(1), NO_CATEGORY)
+    numbers = X[:, layout.numbers]
+    if not np.array_equal(_expand_codes(encoding, layout, numbers, codes), X):
+        raise SaveError(f"{name} rows are not as the encoding makes them; fit again before saving")
+    arrays.add(f"{name}.numbers", np.ascontiguousarray(numbers))
+    arrays.add(f"{name}.codes", codes)
+
+
+def read_rows(arrays: ArrayReader, name: str, encoding: Encoding) -> FloatArray:
+    """Return encoded rows, with the same bits as they were stored."""
+    layout = Layout.of(encoding)
+    numbers = arrays.take(f"{name}.numbers", np.float64, (None, len(layout.numbers)))
+    codes = arrays.take(f"{name}.codes", np.int32, (len(numbers), len(layout.categorical)))
+    widths = np.array([inputs.stop - inputs.start for inputs in layout.categorical], dtype=np.int32)
+    known = (codes >= NO_CATEGORY) & (codes < widths)
+    arrays.require(bool(known.all()), f"{name}.codes are no categories")
+    return _expand_codes(encoding, layout, numbers, codes)
+
+
+def _expand_codes(encoding: Encoding, layout: Layout, numbers: FloatArray, codes: IntArray) -> FloatArray:
+    X = np.empty((len(numbers), encoding.n_inputs))
+    X[:, layout.numbers] = numbers
+    for f, inputs in enumerate(layout.categorical):
+        block = (codes[:, [f]] == np.arange(inputs.stop - inputs.start)).astype(np.float64)
+        X[:, inputs] = (block - encoding.mean[inputs]) / encoding.scale[inputs]
+    return X
+
+
+def read_probabilities(arrays: ArrayReader, name: str, shape: Shape) -> FloatArray:
+    """Return rows of probabilities."""
+    P = arrays.take(name, np.float64, shape)
+    good = (P >= -1e-6).all() and (np.abs(P.sum(1) - 1) <= 1e-3).all()
+    arrays.require(bool(good), f"{name} holds rows that are no probabilities")
+    return P
+
+
+def build_neighbours(training: AnsweredRows, Z: FloatArray, valid: BoolArray, search: str) -> Neighbours:
+    """Return the neighbours, ready to be searched; `valid` are rows on which surrogate and model agree."""
+    decisions = np.where(valid, training.P.argmax(1), -1)
+    return Neighbours.of(training.X, Z, training.P, decisions, search)
+
+
+def dump_sample(arrays: ArrayWriter, name: str, encoding: Encoding, sample: Sample) -> None:
+    """Store rows that rules are chosen or measured on."""
+    dump_rows(arrays, name, encoding, sample.X)
+    arrays.add(f"{name}.decisions", sample.decisions.astype(np.int64))
+
+
+def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, n_classes: int) -> Sample:
+    """Return rows that rules are chosen or measured on; zero rows if the file holds none."""
+    if f"{name}.numbers" not in arrays:
+        return Sample(Layout.of(encoding), np.empty((0, encoding.n_inputs)), np.empty(0, dtype=np.int64))
+    X = read_rows(arrays, name, encoding)
+    decisions = arrays.positions(f"{name}.decisions", (len(X),), 0, n_classes)
+    return Sample(Layout.of(encoding), X, decisions)
+
+
+def read_trust(counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: int) -> TrustMap:
+    """Return the figures of trust; without any, nothing is known."""
+    if counts is None:
+        return TrustMap(np.empty((0, n_inputs)), np.empty(0), np.empty(0), 0, 0)
+    anchors = arrays.take("trust.anchors", np.float64, (None, n_inputs))
+    n = len(anchors)
+    figures = take_fields(arrays, "trust", np.float64, agreement=(n,), error=(n,))
+    n_rows, n_nearest = counts["n_rows"], counts["n_nearest"]
+    if not 0 <= n_nearest <= n or n_rows < 0 or bool(n_rows) != bool(n_nearest):
+        raise FormatError(f"trust rests on {n_rows} rows and {n_nearest} of {n} anchors")
+    return TrustMap(anchors, **figures, n_rows=n_rows, n_nearest=n_nearest)
+
+
+def read_reference(n_rows: int, schema: Schema, model: ArrayReader, rows: ArrayReader) -> Reference:
+    """Return the distributions of the fitted rows; without rows there are no distances."""
+    if n_rows < 0:
+        raise FormatError(f"reference is {n_rows}, expected a number of rows")
+    m, n_shares = len(schema), len(Reference.unknown(schema).shares)
+    shapes: dict[str, Shape] = dict.fromkeys(("knots", "below", "at_most"), (m, KNOTS))
+    found = take_fields(
+        model, "reference", np.float64, finite=False, **shapes, missing=(m,), shares=(n_shares,)
+    )
+    for name in ("below", "at_most", "missing", "shares"):
+        good = np.isnan(found[name]) | ((found[name] >= 0) & (found[name] <= 1))
+        model.require(bool(good.all()), f"reference.{name} holds figures that are no shares")
+    model.require(bool(np.isfinite(found["shares"]).all()), "reference.shares holds NaN or infinity")
+    distances = np.empty(0)
+    if "reference.distances" in rows:
+        distances = rows.take("reference.distances", np.float64, (None,))
+        rows.require(len(distances) in (0, len(LEVELS)), "reference.distances has a wrong length")
+    return Reference(n_rows, **found, distances=distances)

@@ -1,0 +1,241 @@
+"""Loading a fitted explainer from a file; all of it is checked, and nothing in it is run."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.data import archive
+from illume.data.black_box import BlackBox
+from illume.data.encoding import Encoding
+from illume.data.sampling import Split, stratified
+from illume.data.stored_arrays import ArrayReader
+from illume.data.stored_frames import read_frame
+from illume.data.typed_json import read
+from illume.encoders.linear import IdentityEncoder
+from illume.errors import BlackBoxError, FormatError, MissingExtraError, ModelChangedWarning
+from illume.explanations.boxes import LeafBoxes
+from illume.explanations.fitted import (
+    AnsweredFrame,
+    AnsweredRows,
+    FitRows,
+    Fitted,
+    Pair,
+    SurrogateBlackBox,
+    compare_answers,
+)
+from illume.explanations.layout import Layout
+from illume.explanations.neighbours import SEARCHES, Neighbours
+from illume.explanations.options import SurrogateOptions
+from illume.explanations.rule_model import PrecisionCurve, RuleModel
+from illume.explanations.rule_sample import Conditions
+from illume.explanations.tree_rules import TreeRules
+from illume.io import fitted_parts as parts
+from illume.io.save_explainer import BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
+from illume.io.settings import read_settings
+from illume.io.shapley_parts import read_shapley
+
+BACKENDS = (None, "pandas", "polars", "pyarrow")
+CHECKED_ROWS = 256
+
+
+def read_explainer(path: str | os.PathLike[str], known: Iterable[str]) -> tuple[dict[str, Any], Fitted]:
+    """Return the parameters and all that was learned, with the surrogate in the place of the model.
+
+    `known` are the names of parameters. Whatever is wrong with the file is a `FormatError`.
+    """
+    found = archive.read(path)
+    try:
+        with np.errstate(over="raise", invalid="raise"):  # no fit makes such numbers
+            return _Reader(found, known).read()
+    except MissingExtraError:
+        raise
+    except FormatError as error:
+        raise FormatError(f"{os.path.basename(path)}: {error}") from error
+    except Exception as error:
+        raise FormatError(f"{os.path.basename(path)}: the parts do not fit together ({error})") from error
+
+
+def attach_model(fitted: Fitted, model: Any, class_names: Any) -> Fitted:
+    """Return the same with a model; warn if it does not answer stored rows as the fitted one did."""
+    black_box = BlackBox(model, class_names)
+    black_box.n_classes = len(fitted.class_names)
+    attached = replace(fitted, black_box=black_box)
+    if fitted.pool is None:
+        return attached
+    some = fitted.pool.take(stratified(fitted.pool.P.argmax(1), CHECKED_ROWS))
+    try:
+        change = compare_answers(black_box, some)
+    except BlackBoxError as error:  # about rows of the file, not the user's
+        raise BlackBoxError(
+            f"asked about {len(some.P)} rows of the file, which the model that was explained has answered, "
+            f"{error.message}"
+        ) from error.__cause__
+    finally:
+        black_box.n_asked = 0
+    if change.n_changed:
+        warnings.warn(
+            f"this model is not the one that was explained: on {change.n_changed} of {change.n_rows} "
+            f"stored rows its probabilities differ, by up to {change.largest:.2g}, and {change.n_decisions} "
+            f"are decided otherwise; fit an explainer of the new model",
+            ModelChangedWarning,
+            stacklevel=3,
+        )
+    return attached
+
+
+class _Reader:
+    """Reads the parts of one file."""
+
+    def __init__(self, found: archive.Archive, known: Iterable[str]) -> None:
+        self.members = found.members
+        optional = {ROWS, f"{POOL}.json", f"{BACKGROUND}.json"}
+        if not {MODEL} <= set(self.members) <= {MODEL, *optional}:
+            raise FormatError(
+                f"the members are {sorted(self.members)}, expected {sorted({MODEL, *optional})}"
+            )
+        own = {name: found.manifest[name] for name in found.manifest if name not in archive.FIELDS}
+        self.head: Manifest = read(Manifest, own, "manifest")
+        self.settings = read_settings(self.head.settings, known, "settings")
+        self.has_rows, self.c = ROWS in self.members, len(self.head.classes)
+        self.model = self._arrays(MODEL)
+        self.rows = self._arrays(ROWS) if self.has_rows else ArrayReader({}, ROWS)
+        self._require_sound()
+        self.encoding: Encoding = parts.read_encoding(self.head.schema, self.model, self.head.unknown)
+        self.encoders = [
+            parts.read_encoder(entry, self.model, f"encoder.{i}", self.encoding.n_inputs)
+            for i, entry in enumerate(self.head.encoders)
+        ]
+
+    def _arrays(self, name: str) -> ArrayReader:
+        return ArrayReader.from_bytes(self.members[name], self.head.transposed.get(name, ()), name)
+
+    def _require_sound(self) -> None:
+        """Check the values of the manifest that types say nothing about."""
+        head, names = self.head, self.head.schema.names
+        options = self.settings.get("surrogate_options", SurrogateOptions())
+        twice = [
+            each.name for each in head.schema.features if len(set(each.categories)) < len(each.categories)
+        ]
+        columns = set(head.columns)
+        for sound, message in (
+            (names and len(set(names)) == len(names), "the schema must name every feature once"),
+            (not twice, f"features {twice[:5]} have a category twice"),
+            (self.c >= 2, f"there are {self.c} classes, expected two or more"),
+            (
+                set(names) <= columns and len(columns) == len(head.columns),
+                "the columns are not those of the schema",
+            ),
+            (head.backend in BACKENDS, f"backend is {head.backend!r}, expected one of {BACKENDS}"),
+            (len(head.missing) == len(names), f"missing has {len(head.missing)} entries, not {len(names)}"),
+            (len(head.encoders) in (1, 2), f"there are {len(head.encoders)} encoders, expected one or two"),
+            (
+                isinstance(options, SurrogateOptions) and options.search in SEARCHES,
+                f"settings.surrogate_options is {options!r:.60}, expected a search of {SEARCHES}",
+            ),
+        ):
+            if not sound:
+                raise FormatError(message)
+        self.search = options.search
+
+    def read(self) -> tuple[dict[str, Any], Fitted]:
+        """Return the parameters and all that was learned, once every array has been used."""
+        head, none = self.head, np.empty(0, dtype=np.intp)
+        encoder = self.encoders[0]
+        pair = Pair(encoder, parts.read_weights(self.model, self.c, self._n_latents(encoder)))
+        training, position = self._training()
+        shapley = None
+        if head.shapley is not None:
+            shapley = read_shapley(head.shapley, self.model, self.encoding, self.c)
+        fitted = Fitted(
+            black_box=SurrogateBlackBox(self.encoding, pair),
+            columns=head.columns,
+            backend=head.backend,
+            encoding=self.encoding,
+            class_names=head.classes,
+            missing=np.array(head.missing, dtype=bool),
+            split=Split(position, none, none),
+            rows=FitRows.only_training(training),
+            pair=pair,
+            local=pair,
+            neighbours=self._neighbours("pair", encoder, training),
+            trust_map=parts.read_trust(head.trust, self.rows, self.encoding.n_inputs),
+            reference=parts.read_reference(head.reference, head.schema, self.model, self.rows),
+            pool=self._frame(POOL) if self.has_rows else None,
+            shapley=shapley,
+            background=self._frame(BACKGROUND) if self.has_rows and shapley is not None else None,
+            quality=head.quality,
+            history=head.history,
+            trials=head.trials,
+            rule_model=None if head.rules is None else self._rule_model(head.rules, training),
+            rule_quality=None if head.rules is None else head.rules.quality,
+            missing_words=head.missing_words,
+        )
+        self.model.finish()
+        self.rows.finish()
+        return self.settings, fitted
+
+    def _n_latents(self, encoder: Any) -> int:
+        return self.encoding.n_inputs if isinstance(encoder, IdentityEncoder) else int(encoder.n_latents)
+
+    def _training(self) -> tuple[AnsweredRows, IntArray]:
+        X: FloatArray = np.empty((0, self.encoding.n_inputs))
+        P: FloatArray = np.empty((0, self.c))
+        position: IntArray = np.empty(0, dtype=np.int64)
+        if self.has_rows:
+            X = parts.read_rows(self.rows, "training", self.encoding)
+            P = parts.read_probabilities(self.rows, "training.probabilities", (len(X), self.c))
+            position = self.rows.positions("training.position", (len(X),), 0, 2**62)
+        held, of = self.head.rows["held"], self.head.rows["of"]
+        if len(X) != held or not held <= of:
+            raise FormatError(f"the file holds {len(X)} rows, expected {held} of {of}")
+        return AnsweredRows(X, P), position
+
+    def _frame(self, name: str) -> AnsweredFrame:
+        values = archive.parse_json(self.members.get(f"{name}.json", b""), f"{name}.json")
+        frame = read_frame(values, self.rows, self.head.columns, name)
+        self.rows.require(len(frame) > 0, f"there are no {name} rows")
+        self.encoding.transform(frame.select(self.head.schema.names))  # raises if it cannot be encoded
+        P = parts.read_probabilities(self.rows, f"{name}.answers", (len(frame), self.c))
+        return AnsweredFrame(frame, P)
+
+    def _neighbours(self, name: str, encoder: Any, training: AnsweredRows) -> Neighbours:
+        n, k = len(training), self._n_latents(encoder)
+        if not self.has_rows:
+            nothing = (np.empty(0, dtype=np.intp),) * self.c
+            return Neighbours(
+                training.X, np.empty((0, k)), np.zeros(0, dtype=bool), nothing, (None,) * self.c
+            )
+        valid = self.rows.take(f"{name}.valid", bool, (n,))
+        identity = isinstance(encoder, IdentityEncoder)
+        Z = training.X if identity else self.rows.take(f"{name}.latents", np.float64, (n, k))
+        return parts.build_neighbours(training, Z, valid, self.search)
+
+    def _rule_model(self, entry: RulesEntry, training: AnsweredRows) -> RuleModel:
+        if entry.encoder not in range(len(self.encoders)):
+            raise FormatError(
+                f"rules.encoder is {entry.encoder}, and there are {len(self.encoders)} encoders"
+            )
+        encoder, c = self.encoders[entry.encoder], self.c
+        k = self._n_latents(encoder)
+        tree: Any = parts.read_tree(self.model, c, k)
+        decisions = self.model.positions("tree.decisions", (len(tree.feature_),), 0, c)
+        neighbours = self._neighbours("rules", encoder, training)
+        leaves, layout = LeafBoxes.of(tree, k), Layout.of(self.encoding)
+        targets = self.model.take("curve.targets", np.float64, (None,), finite=False)
+        n = (len(targets),)
+        curve = parts.take_fields(self.model, "curve", np.float64, finite=False, precision=n, coverage=n)
+        return RuleModel(
+            rules=TreeRules(encoder, tree, leaves, decisions, neighbours, layout),
+            bins=Conditions.of(parts.read_sample(self.rows, "polishing", self.encoding, c)),
+            report=parts.read_sample(self.rows, "report", self.encoding, c),
+            curve=PrecisionCurve(targets, **curve),
+            source=entry.source,
+            reason=entry.reason,
+        )

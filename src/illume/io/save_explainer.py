@@ -1,0 +1,178 @@
+"""Saving a fitted explainer to one file: JSON and plain arrays in a zip, without code or pickle."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from illume._typing import IntArray
+from illume.data import archive
+from illume.data.frames import as_frame
+from illume.data.sampling import stratified
+from illume.data.schema import Schema
+from illume.data.stored_arrays import ArrayWriter
+from illume.data.stored_frames import dump_frame
+from illume.data.typed_json import dump
+from illume.encoders.linear import IdentityEncoder
+from illume.explanations.fitted import AnsweredRows, Fitted, Trial
+from illume.io import fitted_parts as parts
+from illume.io.settings import Described, dump_setting
+from illume.io.shapley_parts import dump_shapley
+from illume.results.history import History
+from illume.results.quality import Quality, RuleQuality
+
+MODEL, ROWS = "model.safetensors", "rows.safetensors"
+POOL, BACKGROUND = "pool", "background"
+LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
+NOT_STORED = ("model", "checkpoint_dir")  # parameters
+HELD_ROWS = 20_000
+MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
+
+
+@dataclass(frozen=True)
+class RulesEntry:
+    """The part of a rule model that is JSON; `encoder` is a position among the encoders."""
+
+    encoder: int
+    source: str
+    reason: str
+    quality: RuleQuality
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """All of a fitted explainer that is JSON, beside the frames.
+
+    `reference` is the number of rows that distributions were taken from, `rows` and `trust` hold numbers of
+    rows, `shapley` is the least probability of log-odds.
+    """
+
+    libraries: dict[str, str]
+    settings: object
+    schema: Schema
+    columns: tuple[str, ...]
+    backend: str | None
+    classes: tuple[str, ...]
+    missing: tuple[bool, ...]
+    missing_words: tuple[str, ...] | None
+    unknown: str
+    encoders: tuple[parts.EncoderEntry, ...]
+    quality: Quality
+    history: History | None
+    trials: tuple[Trial, ...]
+    rules: RulesEntry | None
+    reference: int
+    rows: dict[str, int]
+    trust: dict[str, int] | None
+    shapley: float | None
+    transposed: dict[str, tuple[str, ...]]
+
+
+def save(
+    fitted: Fitted, parameters: Mapping[str, Any], path: str | os.PathLike[str], rows: int | str
+) -> None:
+    """Write a fitted explainer to a file, atomically."""
+    archive.write(path, to_bytes(fitted, parameters, rows))
+
+
+def to_bytes(fitted: Fitted, parameters: Mapping[str, Any], rows: int | str) -> bytes:
+    """Return the content of a file; the same bytes for the same explainer."""
+    kept = _choose_rows(fitted.rows.training, rows)
+    model, data, members = ArrayWriter(), ArrayWriter(), {}
+    rules, encoders = fitted.rule_model, [fitted.pair.encoder]
+    if rules is not None and rules.rules.encoder is not encoders[0]:
+        encoders.append(rules.rules.encoder)
+    has_rows = len(kept) > 0 and fitted.pool is not None
+    if has_rows:
+        _dump_rows(fitted, kept, data)
+        for name, frame in ((POOL, fitted.pool), (BACKGROUND, fitted.background)):
+            if frame is not None:
+                data.add(f"{name}.answers", frame.P)
+                members[f"{name}.json"] = archive.format_json(dump_frame(frame.frame, data, name))
+    if rules is not None:
+        parts.dump_tree(rules.rules.tree, model)
+        model.add("tree.decisions", rules.rules.decisions.astype(np.int64))
+        parts.add_fields(model, "curve", rules.curve, "targets", "precision", "coverage")
+    parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
+    parts.dump_weights(fitted.pair.surrogate, model)
+    names = ("knots", "below", "at_most", "missing", "shares")
+    parts.add_fields(model, "reference", fitted.reference, *names)
+    trust = {"n_rows": int(fitted.trust_map.n_rows), "n_nearest": int(fitted.trust_map.n_nearest)}
+    manifest = Manifest(
+        libraries={
+            "illume": import_module("illume").__version__,
+            "python": platform.python_version(),
+            **archive.library_versions(LIBRARIES),
+        },
+        settings={name: dump_setting(each) for name, each in _stored_parameters(parameters).items()},
+        schema=fitted.schema,
+        columns=fitted.columns,
+        backend=fitted.backend,
+        classes=fitted.class_names,
+        missing=tuple(fitted.missing.tolist()),
+        missing_words=fitted.missing_words,
+        unknown=fitted.encoding.unknown,
+        encoders=tuple(parts.dump_encoder(one, model, f"encoder.{i}") for i, one in enumerate(encoders)),
+        quality=fitted.quality,
+        history=fitted.history,
+        trials=fitted.trials,
+        rules=None
+        if rules is None or fitted.rule_quality is None
+        else RulesEntry(len(encoders) - 1, rules.source, rules.reason, fitted.rule_quality),
+        reference=int(fitted.reference.n_rows),
+        rows={"held": len(kept), "of": fitted.quality.n_training},
+        trust=trust if has_rows else None,
+        shapley=None if fitted.shapley is None else dump_shapley(fitted.shapley, model),
+        transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
+    )
+    members |= {ROWS: data.to_bytes()} if has_rows else {}
+    return archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()})
+
+
+def _choose_rows(training: AnsweredRows, rows: int | str) -> IntArray:
+    """Return which training rows go into the file."""
+    if rows == "none":
+        return np.empty(0, dtype=np.intp)
+    if rows == "all":
+        return np.arange(len(training))
+    if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
+        raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
+    n, n_classes = int(rows), training.P.shape[1]
+    if len(training) <= n:
+        return np.arange(len(training))
+    least = min(MIN_PER_CLASS, n // (2 * n_classes))
+    return stratified(training.P.argmax(1), n - n_classes * least, least)
+
+
+def _stored_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a file holds; of background rows, only their number."""
+    stored = {name: each for name, each in parameters.items() if name not in NOT_STORED}
+    background = stored["background"]
+    if background is not None and not isinstance(background, Described):
+        stored["background"] = Described(f"a frame of {len(as_frame(background)):,} rows")
+    return stored
+
+
+def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
+    training, encoding, rules = fitted.rows.training, fitted.encoding, fitted.rule_model
+    parts.dump_rows(arrays, "training", encoding, training.X[kept])
+    arrays.add("training.probabilities", training.P[kept])
+    arrays.add("training.position", fitted.split.training[kept].astype(np.int64))
+    arrays.add("reference.distances", fitted.reference.distances)
+    parts.add_fields(arrays, "trust", fitted.trust_map, "anchors", "agreement", "error")
+    searched = {"pair": (fitted.pair.encoder, fitted.neighbours)}
+    if rules is not None:
+        searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
+        parts.dump_sample(arrays, "polishing", encoding, rules.bins.sample)
+        parts.dump_sample(arrays, "report", encoding, rules.report)
+    for name, (encoder, neighbours) in searched.items():
+        arrays.add(f"{name}.valid", neighbours.alike[kept])
+        if not isinstance(encoder, IdentityEncoder):
+            arrays.add(f"{name}.latents", neighbours.Z[kept])

@@ -1,0 +1,121 @@
+"""The model of Shapley values to arrays, and back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from illume._typing import FloatArray
+from illume.data.encoding import Encoding
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
+from illume.errors import FormatError
+from illume.io.fitted_parts import add_fields, take_fields
+from illume.shapley.codes import Coding
+from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays, arrays_of
+from illume.shapley.shapley_model import LEAST, MOST, ErrorModel, LogOdds, ShapleyModel
+
+
+def dump_shapley(model: ShapleyModel, arrays: ArrayWriter) -> float:
+    """Store the model of Shapley values; return the least probability of its log-odds."""
+    coding = model.coding
+    arrays.add("shapley.features", coding.features.astype(np.int64))
+    arrays.add("shapley.widths", coding.widths.astype(np.int64))
+    arrays.add("shapley.knots", coding.knots)
+    for name, network in (("model", model.network), ("values", model.values)):
+        for part, array in arrays_of(network).items():
+            arrays.add(f"shapley.{name}.{part}", array)
+    arrays.add("shapley.base", model.base)
+    names = ("share", "variance", "weights", "remainder", "walk_variance")
+    add_fields(arrays, "shapley.errors", model.errors, *names)
+    return float(model.log_odds.least)
+
+
+def read_shapley(least: float, arrays: ArrayReader, encoding: Encoding, n_classes: int) -> ShapleyModel:
+    """Return the model of Shapley values."""
+    if not LEAST <= least <= MOST:
+        raise FormatError(f"shapley is {least!r}, expected {LEAST} to {MOST}")
+    c = 1 if n_classes == 2 else n_classes
+    coding = _read_coding(arrays, encoding)
+    return ShapleyModel(
+        log_odds=LogOdds(least),
+        coding=coding,
+        network=_read_model_network(arrays, coding, c),
+        values=_read_value_network(arrays, coding, c),
+        base=arrays.take("shapley.base", np.float64, (c,)),
+        errors=_read_errors(arrays, coding.n_features, c),
+        n_features=len(encoding.schema),
+    )
+
+
+def _read_coding(arrays: ArrayReader, encoding: Encoding) -> Coding:
+    schema = encoding.schema
+    features = arrays.positions("shapley.features", (None,), 0, len(schema))
+    arrays.require(bool((np.diff(features) > 0).all()), "shapley.features are not in order")
+    arrays.require(bool(np.isin(features, encoding.owner).all()), "shapley.features holds constant ones")
+    m = len(features)
+    widths = arrays.positions("shapley.widths", (m,), 1, 2**31)
+    numeric = np.array([schema.features[j].numeric for j in features], dtype=bool)
+    n_inputs = np.array([(encoding.owner == j).sum() for j in features], dtype=np.int64)
+    fits = np.where(numeric, widths >= 2, widths == n_inputs)
+    arrays.require(bool(fits.all()), "shapley.widths are not those of the features")
+    knots = arrays.take("shapley.knots", np.float32, (int(widths[numeric].sum()),))
+    owner = np.repeat(np.arange(int(numeric.sum())), widths[numeric])
+    rising = (np.diff(knots) > 0) | (np.diff(owner) > 0)
+    arrays.require(bool(rising.all()), "shapley.knots do not rise")
+    ends = np.cumsum(widths + 1)
+    return Coding(
+        features=features.astype(np.intp),
+        starts=(ends - widths - 1).astype(np.intp),
+        size=int(ends[-1]) if m else 0,
+        numeric=numeric,
+        inputs=np.searchsorted(encoding.owner, features).astype(np.intp),
+        widths=widths.astype(np.intp),
+        knots=knots,
+        mean=encoding.mean.copy(),
+    )
+
+
+def _read_table(arrays: ArrayReader, name: str, coding: Coding, c: int) -> tuple[Table, int]:
+    """Return the table of a network, and the number of entries that a row's embedding has."""
+    nodes = arrays.take(f"{name}.nodes", np.float32, (coding.size, None))
+    arrays.require(nodes.shape[1] > c, f"{name}.nodes has no embeddings")
+    return Table(nodes, c), coding.n_features * (nodes.shape[1] - c)
+
+
+def _read_layer(
+    arrays: ArrayReader, name: str, n_in: int, n_out: int | None
+) -> tuple[FloatArray, FloatArray]:
+    weight = arrays.take(name, np.float32, (n_in, n_out))
+    return weight, arrays.take(f"{name}_bias", np.float32, (weight.shape[1],))
+
+
+def _read_model_network(arrays: ArrayReader, coding: Coding, c: int) -> ModelArrays:
+    table, n_values = _read_table(arrays, "shapley.model", coding, c)
+    first = _read_layer(arrays, "shapley.model.first", n_values, None)
+    units, odd = divmod(first[0].shape[1], 2)
+    arrays.require(not odd, "shapley.model.first has an odd number of units")
+    return ModelArrays(table, *first, *_read_layer(arrays, "shapley.model.last", units, c))
+
+
+def _read_value_network(arrays: ArrayReader, coding: Coding, c: int) -> ValueArrays:
+    table, n_values = _read_table(arrays, "shapley.values", coding, c)
+    constant = arrays.take("shapley.values.constant", np.float32, (coding.n_features, c))
+    first = _read_layer(arrays, "shapley.values.first", n_values, None)
+    units, rest = divmod(first[0].shape[1], 3)
+    arrays.require(not rest, "shapley.values.first does not have three equal parts")
+    last = _read_layer(arrays, "shapley.values.last", 2 * units, n_values * c)
+    return ValueArrays(table, constant, *first, *last)
+
+
+def _read_errors(arrays: ArrayReader, m: int, c: int) -> ErrorModel:
+    """Return the model of errors; variances that were not measured are NaN."""
+    name = "shapley.errors"
+    found = take_fields(arrays, name, np.float64, share=(m, c), weights=(3,), remainder=(c,))
+    found |= take_fields(arrays, name, np.float64, finite=False, variance=(m, c), walk_variance=(m, c))
+    for part in ("variance", "walk_variance", "weights"):
+        good = np.isnan(found[part]) | (np.isfinite(found[part]) & (found[part] >= 0))
+        arrays.require(bool(good.all()), f"{name}.{part} holds what is no variance")
+    share = found["share"]
+    whole = not m or bool((np.abs(share.sum(0) - 1) <= 1e-6).all())
+    arrays.require(whole and bool((share >= 0).all()), f"{name}.share does not add up to 1")
+    arrays.require(bool((found["remainder"] > 0).all()), f"{name}.remainder must be positive")
+    return ErrorModel(**found)
