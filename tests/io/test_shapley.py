@@ -120,7 +120,7 @@ def test_background_rows_are_no_setting(of_own_background, tmp_path):
     explainer.save(tmp_path / "none.illume", rows="none")
     assert b"12345.5" not in (tmp_path / "none.illume").read_bytes()
     loaded = illume.load(path, model=bent)
-    with pytest.raises(ValueError, match=r"background was a frame of 30 rows.*set_params\(background=…\)"):
+    with pytest.raises(ValueError, match=r"background was a frame of 30 rows.*set it again"):
         loaded.fit(pandas_rows())
 
 
@@ -169,7 +169,7 @@ DAMAGES = [
     (changed(f"{FIRST} {FIRST}_bias", lambda a: a[..., :-1].copy()), "odd number of units"),
     (changed("shapley.model.last", lambda a: a.astype(np.float64)), "holds float64, expected float32"),
     (changed("shapley.values.constant", lambda a: a[:, :1].copy()), "shapley.values.constant has shape"),
-    (changed(f"{THREE} {THREE}_bias", lambda a: a[..., :-1].copy()), "no three equal parts"),
+    (changed(f"{THREE} {THREE}_bias", lambda a: a[..., :-1].copy()), "not have three equal parts"),
     (changed("shapley.values.last_bias", lambda a: a[1:]), "shapley.values.last_bias has shape"),
     (changed("shapley.base", lambda a: a * np.inf), "NaN or infinity"),
     (changed("shapley.errors.share", lambda a: a * 2), "does not add up to 1"),
@@ -180,9 +180,8 @@ DAMAGES = [
     (changed("background.answers", lambda a: a[1:], ROWS), "background.answers has shape"),
     ({"change_member": (BACKGROUND, lambda content: b"{}")}, "background holds"),
     ({"change_member": (BACKGROUND, lambda content: content.replace(b"pandas", b"numpy", 1))}, "background"),
-    (in_manifest({"least": 0.5}), "shapley.least is 0.5"),
-    (in_manifest({"least": "much"}), "shapley.least is 'much'"),
-    (in_manifest({}), "shapley holds"),
+    (in_manifest(0.5), "shapley is 0.5"),
+    (in_manifest("much"), "shapley is 'much'"),
     (in_manifest(None), "unexpected arrays"),
 ]
 

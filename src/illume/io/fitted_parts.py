@@ -25,8 +25,7 @@ from illume.explanations.rule_sample import Sample
 from illume.explanations.trust_map import TrustMap
 from illume.io.settings import ENCODERS, dump_setting, read_encoder_settings
 from illume.surrogates.logistic import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
-from illume.surrogates.nodes import TreeNodes, require_tree
-from illume.surrogates.tree import DecisionTreeSurrogate
+from illume.surrogates.tree import DecisionTreeSurrogate, TreeNodes, require_tree
 
 LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate)
 TREES = (DecisionTreeSurrogate, TreeNodes)
@@ -144,7 +143,7 @@ def dump_tree(surrogate: Any, arrays: ArrayWriter) -> None:
             f"file holds 'tree' and tree classifiers of scikit-learn; save with rules=False to leave it out"
         )
     names = ("children_left_", "children_right_", "feature_", "threshold_", "value_")
-    add_fields(arrays, "tree", TreeNodes.of(surrogate), *names)
+    add_fields(arrays, "tree", TreeNodes.from_surrogate(surrogate), *names)
 
 
 def read_tree(arrays: ArrayReader, n_classes: int, n_latents: int) -> TreeNodes:
