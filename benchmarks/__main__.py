@@ -25,6 +25,7 @@ COMMANDS = {
     "slow": ("slow", "slow", "10,000 rows of models that answer slowly"),
     "busy": ("busy", "busy", "a fit on an idle machine and beside busy processes"),
     "throughput": ("throughput", "throughput", "attributions a second, and the share of the bare products"),
+    "commits": ("commits", "commits", "speed of this checkout beside another's, by turns"),
     "memory": ("throughput", "memory", "memory of a fit and of streamed attributions"),
     "agreement": ("quality", "agreement", "agreement of the default explainer with LightGBM"),
     "rule-speed": ("quality", "rule_speed", "rules and counterfactuals a second"),
