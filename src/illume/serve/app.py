@@ -64,7 +64,7 @@ class ApiKey:
         request = Request(scope)
         bearer = await BEARER(request)
         given = await HEADER(request) or (bearer.credentials if bearer else "")
-        if scope["path"] == "/health" or secrets.compare_digest(given.encode(), self.key):
+        if scope["path"] == "/health" or secrets.compare_digest(given.encode("latin-1"), self.key):
             await self.app(scope, receive, send)
             return
         detail = {"detail": "this service requires a key; send it as X-API-Key or as Authorization: Bearer"}

@@ -45,6 +45,11 @@ class Settings:
                 raise ValueError(f"{name} must be above 0, found {getattr(self, name)!r}")
         if self.api_key is not None and not self.api_key.strip():
             raise ValueError("the API key is empty; give one, or leave the option out for none")
+        for host in self.hosts:
+            if "*" in host.removeprefix("*."):
+                raise ValueError(
+                    f"host {host!r} is invalid; expected a name such as api.example.com or *.example.com"
+                )
 
 
 def allowed_hosts(address: str, names: tuple[str, ...]) -> tuple[str, ...]:
