@@ -29,7 +29,7 @@ from illume.explanations.decision_regions import LinearRegions
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit
-from illume.explanations.step_search import Refiner, carrier
+from illume.explanations.step_search import LatentRefiner, carrier
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import fit_surrogate
 from illume.metrics import macro_f1
@@ -241,7 +241,7 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[Slopes, float]:
         slopes[other] = pair.encoder.pull_back(near.X[found], coef).slopes
         values[other] = slopes[other] * near.X[found][:, None, :]
         return Slopes(slopes, values), 1.0
-    refine = Refiner(
+    refine = LatentRefiner(
         carrier(pair.encoder, pair.n_latents),
         lambda Z: pair.surrogate.probabilities(Z).argmax(1),
         LinearRegions(pair.surrogate),

@@ -137,6 +137,10 @@ class ModelChangedWarning(UserWarning):
     """The model given to `load` does not answer as the explained one did."""
 
 
+class FewQueriesWarning(UserWarning):
+    """There are too few queries to measure the errors of contributions."""
+
+
 class FewRowsWarning(UserWarning):
     """So few rows chose and are reported on that figures of quality and trust mean little."""
 

@@ -3,7 +3,7 @@ import pytest
 
 from illume.explanations.boxes import Boxes
 from illume.explanations.rule_sample import Conditions
-from illume.explanations.rule_search import Wish, keep_selected, polish
+from illume.explanations.rule_search import RuleGoal, keep_selected, polish
 from tests.explanations.common import mixed_layout, mixed_rows, numbers_layout, sample_of
 from tests.explanations.test_sample import a_sample, random_boxes
 
@@ -27,7 +27,7 @@ def measured(bins, boxes, wanted):
 
 def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
     bins, X, wanted = problem
-    boxes, reached = polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(0.95))
+    boxes, reached = polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(0.95))
     assert ((boxes.low <= X) & (boxes.high >= X)).all()
     precision, coverage = measured(bins, boxes, wanted)
     assert (reached >= 0.95).mean() > 0.98
@@ -39,7 +39,7 @@ def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
 def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
     bins, X, wanted = problem
     found = [
-        measured(bins, polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(p))[0], wanted)
+        measured(bins, polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(p))[0], wanted)
         for p in (0.8, 0.99)
     ]
     (mild, wide), (strict, narrow) = ((precision.mean(), coverage.mean()) for precision, coverage in found)
@@ -52,23 +52,23 @@ def test_the_boxes_own_bounds_are_taken_first(problem):
     own = Boxes.everything(*X.shape)
     own.low[:, 1] = X[:, 1] - 0.3  # says little, but is the box's own
     wanted = np.ones(len(X), dtype=int)
-    boxes, _ = polish(bins, own, X, wanted, Wish(max_conditions=1, only_own=True))
+    boxes, _ = polish(bins, own, X, wanted, RuleGoal(max_conditions=1, only_own=True))
     assert np.isinf(boxes.low[:, [0, 2, 3]]).all()
     assert np.isfinite(boxes.low[:, 1]).mean() > 0.5
 
 
 def test_no_more_conditions_than_wished(problem):
     bins, X, wanted = problem
-    boxes, _ = polish(bins, Boxes.everything(*X.shape), X, wanted, Wish(0.999, max_conditions=2))
+    boxes, _ = polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(0.999, max_conditions=2))
     assert (np.isfinite(boxes.low) | np.isfinite(boxes.high)).sum(1).max() <= 2
 
 
 def test_a_row_alone_is_polished_as_in_a_batch(problem):
     bins, X, wanted = problem
     start = Boxes(X - 0.7, X + 0.9, np.ones(X.shape, dtype=bool))
-    together, _ = polish(bins, start, X, wanted, Wish())
+    together, _ = polish(bins, start, X, wanted, RuleGoal())
     for i in range(0, 300, 37):
-        alone, _ = polish(bins, start[i : i + 1], X[i : i + 1], wanted[i : i + 1], Wish())
+        alone, _ = polish(bins, start[i : i + 1], X[i : i + 1], wanted[i : i + 1], RuleGoal())
         np.testing.assert_array_equal(alone.low[0], together.low[i])
         np.testing.assert_array_equal(alone.high[0], together.high[i])
 
@@ -78,7 +78,7 @@ def test_categories_become_conditions_where_they_decide():
     X = mixed_rows(rng.normal(size=(900, 2)), rng.integers(0, 3, 900))
     sample = sample_of(layout, X, lambda X: X[:, 4] > 0)
     rows = mixed_rows([[0.0, 0.0], [0.0, 0.0]], [2, 0])
-    boxes, _ = polish(Conditions.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), Wish())
+    boxes, _ = polish(Conditions.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), RuleGoal())
     np.testing.assert_array_equal(boxes.allowed[0, 2:], [False, False, True])
     np.testing.assert_array_equal(boxes.allowed[1, 2:], [True, True, False])
     assert np.isinf(boxes.low).all()

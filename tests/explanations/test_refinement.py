@@ -7,7 +7,7 @@ from sklearn.tree import DecisionTreeClassifier
 from illume.errors import MissingExtraError
 from illume.explanations.decision_regions import GRID, LinearRegions, Plane, TreeRegions
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.step_search import Line, Refiner, search_grid, smallest_steps
+from illume.explanations.step_search import LatentRefiner, Line, search_grid, smallest_steps
 from illume.surrogates.logistic import FittedWeights, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
@@ -52,7 +52,7 @@ def refiner(request, kind):
     Z = encode(X)[1]
     surrogate, regions = surrogate_and_regions(kind, Z, P)
     decide = lambda Z: surrogate.probabilities(Z).argmax(1)  # noqa: E731
-    return Refiner(carry, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
+    return LatentRefiner(carry, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
 
 
 def disagreeing(refiner, n=120):
@@ -100,7 +100,7 @@ def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
     X, _, Z, wanted = disagreeing(refiner, 5)
     valid = tuple(rows[:0] for rows in refiner.neighbours.valid)
     nobody = replace(refiner.neighbours, valid=valid, searches=(None,) * len(valid))
-    lost = Refiner(carry, refiner.decide, refiner.regions, nobody)(X, Z, wanted)
+    lost = LatentRefiner(carry, refiner.decide, refiner.regions, nobody)(X, Z, wanted)
     np.testing.assert_array_equal(lost.Z, Z)
     found = lost.refinement
     assert list(found.status) == ["not faithful"] * 5

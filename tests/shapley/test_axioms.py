@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import permutations
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
+from illume.errors import FewQueriesWarning
 
 N = 600
 QUERIES = 30_000
@@ -171,6 +173,25 @@ def test_without_queries_contributions_are_pulled_back() -> None:
     assert np.isnan(found.standard_errors).all()
     with pytest.raises(ValueError, match="only Shapley values can be refined"):
         explainer(X[:5], refine=16)
+
+
+def test_too_few_queries_for_standard_errors_are_warned_of() -> None:
+    X = frame()[["a", "b", "c"]]
+    explainer = Explainer(lambda rows: sigmoid(rows.sum(axis=1).to_numpy()), effort="quick", verbose=False)
+    with pytest.warns(FewQueriesWarning, match="fit with at least 1800 queries"):
+        explainer.set_params(queries=400).fit(X)
+    assert np.isnan(explainer(X[:2]).standard_errors).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FewQueriesWarning)
+        explainer.set_params(queries=1800).fit(X)
+    assert np.isfinite(explainer(X[:2]).standard_errors).all()
+
+
+def test_a_row_has_the_same_interactions_alone(case: tuple[object, pd.DataFrame, Explainer]) -> None:
+    _, X, explainer = case
+    together, alone = explainer.interactions(X[:4]), explainer.interactions(X[2:3])
+    order = [together.features.index(name) for name in alone.features]
+    np.testing.assert_allclose(alone.values[0], together.values[2][np.ix_(order, order)], atol=1e-4)
 
 
 def test_a_class_that_is_never_answered_can_be_refined() -> None:

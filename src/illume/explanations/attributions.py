@@ -20,7 +20,7 @@ from illume.explanations.local_attributions import LocalArrays, attribute_locall
 from illume.results.attributions import Attributions
 from illume.results.lazy import Deferred, Source
 from illume.results.trust import Novelty, Trust, typical_errors
-from illume.shapley.refiner import Refiner
+from illume.shapley.refiner import ShapleyRefiner
 from illume.shapley.shapley_model import Contributions, ShapleyModel
 
 VALUES_AT_ONCE = 1_024  # rows, whose numbers then stay in the cache of a core
@@ -125,7 +125,14 @@ def _fill_values(shapley: ShapleyModel, rows: _Rows, X: FloatArray, at: slice) -
 
 
 def _refine_values(
-    fitted: Fitted, refiner: Refiner, rows: _Rows, *, piece: Frame, X: FloatArray, at: slice, refine: int
+    fitted: Fitted,
+    refiner: ShapleyRefiner,
+    rows: _Rows,
+    *,
+    piece: Frame,
+    X: FloatArray,
+    at: slice,
+    refine: int,
 ) -> None:
     for start in range(0, len(X), REFINED_AT_ONCE):
         part = slice(start, min(start + REFINED_AT_ONCE, len(X)))
@@ -137,13 +144,13 @@ def _refine_values(
         rows.values[here], rows.errors[here] = found.values, found.errors
 
 
-def _make_refiner(fitted: Fitted) -> Refiner | None:
+def _make_refiner(fitted: Fitted) -> ShapleyRefiner | None:
     model, background = fitted.shapley, fitted.background
     if model is None or background is None:
         return None
     encoded = fitted.encoding.transform(background.frame.select(fitted.schema.names))
     codes = model.coding.codes(encoded.X, encoded.imputed)
-    return Refiner(model, background.frame, codes, model.log_odds(background.P), fitted.schema.names)
+    return ShapleyRefiner(model, background.frame, codes, model.log_odds(background.P), fitted.schema.names)
 
 
 def _build(fitted: Fitted, frame: Frame, rows: _Rows, local: LocalArrays | None) -> Attributions:

@@ -15,8 +15,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.threads import CHUNK_ROWS, in_chunks, row_chunks, single_blas_thread
 from illume.explanations.decision_regions import LinearRegions
 from illume.explanations.fitted import Fitted
-from illume.explanations.pullback import contributions
-from illume.explanations.step_search import Refined, Refiner, carrier, refined_scores
+from illume.explanations.step_search import LatentRefiner, Refined, carrier, refine_scores
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import scores
@@ -64,7 +63,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
     def fill(rows: slice) -> None:
         x = X[rows].astype(np.float64, copy=False)
         pulled = pair.encoder.pull_back(x, coef)
-        each = fitted.encoding.gather(contributions(pulled.slopes, x))
+        each = fitted.encoding.gather(pulled.slopes * x[:, None])
         values[rows], slopes[rows] = np.swapaxes(each, 1, 2), np.swapaxes(pulled.slopes, 1, 2)
         Z[rows], Q[rows] = pulled.Z, surrogate.probabilities(pulled.Z)
 
@@ -131,9 +130,9 @@ def _mix(  # noqa: PLR0917
 ) -> None:
     """Mix the explanations of rows with those that their neighbours' slopes give them."""
     at, intercept = rows.at, fitted.pair.surrogate.intercept_
-    theirs = fitted.encoding.gather(contributions(slopes, rows.X))
+    theirs = fitted.encoding.gather(slopes * rows.X[:, None])
     values, mine = np.swapaxes(theirs, 1, 2), found.values[at]
-    refined = refined_scores(mine.sum(1) + intercept, theirs.sum(2) + intercept, own, rows.wanted)
+    refined = refine_scores(mine.sum(1) + intercept, theirs.sum(2) + intercept, own, rows.wanted)
     step = refined.steps.gamma_w[:, None, None]
     old = found.slopes[at]
     found.values[at] = mine + step * (values - mine)
@@ -153,7 +152,7 @@ def _refine_latents(fitted: Fitted, found: LocalArrays, rows: _RowsToRefine) -> 
         return decisions_of(pair.surrogate.probabilities(Z))
 
     carry = carrier(pair.encoder, pair.n_latents)
-    refined: Refined = Refiner(carry, decide, regions, neighbours)(rows.X, rows.Z, rows.wanted)
+    refined: Refined = LatentRefiner(carry, decide, regions, neighbours)(rows.X, rows.Z, rows.wanted)
     found.offset[rows.at] = refined.offset @ coef.T
     found.refinement[rows.at] = refined.refinement.among(fitted.split.training)
     for part in row_chunks(len(rows.at), CHUNK_ROWS):
@@ -161,5 +160,5 @@ def _refine_latents(fitted: Fitted, found: LocalArrays, rows: _RowsToRefine) -> 
         near = np.where(steps.neighbour >= 0, steps.neighbour, 0)  # has no effect where there is none
         mine, theirs = (pair.encoder.pull_back(each, coef).slopes for each in (some.X, neighbours.X[near]))
         slopes = steps.mixed(mine, theirs)
-        values = fitted.encoding.gather(contributions(slopes, some.X))
+        values = fitted.encoding.gather(slopes * some.X[:, None])
         found.slopes[some.at], found.values[some.at] = np.swapaxes(slopes, 1, 2), np.swapaxes(values, 1, 2)

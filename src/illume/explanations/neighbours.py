@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,26 +12,15 @@ from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
 from illume.errors import MissingExtraError
 
-MOST = 16_384  # valid rows of a decision that are compared with one by one: more are thinned out evenly
+MOST = 16_384  # valid rows of a decision that an exact search compares with; more are thinned out evenly
 AT_ONCE = 128  # rows, whose similarities then stay in the cache of a core
-TIE = 1e-12  # similarities that differ by less are equal, whatever the batch: the first row wins
-ROUNDING = 2.4e-7  # per latent: twice what single precision may be off by, and as much again
+TIE = 1e-12  # similarities that differ by less are equal, and the first row wins
 SEARCHES = ("exact", "index")
-
-
-class Search(Protocol):
-    """Finds the nearest of some unit vectors."""
-
-    def nearest(self, Z: FloatArray) -> IntArray:
-        """Return the position of the vector most similar to each row of Z (n, k)."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
 class ExactSearch:
-    """Compares with every vector (N, k).
-
-    First in single precision; where several come near the best, those rows again in double precision.
+    """Compares with every unit vector (N, k).
 
     >>> ExactSearch(np.array([[1.0, 0.0], [0.0, 1.0]])).nearest(np.array([[3.0, 4.0]]))
     array([1])
@@ -43,33 +31,17 @@ class ExactSearch:
     def nearest(self, Z: FloatArray) -> IntArray:
         """Return the position of the vector most similar to each row of Z; the first of equals."""
         found = np.empty(len(Z), dtype=np.intp)
-        margin = np.float32(ROUNDING * (Z.shape[1] + 2))
 
         def search(rows: slice) -> None:
-            mine = unit(Z[rows])
-            close, near = _near(mine.astype(np.float32), self._small, margin)
-            found[rows] = near
-            if np.count_nonzero(close) > len(mine):
-                several = np.flatnonzero(np.count_nonzero(close, axis=1) > 1)
-                _, found[rows.start + several] = _near(mine[several], self.vectors.T, TIE)
+            similarity = unit(Z[rows]) @ self.vectors.T
+            found[rows] = (similarity >= similarity.max(1, keepdims=True) - TIE).argmax(1)
 
         in_chunks(search, len(Z), AT_ONCE)
         return found
 
-    @cached_property
-    def _small(self) -> FloatArray:
-        return np.ascontiguousarray(self.vectors.T, dtype=np.float32)
-
-
-def _near(Z: FloatArray, vectors: FloatArray, margin: Any) -> tuple[BoolArray, IntArray]:
-    """Return which vectors (k, N) are about as similar as the most similar one, and the first of them."""
-    similarity = Z @ vectors
-    close = similarity >= similarity.max(1, keepdims=True) - margin
-    return close, close.argmax(1)
-
 
 class IndexSearch:
-    """An inverted file of faiss: vectors in cells, of which only the nearest few are searched.
+    """An inverted file of faiss: unit vectors in cells, of which only the nearest few are searched.
 
     Not exact: a row may get a neighbour that is nearly the nearest. Deterministic all the same.
     """
@@ -90,17 +62,17 @@ class IndexSearch:
         self._index.nprobe = self.CELLS_SEARCHED
 
     def nearest(self, Z: FloatArray) -> IntArray:
-        """Return the position of a vector about as similar to each row of Z as can be."""
+        """Return the position of a vector about as similar to each row of Z as possible."""
         _, found = self._index.search(np.ascontiguousarray(unit(Z), dtype=np.float32), 1)
         return found[:, 0]
 
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Valid training rows of every decision, ready to be searched.
+    """Valid training rows of every decision, indexed for search.
 
-    A training row is valid where surrogate and black box decide alike. Of very many, an exact search takes
-    some at equal distances: what a row costs then depends on the training rows no more.
+    A training row is valid where surrogate and black box decide alike. An exact search thins out very many
+    rows, so that its cost per row is bounded.
 
     Parameters
     ----------
@@ -118,11 +90,11 @@ class Neighbours:
     Z: FloatArray
     alike: BoolArray
     valid: tuple[IntArray, ...]
-    searches: tuple[Search | None, ...]
+    searches: tuple[ExactSearch | IndexSearch | None, ...]
 
     @classmethod
     def of(cls, X: FloatArray, Z: FloatArray, P: FloatArray, surrogate: IntArray, how: str) -> Neighbours:
-        """Sort training rows X, with latents Z, by decision: the black box's P (n, c), the surrogate's (n,).
+        """Index training rows X with latents Z by decision: the black box's P (n, c), the surrogate's (n,).
 
         `how` is `exact` or `index`.
         """

@@ -22,7 +22,7 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Wish:
+class RuleGoal:
     """The precision and number of conditions that a rule should have.
 
     With `only_own`, only the box's own conditions are taken, as many as there may be.
@@ -34,7 +34,7 @@ class Wish:
 
 
 def polish(
-    conditions: Conditions, boxes: Boxes, X: FloatArray, wanted: IntArray, wish: Wish
+    conditions: Conditions, boxes: Boxes, X: FloatArray, wanted: IntArray, goal: RuleGoal
 ) -> tuple[Boxes, FloatArray]:
     """Return boxes around X that reach the wanted precision at a large coverage, where that is possible.
 
@@ -49,7 +49,7 @@ def polish(
         for part in chunks:
             with chunks:
                 rows = mine[part]
-                search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], wish)
+                search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
                 result[rows] = search.run(Boxes.everything(len(rows), X.shape[1]))
                 reached[rows] = lower_bound(*search.counts[search.group].T)
     return result, reached
@@ -87,8 +87,8 @@ class _RuleSearch:
     violate none.
     """
 
-    def __init__(self, conditions: Conditions, c: int, boxes: Boxes, X: FloatArray, wish: Wish) -> None:
-        self.conditions, self.wish = conditions, wish
+    def __init__(self, conditions: Conditions, c: int, boxes: Boxes, X: FloatArray, goal: RuleGoal) -> None:
+        self.conditions, self.goal = conditions, goal
         self.possible = conditions.possible(X)
         self.preferred = conditions.nearest(boxes, X) & self.possible
         right = conditions.sample.decisions == c
@@ -96,17 +96,17 @@ class _RuleSearch:
         self.truth = conditions.truth[:, np.argsort(~right, kind="stable")]
         self.tables = [self.truth[:, part].T.astype(np.float32) for part in self.parts]
         self.group = np.zeros(len(X), dtype=np.intp)
-        self.slots = np.full((1, wish.max_conditions), NONE, dtype=np.intp)
+        self.slots = np.full((1, goal.max_conditions), NONE, dtype=np.intp)
         self.violations = np.zeros((1, len(right)), dtype=np.uint8)
         self.counts = self._counts(self.violations == 0)
 
     def run(self, boxes: Boxes) -> Boxes:
         """Add conditions, remove what is not needed, and fill in the boxes."""
-        for step in range(self.wish.max_conditions):
+        for step in range(self.goal.max_conditions):
             if not self._add(step):
                 break
-        for slot in range(self.wish.max_conditions):
-            if not self.wish.only_own:
+        for slot in range(self.goal.max_conditions):
+            if not self.goal.only_own:
                 self._relax(slot)
             code = self.slots[self.group, slot]
             rows = np.flatnonzero(code != NONE)
@@ -125,7 +125,7 @@ class _RuleSearch:
     def _add(self, step: int) -> bool:
         """Give every box that needs one its best further condition; return whether any got one."""
         right, covered = self.counts.T
-        short = right < covered if self.wish.only_own else lower_bound(right, covered) < self.wish.precision
+        short = right < covered if self.goal.only_own else lower_bound(right, covered) < self.goal.precision
         rows = np.flatnonzero(short[self.group])
         if not len(rows):
             return False
@@ -162,9 +162,9 @@ class _RuleSearch:
     def _best(self, gain: FloatArray, rows: IntArray, member: IntArray, step: int) -> IntArray:
         """Return the condition that gains most for each row, or none."""
         best = np.full(len(rows), NONE, dtype=np.intp)
-        if self.wish.only_own or step < OWN_STEPS:
+        if self.goal.only_own or step < OWN_STEPS:
             _choose(best, gain, self.preferred[rows], member, least=GAIN)
-        if not self.wish.only_own:
+        if not self.goal.only_own:
             # Where nothing gains by itself, two conditions may do so together: the least harmful is taken,
             # and dropped again later if it led nowhere.
             _choose(best, gain, self.possible[rows], member, least=-np.inf)
@@ -176,7 +176,7 @@ class _RuleSearch:
         used[self.group] = True
         groups = np.flatnonzero(used & (self.slots[:, slot] != NONE))
         code = self.slots[groups, slot]
-        goal = np.minimum(self.wish.precision, lower_bound(*self.counts[groups].T))
+        goal = np.minimum(self.goal.precision, lower_bound(*self.counts[groups].T))
         without = self.violations[groups] - self._violated(code)
         free = without == 0
         dropped = lower_bound(*self._counts(free).T) >= goal

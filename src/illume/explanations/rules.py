@@ -18,7 +18,14 @@ from illume.explanations.encode_rows import encode_and_ask, row_values
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_bounds import in_own_units
 from illume.explanations.rule_model import RuleModel
-from illume.explanations.rule_search import LIMIT, MAX_CONDITIONS, Wish, keep_selected, lower_bound, polish
+from illume.explanations.rule_search import (
+    LIMIT,
+    MAX_CONDITIONS,
+    RuleGoal,
+    keep_selected,
+    lower_bound,
+    polish,
+)
 from illume.results.conditions import Bounds, ObliqueRules
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
@@ -140,13 +147,13 @@ class RuleMaker:
         if not request.polish:
             if limit is None:
                 return raw, np.zeros(len(raw), dtype=bool)
-            wish = Wish(max_conditions=limit, only_own=True)
-            chosen, _ = polish(bins, raw, X, wanted, wish)
+            goal = RuleGoal(max_conditions=limit, only_own=True)
+            chosen, _ = polish(bins, raw, X, wanted, goal)
             return keep_selected(raw, chosen, bins.sample.layout), np.zeros(len(raw), dtype=bool)
-        wish = Wish(self.model.curve.target(request.precision), limit or MAX_CONDITIONS)
-        boxes, reached = polish(bins, raw, X, wanted, wish)
+        goal = RuleGoal(self.model.curve.target(request.precision), limit or MAX_CONDITIONS)
+        boxes, reached = polish(bins, raw, X, wanted, goal)
         polished = np.ones(len(raw), dtype=bool)
-        short = np.flatnonzero(reached < wish.precision) if limit is None else np.empty(0, dtype=np.intp)
+        short = np.flatnonzero(reached < goal.precision) if limit is None else np.empty(0, dtype=np.intp)
         if len(short):  # the tree's own rule may still be the better one
             own = lower_bound(*reversed(bins.sample.counts(raw[short], wanted[short])))
             back = short[(own > reached[short]) | (reached[short] <= 0)]

@@ -128,7 +128,7 @@ class Refined:
 
 
 @dataclass(frozen=True, eq=False)
-class Refiner:
+class LatentRefiner:
     r"""Finds the smallest :math:`(\gamma_W, \gamma_x)` of a grid at which the surrogate agrees.
 
     With a neighbour's map and row, the latents go from :math:`z_i` to
@@ -186,16 +186,14 @@ class RefinedScores(NamedTuple):
     agrees: BoolArray
 
 
-def refined_scores(
-    mine: FloatArray, carried: FloatArray, near: FloatArray, wanted: IntArray
-) -> RefinedScores:
+def refine_scores(mine: FloatArray, carried: FloatArray, near: FloatArray, wanted: IntArray) -> RefinedScores:
     r"""Refine under a linear surrogate, where only the log-odds of latents count.
 
     The log-odds (n, d) are the rows' own :math:`\beta z_i + \beta_0`, those of the rows under the
     neighbours' maps :math:`\beta W_{nn} x_i + \beta_0`, and the neighbours' own; after the steps they are
     :math:`s_i + \gamma_W (s_{carried} - s_i) + \gamma_x (s_{nn} - s_{carried})`.
 
-    >>> refined_scores(*(np.array([[score]]) for score in (-1.0, -1.0, 1.0)), np.array([1])).steps
+    >>> refine_scores(*(np.array([[score]]) for score in (-1.0, -1.0, 1.0)), np.array([1])).steps
     Steps(gamma_w=array([0.]), gamma_x=array([0.53366992]))
     """
     d = mine.shape[1]

@@ -12,7 +12,7 @@ from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, 
 from illume.explanations.decision_regions import TreeRegions
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.step_search import Refiner, carrier
+from illume.explanations.step_search import LatentRefiner, carrier
 from illume.results.trust import Refinement
 
 MAP_NUMBERS = 2_000_000
@@ -102,7 +102,8 @@ class TreeRules:
         if len(rows):
             carry = carrier(self.encoder, Z.shape[1])
             regions = TreeRegions(self.tree, self.decisions)
-            refined = Refiner(carry, self.decide, regions, self.neighbours)(X[rows], Z[rows], wanted[rows])
+            refiner = LatentRefiner(carry, self.decide, regions, self.neighbours)
+            refined = refiner(X[rows], Z[rows], wanted[rows])
             moved = np.flatnonzero(refined.neighbour >= 0)
             W, Z = np.array(W), Z.copy()
             W_near = W[rows]

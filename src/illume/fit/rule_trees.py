@@ -20,7 +20,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.layout import Layout
 from illume.explanations.rule_model import PrecisionCurve, RuleModel
 from illume.explanations.rule_sample import Conditions, Sample
-from illume.explanations.rule_search import Wish, polish
+from illume.explanations.rule_search import RuleGoal, polish
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import describe_early_end, fit_pair, fit_surrogate
 
@@ -121,7 +121,7 @@ def _curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> Prec
     boxes = raw_boxes(rules, X, wanted)
     points = []
     for goal in GOALS:
-        covered, correct = judged.counts(polish(bins, boxes, X, wanted, Wish(goal))[0], wanted)
+        covered, correct = judged.counts(polish(bins, boxes, X, wanted, RuleGoal(goal))[0], wanted)
         others, right = covered - 1, correct - 1  # a row lies in its own rule, and proves nothing
         known = others > 0
         precision = float((right[known] / others[known]).mean()) if known.any() else math.nan

@@ -21,7 +21,7 @@ from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
 from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
 from illume.shapley.shapley_model import ShapleyModel
-from illume.shapley.training_run import Running
+from illume.shapley.training_run import TrainingProgress
 
 BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
 KEPT_ROWS = 1_000  # background rows that refining mixes with
@@ -67,7 +67,7 @@ def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str)
     def train() -> TrainedShapley:
         disable = None if settings.verbose is None else not settings.verbose
         with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
-            running = Running(lambda share: bar.update(100 * share))
+            running = TrainingProgress(lambda share: bar.update(100 * share))
             found = fit_shapley(
                 data.encoding,
                 data.material,

@@ -16,7 +16,7 @@ DRAWS = 400  # of rows, for intervals
 
 
 @dataclass(frozen=True, eq=False)
-class Reference:
+class WalkEstimates:
     """Unbiased estimates `values` (n, m, c) of Shapley values, the variance of each, and that of one walk."""
 
     values: FloatArray
@@ -24,14 +24,14 @@ class Reference:
     walk_variance: FloatArray
 
     @classmethod
-    def of(cls, walks: FloatArray, network: tuple[FloatArray, FloatArray]) -> Reference:
+    def of(cls, walks: FloatArray, network: tuple[FloatArray, FloatArray]) -> WalkEstimates:
         """Put together the network's own values and walks (w, n, m, c) of what it misses of the model."""
         values, variance = network
         each = walks.var(0, ddof=1) if len(walks) > 1 else np.full(walks.shape[1:], np.nan)
         return cls(values + walks.mean(0), variance + each / len(walks), each)
 
 
-def fit_errors(values: FloatArray, remainder: FloatArray, reference: Reference) -> ErrorModel:
+def fit_errors(values: FloatArray, remainder: FloatArray, reference: WalkEstimates) -> ErrorModel:
     """Learn from validation rows how far values (n, m, c) are off before `remainder` (n, c) is shared out."""
     off = reference.values - values
     share = _shares(off, remainder, reference)
@@ -44,11 +44,11 @@ def fit_errors(values: FloatArray, remainder: FloatArray, reference: Reference) 
     growth = np.square(remainder / scale)[:, None]
     terms = [np.broadcast_to(variance, error.shape), growth * variance, np.square(final)]
     weights, _ = nnls(np.stack([term.ravel() for term in terms], 1), error.clip(0).ravel())
-    weights = _rescaled(weights, terms, left, reference.variance)
+    weights = _rescale(weights, terms, left, reference.variance)
     return ErrorModel(share, variance, weights, scale, reference.walk_variance.mean(0))
 
 
-def _shares(off: FloatArray, remainder: FloatArray, reference: Reference) -> FloatArray:
+def _shares(off: FloatArray, remainder: FloatArray, reference: WalkEstimates) -> FloatArray:
     """Return which part of the remainder each feature gets, (m, c): a regression of its error on it."""
     slope = (off * remainder[:, None]).sum(0).clip(0)
     error = (np.square(off) - reference.variance).mean(0).clip(0)
@@ -60,9 +60,7 @@ def _shares(off: FloatArray, remainder: FloatArray, reference: Reference) -> Flo
     return np.where(totals > 0, mixed / np.where(totals > 0, totals, 1.0), equal)
 
 
-def _rescaled(
-    weights: FloatArray, terms: list[FloatArray], left: FloatArray, noise: FloatArray
-) -> FloatArray:
+def _rescale(weights: FloatArray, terms: list[FloatArray], left: FloatArray, noise: FloatArray) -> FloatArray:
     """Scale variances so that 95 % of the validation rows' errors lie within 1.96 standard errors."""
     variance = sum(w * term for w, term in zip(weights, terms, strict=True))
     if not np.any(weights > 0):
@@ -75,8 +73,8 @@ def _rescaled(
     return np.asarray(weights * (low * high) ** 0.5)
 
 
-def judge(
-    values: FloatArray, errors: FloatArray, reference: Reference, *, n_asked: int, fidelity: float
+def measure_quality(
+    values: FloatArray, errors: FloatArray, reference: WalkEstimates, *, n_asked: int, fidelity: float
 ) -> ContributionQuality:
     """Compare final values (n, m, c) of report rows, with standard errors, with walks of the model."""
     n = len(values)
@@ -102,7 +100,7 @@ def judge(
     )
 
 
-def _r2(missed: FloatArray, reference: Reference, rows: IntArray) -> float:
+def _r2(missed: FloatArray, reference: WalkEstimates, rows: IntArray) -> float:
     values = reference.values[rows]
     spread = np.square(values - values.mean(0)).sum() - reference.variance[rows].sum() * (1 - 1 / len(rows))
     return float(1 - missed[rows].sum() / max(spread, 1e-12))

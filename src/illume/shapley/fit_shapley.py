@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -11,13 +12,14 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.sampling import Split
+from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
-from illume.shapley.accuracy import Reference, fit_errors, judge
+from illume.shapley.accuracy import WalkEstimates, fit_errors, measure_quality
 from illume.shapley.codes import Codes, Coding
 from illume.shapley.effort import Effort
 from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
-from illume.shapley.training_run import Running
+from illume.shapley.training_run import TrainingProgress
 from illume.shapley.walks import Game, Walks, network_values
 
 Ask = Callable[[Frame], FloatArray]
@@ -32,6 +34,7 @@ VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
 NO_EFFECT = 1e-9
 BACKGROUND_ROWS = 5_000
 NETWORK_WALKS = 64
+QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +88,13 @@ def ask_model(
     live = np.zeros(f, dtype=bool)
     live[np.unique(encoding.owner)] = True
     training, background = material.split.training, np.arange(len(material.background))
-    used, n_probes = _used(encoding, material, ask, n_queries, live=live, rng=rng)
+    used, n_probes = _find_used(encoding, material, ask, n_queries, live=live, rng=rng)
     walks_for = int(WALK_SHARE * n_queries)
     validation, report = (
-        _held_out(rows, f, np.flatnonzero(used), len(background), n_points=walks_for, rng=rng)
+        _draw_held_out(rows, f, np.flatnonzero(used), len(background), n_points=walks_for, rng=rng)
         for rows in (material.split.validation, material.split.report)
     )
+    _warn_few_queries(walks_for, int(used.sum()))
     left = max(n_queries - n_probes - validation.n_points - report.n_points, n_queries // 2)
     mixtures = _mixtures(training, background, f, np.flatnonzero(used), n=left, rng=rng)
     every = Mixtures.concatenate([mixtures, *validation.mixtures, *report.mixtures])
@@ -111,7 +115,17 @@ def ask_model(
     )
 
 
-def _used(
+def _warn_few_queries(n_points: int, m: int) -> None:
+    if m > 1 and n_points // (4 * (m - 1)) < FEWEST_ROWS:
+        warnings.warn(
+            f"there are too few queries to measure how far contributions of {m} features are off: standard "
+            f"errors are NaN, and refine has no effect; fit with at least {QUERIES_PER_FEATURE * m} queries",
+            FewQueriesWarning,
+            stacklevel=2,
+        )
+
+
+def _find_used(
     encoding: Encoding,
     material: Material,
     ask: Ask,
@@ -142,13 +156,13 @@ def _mixtures(
     rows: IntArray, background: IntArray, f: int, used: IntArray, *, n: int, rng: np.random.Generator
 ) -> Mixtures:
     """Draw mixed rows to learn from; features without effect come from the background."""
-    drawn = Mixtures.of_sizes(rows, background, len(used), n, rng)
+    drawn = Mixtures.draw(rows, background, len(used), n, rng)
     from_row = np.zeros((n, f), dtype=bool)
     from_row[:, used] = drawn.from_row
     return Mixtures(drawn.row, drawn.background, from_row)
 
 
-def _held_out(
+def _draw_held_out(
     rows: IntArray, f: int, used: IntArray, n_background: int, *, n_points: int, rng: np.random.Generator
 ) -> HeldOutWalks:
     """Draw walks of held-out rows: several for each, of as many rows as there are questions for."""
@@ -163,7 +177,7 @@ def _held_out(
     background = np.arange(n_background)
     mixtures = []
     for walk in walks:
-        points = Mixtures.of_walks(chosen, walk, background)
+        points = Mixtures.along_walks(chosen, walk, background)
         from_row = np.zeros((len(points), f), dtype=bool)
         from_row[:, used] = points.from_row
         mixtures.append(Mixtures(points.row, points.background, from_row))
@@ -186,7 +200,7 @@ def fit_shapley(
     *,
     seed: int,
     device: str,
-    running: Running,
+    running: TrainingProgress,
 ) -> FittedShapley:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
     from illume.shapley.train_networks import train_model_network, train_value_network
@@ -233,10 +247,10 @@ def fit_shapley(
         n_features=len(encoding.schema),
     )
     log_odds = answers.scale(material.P)
-    judged = _Judged(model, rows, background, log_odds, background_log_odds, rng)
+    held_out_values = _HeldOutValues(model, rows, background, log_odds, background_log_odds, rng)
     if len(answers.validation.rows):
-        model = replace(model, errors=judged.errors(answers.validation))
-    quality = replace(judged, model=model).quality(answers.report, fidelity)
+        model = replace(model, errors=held_out_values.errors(answers.validation))
+    quality = replace(held_out_values, model=model).quality(answers.report, fidelity)
     return FittedShapley(model, quality)
 
 
@@ -246,7 +260,7 @@ def _r2(found: FloatArray, wanted: FloatArray) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class _Judged:
+class _HeldOutValues:
     """Rows and background rows, coded and with the model's log-odds."""
 
     model: ShapleyModel
@@ -268,10 +282,10 @@ class _Judged:
         codes, log_odds = self.rows[held_out.rows], self.log_odds[held_out.rows]
         values, remainder = self.model.start(codes, log_odds)
         errors = self.model.errors.errors(values, remainder)
-        reference = self.reference(held_out) if len(codes) else Reference(values, values, values)
-        return judge(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
+        reference = self.reference(held_out) if len(codes) else WalkEstimates(values, values, values)
+        return measure_quality(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
 
-    def reference(self, held_out: HeldOutWalks) -> Reference:
+    def reference(self, held_out: HeldOutWalks) -> WalkEstimates:
         """Return unbiased estimates of the model's Shapley values."""
         rows, (n_background, m) = self.rows[held_out.rows], self.background.at.shape
         walks = (Walks.draw(len(rows), m, n_background, self.rng) for _ in range(NETWORK_WALKS))
@@ -284,4 +298,4 @@ class _Judged:
                 mixtures.codes(self.rows, self.background, self.model.coding.features)
             )
             each.append(walk_values(missed, start[walk.background], end, walk.order))
-        return Reference.of(np.stack(each), found)
+        return WalkEstimates.of(np.stack(each), found)

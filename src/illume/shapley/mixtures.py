@@ -40,19 +40,17 @@ class Mixtures:
         )
 
     @classmethod
-    def of_sizes(
-        cls, rows: IntArray, background: IntArray, f: int, n: int, rng: np.random.Generator
-    ) -> Mixtures:
+    def draw(cls, rows: IntArray, background: IntArray, f: int, n: int, rng: np.random.Generator) -> Mixtures:
         """Draw n mixed rows; every number of features from the first row, 0 to f, is as likely."""
         size = rng.integers(f + 1, size=(n, 1))
         rank = rng.random((n, f), dtype=np.float32).argsort(1).argsort(1)
         return cls(rng.choice(rows, n), rng.choice(background, n), rank < size)
 
     @classmethod
-    def of_walks(cls, rows: IntArray, walks: Walks, background: IntArray) -> Mixtures:
+    def along_walks(cls, rows: IntArray, walks: Walks, background: IntArray) -> Mixtures:
         """Return all points of walks and of the reversed walks but their ends, step by step."""
         f = walks.order.shape[1]
-        masks = [mask for k in range(1, f) for mask in _both(first_features(walks.order, k))]
+        masks = [mask for k in range(1, f) for mask in _and_reverse(first_features(walks.order, k))]
         times = len(masks)
         every = np.concatenate(masks) if masks else np.empty((0, f), dtype=bool)
         return cls(np.tile(rows, times), np.tile(background[walks.background], times), every)
@@ -64,14 +62,14 @@ class Mixtures:
         return Codes(at, np.where(keep, rows.part[self.row], background.part[self.background]))
 
 
-def _both(mask: BoolArray) -> tuple[BoolArray, BoolArray]:
+def _and_reverse(mask: BoolArray) -> tuple[BoolArray, BoolArray]:
     return mask, ~mask
 
 
 def walk_values(points: FloatArray, start: FloatArray, end: FloatArray, order: IntArray) -> FloatArray:
     """Return the mean change that each feature makes on a walk and its reverse, (n, f, c).
 
-    `points` are the values at what `Mixtures.of_walks` gives, `start` and `end` (n, c) those of the
+    `points` are the values at what `Mixtures.along_walks` gives, `start` and `end` (n, c) those of the
     background rows and of the rows themselves.
 
     >>> order = np.array([[1, 0]])

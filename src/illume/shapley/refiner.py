@@ -21,7 +21,7 @@ Ask = Callable[[Frame], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
-class Refiner:
+class ShapleyRefiner:
     """Refines values by asking the model about rows mixed with background rows.
 
     Walks of a row are drawn by the row's own values, so that a row gets the same answer alone and in a batch.
@@ -45,13 +45,13 @@ class Refiner:
         plan = _Plan.of(n_asks, model.coding.n_features)
         measured = np.isfinite(prior).all() and np.isfinite(model.errors.walk_variance).all()
         if plan is not None and len(codes) and measured:
-            change, variance = self._measured(
+            change, variance = self._measure(
                 codes, frame, log_odds, ask, plan=plan, values=values, prior=prior
             )
             values, prior = values + change, variance
         return Contributions(model.spread(values), model.spread(np.sqrt(prior)))
 
-    def _measured(
+    def _measure(
         self,
         codes: Codes,
         frame: Frame,
@@ -81,7 +81,7 @@ class Refiner:
         for walk, points in zip(walks, np.split(missed, plan.n_walks), strict=True):
             changes = plan.changes(points, begin[walk.background], end)
             block = plan.blocks(walk.order)
-            found = _of_block(changes, block) + _block_sums(start - values, block, plan.n_blocks)
+            found = _block_values(changes, block) + _block_sums(start - values, block, plan.n_blocks)
             # the other features of a block are noise, too
             spread = np.maximum(_block_sums(prior + walked, block, plan.n_blocks) - prior, TINY)
             precision += 1 / spread
@@ -143,7 +143,7 @@ class _Plan:
         return block
 
 
-def _of_block(per_block: FloatArray, block: IntArray) -> FloatArray:
+def _block_values(per_block: FloatArray, block: IntArray) -> FloatArray:
     return np.take_along_axis(per_block, block[:, :, None], axis=1)
 
 
@@ -152,4 +152,4 @@ def _block_sums(values: FloatArray, block: IntArray, n_blocks: int) -> FloatArra
     if n_blocks == values.shape[1]:
         return np.array(values)
     sums = np.stack([(values * (block == k)[:, :, None]).sum(1) for k in range(n_blocks)], 1)
-    return _of_block(sums, block)
+    return _block_values(sums, block)

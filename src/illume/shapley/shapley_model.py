@@ -124,7 +124,7 @@ class ShapleyModel:
     def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
         """Return values of encoded rows X that the model answers with probabilities P."""
         raw = self.values.of_embedding(*self.embedding(X, imputed))
-        values, remainder = self._shared_out(raw, self.log_odds(P))
+        values, remainder = self._share_remainder(raw, self.log_odds(P))
         errors = self.errors.errors(values, remainder)
         return Contributions(self.spread(values), self.spread(errors))
 
@@ -135,9 +135,9 @@ class ShapleyModel:
 
     def start(self, codes: Codes, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, m, c) of coded rows that add up to `log_odds`, and what was shared out (n, c)."""
-        return self._shared_out(self.values(codes), log_odds)
+        return self._share_remainder(self.values(codes), log_odds)
 
-    def _shared_out(self, raw: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _share_remainder(self, raw: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Let values add up to `log_odds` (n, c); return them and what was shared out."""
         values = raw.astype(np.float64)
         remainder = log_odds - self.base - values.sum(1)

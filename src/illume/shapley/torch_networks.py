@@ -56,7 +56,7 @@ def _linear(n_in: int, n_out: int, generator: torch.Generator, scale: float = 1.
     return layer
 
 
-def gated(hidden: Tensor) -> Tensor:
+def gate_units(hidden: Tensor) -> Tensor:
     """Return SiLU of the first half times the second half, on the last axis."""
     gate, value = hidden.chunk(2, -1)
     return functional.silu(gate) * value
@@ -84,7 +84,7 @@ class ModelNetwork(nn.Module):
 
     def interacting(self, embedding: Tensor) -> Tensor:
         """Return what the gated units add, (n, c)."""
-        return self.last(gated(self.first(embedding.flatten(1))))
+        return self.last(gate_units(self.first(embedding.flatten(1))))
 
 
 class ValueNetwork(nn.Module):
@@ -110,6 +110,6 @@ class ValueNetwork(nn.Module):
         main, embedding = self.table(at, part)
         hidden = self.first(embedding.flatten(1))
         units = hidden.shape[1] // 3
-        context = torch.cat([gated(hidden[:, : 2 * units]), hidden[:, 2 * units :]], 1)
+        context = torch.cat([gate_units(hidden[:, : 2 * units]), hidden[:, 2 * units :]], 1)
         coefficients = self.last(context).unflatten(1, self.shape)
         return main + self.constant + (coefficients * embedding[..., None]).sum(2)

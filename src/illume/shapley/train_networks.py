@@ -15,7 +15,7 @@ from illume.shapley.codes import Codes, Coding
 from illume.shapley.effort import BATCH, Sizes
 from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays
 from illume.shapley.torch_networks import ModelNetwork, ValueNetwork
-from illume.shapley.training_run import Running
+from illume.shapley.training_run import TrainingProgress
 from illume.shapley.walks import Game, WalkLabels
 
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
@@ -78,7 +78,7 @@ def train_model_network(
     *,
     seed: int,
     device: str,
-    running: Running,
+    running: TrainingProgress,
 ) -> ModelArrays:
     """Learn log-odds `targets` (n, c) of coded rows; an interrupt ends the training with what there is."""
     where = torch.device(device)
@@ -164,7 +164,7 @@ def train_value_network(
     *,
     seed: int,
     device: str,
-    running: Running,
+    running: TrainingProgress,
 ) -> ValueArrays:
     """Learn the Shapley values of the network that learned the model, from its walks."""
     where = torch.device(device)
@@ -181,7 +181,7 @@ def train_value_network(
     scale = 0.0
     with running.interruptible():
         while schedule.done < n_steps:
-            rows = rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
+            rows = draw_rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
             wanted, totals = labels.draw(rows), labels.totals(rows)
             scale = scale or max(float(wanted.std()), 1e-12)
             at, part = _tensors(rows, where)
@@ -208,7 +208,7 @@ def _start_from(table: Any, embedding: FloatArray) -> None:
     table.weights[:, table.n_main :] = torch.where(table.is_step[:, None], nodes - before, nodes)
 
 
-def rows_like(rows: Codes, n: int, rng: np.random.Generator) -> Codes:
+def draw_rows_like(rows: Codes, n: int, rng: np.random.Generator) -> Codes:
     """Draw rows; more than half of them have some features of another row."""
     m = rows.at.shape[1]
     first, second = rng.integers(len(rows), size=(2, n))

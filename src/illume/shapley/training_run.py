@@ -30,7 +30,7 @@ def single_threaded() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
-def device_of(name: str) -> str:
+def choose_device(name: str) -> str:
     """Return the device to train on: the one that is named; for `auto`, a CUDA device where there is one."""
     if name != "auto":
         return name
@@ -50,7 +50,7 @@ def _torch() -> Any:
 @contextmanager
 def training_threads(device: str) -> Iterator[str]:
     """Yield the device to train on; on the CPU, one thread is used in this block."""
-    found = device_of(device)
+    found = choose_device(device)
     if found != "cpu":
         yield found
         return
@@ -58,7 +58,7 @@ def training_threads(device: str) -> Iterator[str]:
         yield found
 
 
-class Running:
+class TrainingProgress:
     """A training that can be interrupted: what it has learned so far is kept."""
 
     def __init__(self, progress: Callable[[float], None] = lambda share: None) -> None:
