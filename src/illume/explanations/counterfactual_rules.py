@@ -52,7 +52,7 @@ def counterfactual_rules(
     has_rule[rows], polished[rows] = True, was_polished
     rules = replace(rules, polished=polished)
     violated = _violated(boxes, task.X, layout, len(maker.fitted.schema))
-    return rules, has_rule, violated, refinement.among(maker.fitted.split.training)
+    return rules, has_rule, violated, refinement.locate_neighbours(maker.fitted.split.training)
 
 
 def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:

@@ -140,7 +140,7 @@ def _mix(  # noqa: PLR0917
     found.offset[at] = refined.offset
     neighbour = np.where(refined.agrees, near, -1)
     refinement = Refinement(*refined.steps, neighbour, np.zeros(len(at), dtype=bool))
-    found.refinement[at] = refinement.among(fitted.split.training)
+    found.refinement[at] = refinement.locate_neighbours(fitted.split.training)
 
 
 def _refine_latents(fitted: Fitted, found: LocalArrays, rows: _RowsToRefine) -> None:
@@ -154,7 +154,7 @@ def _refine_latents(fitted: Fitted, found: LocalArrays, rows: _RowsToRefine) -> 
     carry = carrier(pair.encoder, pair.n_latents)
     refined: Refined = LatentRefiner(carry, decide, regions, neighbours)(rows.X, rows.Z, rows.wanted)
     found.offset[rows.at] = refined.offset @ coef.T
-    found.refinement[rows.at] = refined.refinement.among(fitted.split.training)
+    found.refinement[rows.at] = refined.refinement.locate_neighbours(fitted.split.training)
     for part in row_chunks(len(rows.at), CHUNK_ROWS):
         some, steps = rows.take(part), refined[part]
         near = np.where(steps.neighbour >= 0, steps.neighbour, 0)  # has no effect where there is none

@@ -185,7 +185,7 @@ class RuleMaker:
                 offset = found.Z - (found.weights @ X[rows][:, :, None])[:, :, 0]
                 oblique.latent[rows], oblique.weights[rows] = found.latent, found.weights
                 oblique.low[rows], oblique.high[rows] = found.low - offset, found.high - offset
-        return RawParts(boxes, sound, oblique, refinement.among(self.fitted.split.training))
+        return RawParts(boxes, sound, oblique, refinement.locate_neighbours(self.fitted.split.training))
 
     def bounds(
         self, boxes: Boxes, encoded: Encoded, numbers: FloatArray | None, exact: bool = False

@@ -158,7 +158,7 @@ def _pack_by_output(values: Any, *, rounded: bool) -> list[list[Json]]:
 
 def rule_data(rules: Rules) -> Json:
     """Return the distinct rules, with figures measured on held-out rows, and which of them each row has."""
-    bounds, conditioned = rules.bounds, rules.bounds.conditioned
+    bounds, conditioned = rules.bounds, rules.bounds.has_condition
     figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
     counts = np.column_stack([rules.decisions, rules.n_covered, rules.n_correct]).tolist()
     distinct: dict[tuple[Any, ...], int] = {}

@@ -160,8 +160,6 @@ class Attributions(LabelledBatch[Attribution]):
     slopes
         Change of the log-odds per scaled unit of an input (a standard deviation, or having a category),
         (n, n_inputs) or (n, n_inputs, n_classes), in single precision.
-    data
-        The rows themselves, (n, n_features); an array of floats is not copied.
     probabilities, surrogate_probabilities
         Probabilities of the black box, and of the surrogate before any refinement, (n, n_classes).
     imputed
@@ -173,10 +171,8 @@ class Attributions(LabelledBatch[Attribution]):
     standard_errors
         Shaped like `values`: the error on similar held-out rows or, where values were refined, the remaining
         error. NaN where it was not measured.
-    kind
-        `shapley` or `pullback`.
-    fell_back
-        Whether the surrogate is the global one, for all rows, because a local one was no better.
+    kind, fell_back
+        `shapley` or `pullback`; whether the surrogate is the global one, because a local one was no better.
     """
 
     values: FloatArray

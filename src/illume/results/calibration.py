@@ -19,10 +19,8 @@ class Calibration:
     ----------
     name
         The class.
-    edges
-        Limits of the groups, (b + 1,), from 0 to 1.
-    n_rows
-        Number of rows in each group, (b,).
+    edges, n_rows
+        Limits of the groups, (b + 1,), from 0 to 1, and their sizes, (b,).
     surrogate, black_box
         Mean probability of both in each group, (b,); NaN in an empty one.
     low, high
@@ -65,15 +63,7 @@ def calibration(P: FloatArray, Q: FloatArray, name: str, n_bins: int = 10) -> Ca
 
 @dataclass(frozen=True, eq=False)
 class ClassAgreement:
-    """Agreement of surrogate and black box by class.
-
-    Parameters
-    ----------
-    names
-        The classes, (c,).
-    n_rows, n_agreed
-        Number of rows that the black box gave each class, and of those on which the surrogate agrees, (c,).
-    """
+    """Number of rows that the black box gave each class, and of those on which the surrogate agrees, (c,)."""
 
     names: tuple[str, ...]
     n_rows: IntArray

@@ -69,19 +69,10 @@ def _format(number: float, spec: str) -> str:
 
 @dataclass(frozen=True)
 class Distances:
-    """Distances of new rows from the fitted ones.
+    """Distances of new rows from the fitted ones: shares of unusual and of far rows, and medians.
 
-    Parameters
-    ----------
-    unusual_share
-        Share of rows that are farther from the nearest place where trust was measured than 99 % of the
-        training rows are; about 0.01 where nothing has changed.
-    far_share
-        Share of rows that are flagged as far from all fitted rows.
-    median, fitted_median
-        The median distance, of new rows and of training rows.
-    n_training
-        Number of training rows that the distances are compared with.
+    A row is unusual if it is farther from the nearest place where trust was measured than 99 % of the
+    `n_training` training rows are; where nothing has changed, `unusual_share` is about 0.01.
     """
 
     unusual_share: float
@@ -113,8 +104,6 @@ class Check:
 
     Parameters
     ----------
-    features
-        The comparison of each feature.
     distances, agreement
         Of the rows as a whole, and of the surrogate; None where they could not be computed, see `off`.
     outside_share

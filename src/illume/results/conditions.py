@@ -35,11 +35,6 @@ class Interval:
     high: float = math.inf
     missing: bool = False
 
-    def __and__(self, other: Interval) -> Interval:
-        """Return the intersection of both."""
-        low, high = max(self.low, other.low), min(self.high, other.high)
-        return Interval(self.name, low, high, self.missing and other.missing)
-
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high or (self.missing and math.isnan(value))
 
@@ -181,7 +176,7 @@ class Bounds:
         return take_rows(self, rows)
 
     @property
-    def conditioned(self) -> BoolArray:
+    def has_condition(self) -> BoolArray:
         """Which features each rule has a condition on, (n, n_features)."""
         found = np.isfinite(self.low) | np.isfinite(self.high)
         for j in np.flatnonzero(np.diff(self.first)):
@@ -190,7 +185,7 @@ class Bounds:
 
     def conditions(self, row: int) -> tuple[Interval | Membership, ...]:
         """Return one rule's conditions, by feature."""
-        found = self[row : row + 1].conditioned[0]
+        found = self[row : row + 1].has_condition[0]
         return tuple(self.condition(row, int(j)) for j in np.flatnonzero(found))
 
     def condition(self, row: int, j: int) -> Interval | Membership:
@@ -273,7 +268,7 @@ class ObliqueRules:
             found.append(ObliqueCondition(self.inputs, weights, float(low), float(high)))
         return tuple(found)
 
-    def satisfied(self, X: FloatArray) -> BoolArray:
+    def covers(self, X: FloatArray) -> BoolArray:
         """Return whether encoded rows X (n, n_inputs), one per rule, satisfy all their conditions."""
         value = (self.weights @ X[:, :, None])[:, :, 0]
         inside: BoolArray = (self.latent < 0) | ((value > self.low) & (value <= self.high))

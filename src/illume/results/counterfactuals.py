@@ -47,16 +47,9 @@ class Change:
 class Example:
     """A changed row that the black box decides otherwise: verified, not guessed.
 
-    Parameters
-    ----------
-    changes
-        The features that change.
-    decision, probability
-        The black box's prediction for the changed row.
-    distance
-        Euclidean distance from the row, in standard deviations; a changed category counts 1.
-    plausibility
-        Distance to the nearest training row, in the same measure: the less, the more plausible.
+    `decision` and `probability` are the black box's prediction for the changed row; `distance` is Euclidean,
+    in standard deviations, where a changed category counts 1; `plausibility` is the distance to the nearest
+    training row in the same measure: the less, the more plausible.
     """
 
     changes: tuple[Change, ...]
@@ -167,12 +160,10 @@ class Counterfactuals(Batch[Counterfactual]):
         The values of the rows, (n, n_features), and of the examples, (e, n_features).
     example_probabilities
         The black box's probabilities for the examples, (e, n_classes).
-    distance
-        Euclidean distance of each example from its row, in standard deviations; a changed category counts 1.
-    plausibility
-        Distance of each example to the nearest training row, in the same measure.
+    distance, plausibility
+        Distances of each example to its row and to the nearest training row, as in `Example`, (e,).
     typical_distance
-        The median of that distance for training rows themselves, for comparison.
+        The median distance of training rows to the nearest other one, for comparison with `plausibility`.
     decisions, probabilities
         The black box's predictions for the rows, (n,) and (n, n_classes).
     reasons

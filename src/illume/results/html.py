@@ -11,7 +11,7 @@ import numpy as np
 
 from illume.errors import MissingExtraError
 from illume.results import colours, frames, text
-from illume.results.predictions import STAND_IN, decisions_of
+from illume.results.predictions import decisions_of
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
@@ -45,19 +45,9 @@ def attributions_html(batch: Attributions) -> str:
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     largest = max(float(strength.max(initial=0.0)), 1e-12)
     n, n_features = batch.values.shape[:2]
-    agreement = f"surrogate and black box agree on {int(batch.agreed.sum())} rows"
-    caption = [
-        f"mean absolute contribution, {n} rows, {n_features} features, {batch.scale} ({text.owner(batch)})",
-        STAND_IN if batch.stand_in else agreement,
-    ]
-    if batch.outside.any():
-        caption.append(f"{int(batch.outside.sum())} are outside what the explainer was fitted on")
-    if math.isfinite(batch.typical_error):
-        caption.append(f"typical error of a contribution {batch.typical_error:.3f}")
-    if batch.fell_back:
-        caption.append(text.FELL_BACK)
+    head = f"mean absolute contribution, {n} rows, {n_features} features, {batch.scale} ({text.owner(batch)})"
     lines = [_table_row(batch.feature_names[j], "", strength[j], math.nan, largest) for j in order]
-    return _table("; ".join(caption), lines)
+    return _table("; ".join([head, *text.attributions_notes(batch)]), lines)
 
 
 def _table_row(name: str, value: str, number: float, error: float, largest: float) -> str:

@@ -16,17 +16,7 @@ from illume.results.text import format_value
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """Two directions in the space of latents, for plots.
-
-    Parameters
-    ----------
-    centre
-        The latents at (0, 0), (k,).
-    directions
-        The two directions, (2, k).
-    share
-        The share of the latents' variance along each of them, (2,).
-    """
+    """A plane in the space of latents: centre (k,), two directions (2, k), their shares of variance (2,)."""
 
     centre: FloatArray
     directions: FloatArray
@@ -135,10 +125,6 @@ class Latents(LabelledBatch[LatentRow]):
     coefficients, intercept
         The surrogate's weights on the latents, (c', k) and (c',): one line for two classes, else one per
         class.
-    data
-        The rows themselves, (n, n_features).
-    probabilities, surrogate_probabilities
-        Probabilities of the black box and of the surrogate, (n, n_classes).
     names
         Names of the latents: `z1`, `z2` and so on, or the inputs where these are the latents.
     view

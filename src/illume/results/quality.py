@@ -118,15 +118,13 @@ class Quality:
         The same for the global surrogate, a logistic regression on the inputs.
     classes
         Per class: agreement on the rows that the black box gave this class, and R² of its probability.
-    encoder, n_latents, alignment
-        The encoder, its number of latents, and the weight of the objective's alignment of explanations.
+    alignment
+        The weight of the objective's alignment of explanations.
     fell_back, reason
         Whether the global surrogate explains, because the local one was not better on validation rows, and
         the figures that decided.
     n_training, n_validation, n_queries, n_asked
         Rows of each kind, and the number of rows that the black box answered in all.
-    seconds
-        Duration of `fit`.
     sampling
         How the rows were drawn; None where all rows were used.
     contributions
@@ -265,10 +263,6 @@ class RuleQuality:
     source, reason
         The tree that the rules come from, `local` or `global`, and the figures on validation rows that
         decided.
-    n_leaves, depth, n_latents
-        The tree's size, and the number of latents it uses.
-    seconds
-        Duration of the fit.
     """
 
     precision: float

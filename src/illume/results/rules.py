@@ -251,7 +251,7 @@ class Rules(Batch[Rule]):
     @property
     def n_conditions(self) -> IntArray:
         """Number of features that each rule has a condition on, (n,)."""
-        return self.bounds.conditioned.sum(1)
+        return self.bounds.has_condition.sum(1)
 
     @property
     def faithful(self) -> BoolArray:

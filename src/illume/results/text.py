@@ -145,33 +145,40 @@ def _certainty(row: Attribution) -> str:
 def attributions_text(batch: Attributions) -> str:
     """Return a summary of a batch: agreement and global importance."""
     n, n_features = batch.values.shape[:2]
-    outputs, refinement, strength = batch.output_names, batch.refinement, batch.strength
+    outputs, strength = batch.output_names, batch.strength
     several = f"log-odds of {len(outputs)} classes"
     named = output(outputs, batch.class_names) if len(outputs) == 1 else several
-    lines = [f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})"]
-    if math.isfinite(batch.typical_error):
-        lines.append(f"typical error of a contribution: {batch.typical_error:.3f}")
-    if batch.fell_back:
-        lines.append(FELL_BACK)
-    if batch.stand_in:
-        lines.append(STAND_IN)
-    elif n:
-        lines.append(
+    order = np.argsort(-strength, kind="stable")[:SHOWN]
+    width = max([len(batch.feature_names[j]) for j in order], default=0)
+    largest = max(float(strength.max(initial=0.0)), 1e-12)
+    return "\n".join(
+        [
+            f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})",
+            *attributions_notes(batch),
+            "mean absolute contribution:",
+            *(
+                f"  {batch.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {_bar(strength[j] / largest)}"
+                for j in order
+            ),
+            *([f"  … and {n_features - SHOWN} more"] if n_features > SHOWN else []),
+        ]
+    )
+
+
+def attributions_notes(batch: Attributions) -> list[str]:
+    """Return notes on errors, agreement and novelty of a batch."""
+    n, refinement, error = len(batch), batch.refinement, batch.typical_error
+    notes = [f"typical error of a contribution: {error:.3f}"] if math.isfinite(error) else []
+    notes += [FELL_BACK] * batch.fell_back + [STAND_IN] * batch.stand_in
+    if n and not batch.stand_in:
+        notes.append(
             f"surrogate and black box agree on {int(batch.agreed.sum())} of {n} rows"
             + (f", after refinement on {int(refinement.faithful.sum())}" if refinement.refined.any() else "")
             + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
     if batch.outside.any():
-        lines.append(f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on")
-    order = np.argsort(-strength, kind="stable")[:SHOWN]
-    width = max([len(batch.feature_names[j]) for j in order], default=0)
-    largest = max(float(strength.max(initial=0.0)), 1e-12)
-    lines.append("mean absolute contribution:")
-    lines += [
-        f"  {batch.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {_bar(strength[j] / largest)}"
-        for j in order
-    ]
-    return "\n".join(lines + [f"  … and {n_features - SHOWN} more"] * (n_features > SHOWN))
+        notes.append(f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on")
+    return notes
 
 
 def _bar(share: float) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,13 +20,9 @@ class Trust:
 
     Parameters
     ----------
-    agreement
-        Share of the report rows around it on which surrogate and black box decide alike.
-    error
-        Mean difference of their probabilities on those rows (total variation; for two classes the
-        difference of one probability).
-    n_rows
-        Number of report rows that the two figures are measured on.
+    agreement, error, n_rows
+        Share of the `n_rows` report rows around it on which surrogate and black box decide alike, and the
+        mean total variation of their probabilities on these.
     distance
         Euclidean distance, in scaled inputs, to the nearest of them or of the centres that represent them.
     contribution_error
@@ -38,26 +34,18 @@ class Trust:
     error: FloatArray
     n_rows: IntArray
     distance: FloatArray
-    contribution_error: FloatArray = field(default=None)  # type: ignore[arg-type]
+    contribution_error: FloatArray
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("agreement", "error", "n_rows", "distance", "contribution_error")
-
-    def __post_init__(self) -> None:
-        if self.contribution_error is None:
-            object.__setattr__(self, "contribution_error", np.full(np.shape(self.agreement), np.nan))
 
     @classmethod
     def unknown(cls, n: int, n_rows: int = 0) -> Trust:
         """Return NaN for n rows."""
-        nan = np.full(n, np.nan)
-        return cls(nan, nan.copy(), np.full(n, n_rows, dtype=np.intp), nan.copy())
+        agreement, error, distance, contribution_error = np.full((4, n), np.nan)
+        return cls(agreement, error, np.full(n, n_rows, dtype=np.intp), distance, contribution_error)
 
     def __getitem__(self, rows: Any) -> Trust:
         return take_rows(self, rows)
-
-    def __setitem__(self, rows: Any, other: Trust) -> None:
-        for name in self.PER_ROW:
-            getattr(self, name)[rows] = getattr(other, name)
 
 
 def typical_errors(standard_errors: FloatArray) -> FloatArray:
@@ -119,7 +107,7 @@ class Refinement:
         other = np.where(self.refined, REFINED, NOT_FAITHFUL)
         return np.where(self.agreed, AGREED, other).astype(object)
 
-    def among(self, fitted: IntArray) -> Refinement:
+    def locate_neighbours(self, fitted: IntArray) -> Refinement:
         """Change positions of neighbours among the training rows to positions among all fitted rows."""
         near = self.neighbour
         return replace(self, neighbour=np.where(near >= 0, fitted[near], -1)) if len(fitted) else self
