@@ -6,7 +6,7 @@ import pytest
 from illume import Explainer, SurrogateOptions
 from illume.errors import BlackBoxError, RowError, rows_after
 from illume.explanations import counterfactuals
-from illume.explanations.counterfactuals import CounterfactualAssembly
+from illume.explanations.counterfactuals import CounterfactualFinder
 from illume.report import collect
 from illume.report.collect import evenly_spaced
 
@@ -57,13 +57,13 @@ def test_a_changed_row_is_named_by_the_row_it_was_made_of(explainer, monkeypatch
 
 
 def test_so_it_is_where_examples_are_put_to_the_model_once_more(explainer, monkeypatch):
-    check = CounterfactualAssembly._checked
+    check = CounterfactualFinder._verify
 
     def checked(*args):
         explainer.model.refuse(BAD)
         return check(*args)
 
-    monkeypatch.setattr(CounterfactualAssembly, "_checked", checked)
+    monkeypatch.setattr(CounterfactualFinder, "_verify", checked)
     with pytest.raises(BlackBoxError, match=f"^{SAID}; failing rows: {BAD}$"):
         explainer.counterfactuals(ROWS, **WISH)
 
