@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from illume.data.load_rows import Draw, sample_rows
+from illume.data.load_rows import RowSample, sample_rows
 
 
 def by_batches(cuts, budget, seed):
-    """Draw from numbered rows that are cut into batches of some lengths."""
-    draw, start = Draw(budget, seed), 0
+    """RowSample from numbered rows that are cut into batches of some lengths."""
+    draw, start = RowSample(budget, seed), 0
     for n in cuts:
         draw.add(pa.record_batch({"row": np.arange(start, start + n), "text": np.arange(n).astype(str)}))
         start += n
@@ -42,7 +42,7 @@ def test_pairs_are_drawn_as_often_as_any_other():
 
 @pytest.mark.parametrize("budget", [1, 50])
 def test_no_more_than_half_again_as_many_rows_are_held(budget):
-    draw, most = Draw(budget, 0), 0
+    draw, most = RowSample(budget, 0), 0
     for _ in range(40):
         draw.add(pa.record_batch({"row": np.arange(7)}))
         most = max(most, draw.n_held)
@@ -51,7 +51,7 @@ def test_no_more_than_half_again_as_many_rows_are_held(budget):
 
 
 def test_columns_with_a_dictionary_of_their_own_in_every_batch_keep_their_values():
-    draw = Draw(6, 0)
+    draw = RowSample(6, 0)
     for words in (["a", "b"], ["c", "a"], ["b", "d"], ["e", "e"], ["f", "a"], ["b", "c"]):
         draw.add(pa.record_batch({"word": pa.array(words).dictionary_encode()}))
     words = np.array(list("abcabdeefabc"))

@@ -72,13 +72,13 @@ def test_values_that_cannot_be_categories_are_refused():
 
 def test_what_a_schema_by_hand_leaves_open_is_filled_in():
     by_hand = Schema((Feature("age", Kind.NUMERIC), Feature("education", Kind.CATEGORICAL)))
-    schema = by_hand.completed(as_frame(loans(30)))
+    schema = by_hand.complete(as_frame(loans(30)))
     assert schema["education"].categories == ("high", "low", "middle")
     assert schema["age"].whole
     narrow = Feature("age", Kind.NUMERIC, low=0, high=5)
-    assert Schema((narrow,)).completed(as_frame(loans(30)))["age"] is narrow
+    assert Schema((narrow,)).complete(as_frame(loans(30)))["age"] is narrow
     with pytest.warns(UserWarning, match="only one value"):
-        by_hand.completed(as_frame(loans(30).assign(age=3)))
+        by_hand.complete(as_frame(loans(30).assign(age=3)))
 
 
 def test_a_frame_without_columns_is_refused():

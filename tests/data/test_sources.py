@@ -50,7 +50,7 @@ def test_every_kind_of_source_gives_the_same_rows(folder, frame):
         assert is_row_source(source)
         pieces = iter_batches(source, ["income", "age"], 300, backend="numpy")
         np.testing.assert_array_equal(np.concatenate(list(pieces)), frame[["income", "age"]].to_numpy(float))
-    with pytest.raises(SchemaError, match="read once only; pass a Dataset"):
+    with pytest.raises(SchemaError, match="read only once; pass a Dataset"):
         list(iter_batches(open_rows(reader), rows=10)) + list(iter_batches(_used(reader), rows=10))
     assert not is_row_source(frame)
     assert not is_row_source(lazy.collect())

@@ -83,7 +83,7 @@ def _stream_rows(
     columns = tuple(name for name in source.names if name not in excluded)
     if not columns:
         raise UsageError("all columns are left out; keep at least one feature")
-    return TrainingRows(source.only(columns), columns, source.n_rows or 0, None, row_budget or STREAM_ROWS)
+    return TrainingRows(source.select(columns), columns, source.n_rows or 0, None, row_budget or STREAM_ROWS)
 
 
 def _sample_rows(path: Path, row_budget: int | None, seed: int, messages: Messages) -> Any:

@@ -12,105 +12,11 @@ from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.black_box import model_columns
-from illume.data.column_stats import Categories, LabelStats, NumberStats, Seen, stats_for
+from illume.data.column_stats import Categories, LabelStats, NumberStats, Stats, stats_for
 from illume.data.frames import Frame, as_frame
-from illume.data.row_sources import Source, is_row_source, native, open_rows
+from illume.data.row_sources import RowSource, is_row_source, open_rows, to_frame
 from illume.data.schema import Feature, Schema, check_names, declared_codes, require_columns
 from illume.errors import SchemaError
-
-Keys = NDArray[np.uint64]
-
-
-class KeyStream:
-    """A random number for each row, by its place among all rows and the seed alone.
-
-    >>> whole, pieces = KeyStream(0)(5), KeyStream(0)
-    >>> np.array_equal(np.concatenate([pieces(2), pieces(3)]), whole)
-    True
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._bits = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
-
-    def __call__(self, n_rows: int) -> Keys:
-        """Return the keys of the next rows."""
-        return np.asarray(self._bits.random_raw(n_rows), dtype=np.uint64)
-
-
-def sample_rows(n_rows: int, budget: int, seed: int) -> IntArray:
-    """Return which rows are drawn, ascending: those with the smallest keys.
-
-    >>> sample_rows(3, 5, 0)
-    array([0, 1, 2])
-    >>> len(sample_rows(100, 7, 0))
-    7
-    """
-    return smallest(KeyStream(seed)(n_rows), budget)
-
-
-def smallest(keys: Keys, n: int) -> IntArray:
-    """Return where the n smallest keys stand, ascending; of equal ones the first come first.
-
-    >>> smallest(np.array([5, 1, 5, 0], dtype=np.uint64), 3)
-    array([0, 1, 3])
-    """
-    if n >= len(keys):
-        return np.arange(len(keys))
-    return np.sort(np.argsort(keys, kind="stable")[:n])
-
-
-class Draw:
-    """Draws rows out of Arrow's batches as they go by, holding one and a half times as many at most.
-
-    A row is drawn if its key is among the smallest. Once enough rows are held, a row with a key above
-    all of theirs can be let go at once.
-    """
-
-    def __init__(self, budget: int, seed: int) -> None:
-        self.budget, self.n_rows, self.n_held = budget, 0, 0
-        self._next_keys = KeyStream(seed)
-        self._keys: list[Keys] = []
-        self._batches: list[Any] = []
-        self._limit: np.uint64 | None = None
-
-    def add(self, batch: Any) -> None:
-        """Look at the next rows."""
-        keys = self._next_keys(batch.num_rows)
-        self.n_rows += batch.num_rows
-        kept = np.arange(len(keys)) if self._limit is None else np.flatnonzero(keys < self._limit)
-        if len(kept):
-            self._keys.append(keys[kept])
-            self._batches.append(_copied(batch, kept))
-            self.n_held += len(kept)
-        if self.n_held > self.budget + max(self.budget // 2, 1):
-            self._let_go()
-
-    def table(self, schema: Any) -> Any:
-        """Return the drawn rows as an Arrow table, in the order in which they came."""
-        import pyarrow as pa
-
-        if self.n_held > self.budget:
-            self._let_go()
-        return pa.Table.from_batches(self._batches, schema).unify_dictionaries()
-
-    def _let_go(self) -> None:
-        """Keep those with the smallest keys."""
-        import pyarrow as pa
-
-        keys = np.concatenate(self._keys)
-        kept = smallest(keys, self.budget)
-        held = pa.Table.from_batches(self._batches).unify_dictionaries().combine_chunks()
-        self._batches = held.take(pa.array(kept)).to_batches()
-        self._keys, self.n_held = [keys[kept]], len(kept)
-        self._limit = self._keys[0].max()
-
-
-def _copied(batch: Any, rows: IntArray) -> Any:
-    """Take rows out of a batch, so that the batch itself can be thrown away."""
-    import pyarrow as pa
-
-    return batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
-
 
 MIN_ROWS = 10
 STREAM_ROWS = 200_000
@@ -118,14 +24,14 @@ STREAM_ROWS = 200_000
 
 @dataclass(frozen=True)
 class RowLimit:
-    """How many rows to take at most, drawn with which seed.
+    """How many rows to load, sampled with which seed.
 
     Parameters
     ----------
     row_budget
-        The most rows; None is all rows of a frame, and 200,000 of what is read piece by piece.
+        The most rows; None is all rows of a frame, and 200,000 of what is read in batches.
     backend
-        The library whose frames the model is asked with where rows are read; None is pandas.
+        The library whose frames the model is called with if rows are read; None is pandas.
     """
 
     row_budget: int | None
@@ -136,16 +42,14 @@ class RowLimit:
 
 @dataclass(frozen=True, eq=False)
 class LoadedRows:
-    """Rows that were drawn, and what was seen of all rows.
+    """A sample of rows in their order, and what is known of all rows.
 
     Parameters
     ----------
-    frame
-        The drawn rows, in their order.
     schema
         The features, with the ranges and categories of all rows.
     missing
-        Names of numeric features that have missing values in any row.
+        Numeric features with missing values in any row.
     n_rows
         How many rows there were.
     """
@@ -157,16 +61,16 @@ class LoadedRows:
 
     @property
     def partial(self) -> bool:
-        """Whether there were more rows than were drawn."""
+        """Whether there were more rows than were sampled."""
         return len(self.frame) < self.n_rows
 
 
 def load_rows(
-    data: Any, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: RowLimit
+    data: Any, model: Any, schema: Schema | None, categorical: Iterable[str], limit: RowLimit
 ) -> LoadedRows:
-    """Take the rows to learn from, all or drawn; only columns that the model uses, if it says which."""
+    """Load the columns that the model uses, if it says which, of all rows or of a sample."""
     if is_row_source(data):
-        return _from_source(open_rows(data), model, schema, categorical, drawing)
+        return _load_source(open_rows(data), model, schema, categorical, limit)
     frame = as_frame(data)
     _require_rows(len(frame))
     names = model_columns(model, frame.names)
@@ -176,13 +80,88 @@ def load_rows(
     else:
         if not set(schema.names) <= set(frame.names):  # an array, whose columns have no names
             frame = require_columns(frame, schema.names)
-        known = schema.completed(frame)
+        known = schema.complete(frame)
     n_rows, missing = len(frame), frozenset[str]()
-    if drawing.row_budget is not None and n_rows > drawing.row_budget:
+    if limit.row_budget is not None and n_rows > limit.row_budget:
         numeric = [feature.name for feature in known.features if feature.numeric]
         missing = frozenset(name for name in numeric if np.isnan(frame.numbers(name)).any())
-        frame = frame.take(sample_rows(n_rows, drawing.row_budget, drawing.seed))
+        frame = frame.take(sample_rows(n_rows, limit.row_budget, limit.seed))
     return LoadedRows(frame, known, missing, n_rows)
+
+
+def sample_frame(source: RowSource, limit: RowLimit, like: Any = None) -> tuple[Any, int]:
+    """Read all rows once; return a sample as a frame, and how many rows there were.
+
+    `like` is a pandas frame whose dtypes are used where that changes no value.
+    """
+    selected = source.select(source.names)
+    sample = _read_sample(selected, limit, lambda batch, start: None)
+    return to_frame(sample.table(selected.schema), limit.backend or source.backend, like), sample.n_rows
+
+
+def sample_rows(n_rows: int, budget: int, seed: int) -> IntArray:
+    """Return a random sample of positions, ascending, the same ones that `RowSample` keeps.
+
+    >>> sample_rows(3, 5, 0), len(sample_rows(100, 7, 0))
+    (array([0, 1, 2]), 7)
+    """
+    return _smallest(_key_generator(seed).random_raw(n_rows), budget)
+
+
+class RowSample:
+    """A random sample of the rows of Arrow batches, the same however the rows are cut into batches.
+
+    Every row gets a random key by its position and the seed, and rows with the smallest keys are kept. At
+    most one and a half times the budget is held in memory.
+    """
+
+    def __init__(self, budget: int, seed: int) -> None:
+        self.budget, self.n_rows, self.n_held = budget, 0, 0
+        self._generator = _key_generator(seed)
+        self._keys: list[NDArray[np.uint64]] = []
+        self._batches: list[Any] = []
+        self._limit: np.uint64 | None = None
+
+    def add(self, batch: Any) -> None:
+        """Sample from the next rows."""
+        import pyarrow as pa
+
+        keys = self._generator.random_raw(batch.num_rows)
+        self.n_rows += batch.num_rows
+        kept = np.arange(len(keys)) if self._limit is None else np.flatnonzero(keys < self._limit)
+        if len(kept):
+            self._keys.append(keys[kept])
+            # Taking copies, so that the batch itself can be freed.
+            self._batches.append(batch if len(kept) == len(keys) else batch.take(pa.array(kept)))
+            self.n_held += len(kept)
+        if self.n_held > self.budget + max(self.budget // 2, 1):
+            self._drop_largest()
+
+    def table(self, schema: Any) -> Any:
+        """Return the sample as an Arrow table, in the order of the rows."""
+        import pyarrow as pa
+
+        if self.n_held > self.budget:
+            self._drop_largest()
+        return pa.Table.from_batches(self._batches, schema).unify_dictionaries()
+
+    def _drop_largest(self) -> None:
+        import pyarrow as pa
+
+        keys = np.concatenate(self._keys)
+        kept = _smallest(keys, self.budget)
+        held = pa.Table.from_batches(self._batches).unify_dictionaries().combine_chunks()
+        self._batches = held.take(pa.array(kept)).to_batches()
+        self._keys, self.n_held = [keys[kept]], len(kept)
+        self._limit = self._keys[0].max()
+
+
+def _key_generator(seed: int) -> Any:
+    return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,)))
+
+
+def _smallest(keys: NDArray[np.uint64], n: int) -> IntArray:
+    return np.arange(len(keys)) if n >= len(keys) else np.sort(np.argsort(keys, kind="stable")[:n])
 
 
 def _require_rows(n_rows: int) -> None:
@@ -190,50 +169,39 @@ def _require_rows(n_rows: int) -> None:
         raise SchemaError(f"fit needs at least {MIN_ROWS} rows, found {n_rows}")
 
 
-def _from_source(
-    source: Source, model: Any, schema: Schema | None, categorical: Iterable[str], drawing: RowLimit
+def _load_source(
+    source: RowSource, model: Any, schema: Schema | None, categorical: Iterable[str], limit: RowLimit
 ) -> LoadedRows:
-    """Read all rows once, in bounded memory: draw some, and look at all."""
+    """Read all rows once, in bounded memory: sample some, and collect statistics of all."""
     columns = model_columns(model, source.names) or source.names
-    looked_at = _seen(source, columns, schema, categorical)
+    stats = _column_stats(source, columns, schema, categorical)
     categories: dict[str, Categories] = {}
-    only = source.only(columns)
-    draw = _drawn(only, drawing, lambda batch, start: _look(batch, looked_at, categories, start))
-    _require_rows(draw.n_rows)
-    table = draw.table(only.schema)
-    gaps = {seen.name for seen in looked_at if seen.missing}
-    frame = as_frame(_typed(table, drawing.backend or source.backend, gaps, categories))
-    known = Schema.from_features(_known(seen, schema, frame) for seen in looked_at)
-    numeric = {seen.name for seen in looked_at if isinstance(seen, NumberStats)}
-    return LoadedRows(frame, known, frozenset(gaps & numeric), draw.n_rows)
+    selected = source.select(columns)
+    sample = _read_sample(selected, limit, lambda batch, start: _look(batch, stats, categories, start))
+    _require_rows(sample.n_rows)
+    gaps = {each.name for each in stats if each.missing}
+    table = sample.table(selected.schema)
+    frame = as_frame(_with_dtypes_of_all(table, limit.backend or source.backend, gaps, categories))
+    known = Schema.from_features(_feature(each, schema, frame) for each in stats)
+    numeric = {each.name for each in stats if isinstance(each, NumberStats)}
+    return LoadedRows(frame, known, frozenset(gaps & numeric), sample.n_rows)
 
 
-def sample_frame(source: Source, drawing: RowLimit, like: Any = None) -> tuple[Any, int]:
-    """Read all rows once and return some, as a frame, and how many there were; nothing is looked at.
-
-    `like` is a pandas frame whose types they take where that changes no value.
-    """
-    draw = _drawn(source.only(source.names), drawing, lambda batch, start: None)
-    table = draw.table(source.only(source.names).schema)
-    return native(table, drawing.backend or source.backend, like), draw.n_rows
-
-
-def _drawn(source: Source, drawing: RowLimit, look: Callable[[Any, int], None]) -> Draw:
-    """Let all rows go by, in bounded memory; `look` sees each batch, and how many rows came before."""
-    draw = Draw(drawing.row_budget or STREAM_ROWS, drawing.seed)
-    disable = None if drawing.verbose is None else not drawing.verbose
+def _read_sample(source: RowSource, limit: RowLimit, look: Callable[[Any, int], None]) -> RowSample:
+    """Read all rows; `look` gets each batch, and how many rows came before."""
+    sample = RowSample(limit.row_budget or STREAM_ROWS, limit.seed)
+    disable = None if limit.verbose is None else not limit.verbose
     with tqdm(total=source.n_rows, desc="reading rows", unit="row", unit_scale=True, disable=disable) as bar:
         for batch in source.batches(source.names):
-            look(batch, draw.n_rows)
-            draw.add(batch)
+            look(batch, sample.n_rows)
+            sample.add(batch)
             bar.update(batch.num_rows)
-    return draw
+    return sample
 
 
-def _seen(
-    source: Source, columns: Sequence[str], schema: Schema | None, categorical: Iterable[str]
-) -> list[Seen]:
-    """Return what looks at each feature."""
+def _column_stats(
+    source: RowSource, columns: Sequence[str], schema: Schema | None, categorical: Iterable[str]
+) -> list[Stats]:
     if schema is None:
         codes = declared_codes(categorical, columns)
         return [stats_for(name, source.schema.field(name).type, is_code=name in codes) for name in columns]
@@ -244,29 +212,29 @@ def _seen(
     ]
 
 
-def _known(seen: Seen, schema: Schema | None, frame: Frame) -> Feature:
-    """Return a feature as the user's schema has it, or as it was seen."""
-    said = None if schema is None else schema[seen.name]
-    if said is not None and said.known:
-        return said
-    overflow = isinstance(seen, LabelStats) and seen.overflow
-    return seen.feature(frame.labels(seen.name) if overflow else [])
+def _feature(stats: Stats, schema: Schema | None, frame: Frame) -> Feature:
+    """Return a feature as the user's schema has it, or as its statistics say."""
+    given = None if schema is None else schema[stats.name]
+    if given is not None and given.known:
+        return given
+    overflow = isinstance(stats, LabelStats) and stats.overflow
+    return stats.feature(frame.labels(stats.name) if overflow else [])
 
 
-def _look(batch: Any, looked_at: list[Seen], categories: dict[str, Categories], start: int) -> None:
+def _look(batch: Any, stats: list[Stats], categories: dict[str, Categories], start: int) -> None:
     import pyarrow as pa
 
     table = pa.Table.from_batches([batch])
-    for seen in looked_at:
-        seen.add(table, start)
+    for each in stats:
+        each.add(table, start)
     for field, column in zip(batch.schema, batch.columns, strict=True):
         if pa.types.is_dictionary(field.type):
             categories.setdefault(field.name, Categories()).add(column.dictionary)
 
 
-def _typed(table: Any, backend: str, gaps: set[str], categories: dict[str, Categories]) -> Any:
-    """Return drawn rows as a frame, in pandas in the types that it would give to all rows."""
-    frame = native(table, backend)
+def _with_dtypes_of_all(table: Any, backend: str, gaps: set[str], categories: dict[str, Categories]) -> Any:
+    """Return sampled rows as a frame; in pandas with the dtypes that all rows would have."""
+    frame = to_frame(table, backend)
     if backend != "pandas":
         return frame
     for name in frame.columns:

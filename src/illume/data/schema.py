@@ -113,7 +113,7 @@ class Schema:
         schema._warn_of_constants()
         return schema
 
-    def completed(self, frame: Frame) -> Schema:
+    def complete(self, frame: Frame) -> Schema:
         """Fill in what a schema made by hand leaves open, ranges and categories, from a frame."""
         check_names(frame.names, self.names)
         return Schema.from_features(
@@ -212,10 +212,10 @@ def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
 
 
 def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
-    return categorical_feature(name, kind, counted(name, frame.labels(name)))
+    return categorical_feature(name, kind, count_values(name, frame.labels(name)))
 
 
-def counted(name: str, values: Iterable[Hashable | None]) -> Counter[Hashable | None]:
+def count_values(name: str, values: Iterable[Hashable | None]) -> Counter[Hashable | None]:
     """Count a column's values; what can be no category is refused."""
     try:
         return Counter(values)

@@ -44,7 +44,7 @@ def check_drift(fitted: Fitted, data: Any, sample: int, verbose: bool | None = N
     pool = fitted.pool
     like = pool.frame.native if pool is not None and fitted.backend == "pandas" else None
     limit = RowLimit(MOST_ROWS, seed=0, backend=fitted.backend or "numpy", verbose=verbose)
-    frame, n_rows = sample_frame(source.only(fitted.columns), limit, like)
+    frame, n_rows = sample_frame(source.select(fitted.columns), limit, like)
     with rows_after(0, "the rows drawn" if len(frame) < n_rows else ""):
         found = _check_frame(fitted, fitted.as_frame(frame), sample)
     return found if found.n_rows == n_rows else replace(found, n_source=n_rows)
