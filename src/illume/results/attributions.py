@@ -18,7 +18,6 @@ from illume.results.predictions import LabelledBatch, LabelledRow, Labels
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 SURE = 1.96  # standard errors
-OFFSET, LEFT_OUT = "offset of the refinement", "left out"
 
 
 class Line(NamedTuple):
@@ -107,10 +106,10 @@ class Attribution(LabelledRow):
         lines = list(map(Line, top.feature_names, values, top.contributions(i), top.errors(i)))
         offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:
-            lines.append(Line(OFFSET, "", offset))
+            lines.append(Line(text.OFFSET, "", offset))
         others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[i])
         if others or rest:
-            lines.append(Line(f"{others} other features" if others else LEFT_OUT, "", rest))
+            lines.append(Line(f"{others} other features" if others else text.LEFT_OUT, "", rest))
         return lines
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
@@ -334,7 +333,9 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.shapash_contributions(self)
 
-    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
+    def to_explainerdashboard(
+        self, explainer: interop.DashboardExplainer | None = None
+    ) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
         That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what

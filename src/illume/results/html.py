@@ -82,8 +82,8 @@ def style_attributions(batch: Attributions, n: int) -> Any:
     values = frames.decided_class(top, top.values)
     moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_names)}
     others = len(batch.feature_names) - len(top.feature_names)
-    rest = f"{others} other feature{'s' * (others > 1)}" if others else "left out"
-    terms = {"offset of the refinement": top.offset, rest: top.rest}
+    rest = f"{others} other feature{'s' * (others > 1)}" if others else text.LEFT_OUT
+    terms = {text.OFFSET: top.offset, rest: top.rest}
     terms = {name: frames.decided_class(top, term) for name, term in terms.items() if term.any()}
     moved |= frames.rename_taken(terms, (*about, *moved))
     formats = {probability: SHARE, base: CONTRIBUTION} | dict.fromkeys(moved, CONTRIBUTION)

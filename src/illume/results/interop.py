@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
 from illume.errors import MissingExtraError
+from illume.results.text import LEFT_OUT, OFFSET
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attributions
-
-OFFSET, REST = "offset of the refinement", "left out"
 
 
 def shap_explanation(batch: Attributions, output: int | None, offset: str = "base") -> Any:
@@ -30,7 +30,7 @@ def shap_explanation(batch: Attributions, output: int | None, offset: str = "bas
     if offset == "base":
         base = base + batch.offset + batch.rest
     else:
-        terms = {OFFSET: batch.offset, REST: batch.rest}
+        terms = {OFFSET: batch.offset, LEFT_OUT: batch.rest}
         terms = {name: term for name, term in terms.items() if term.any()}
         empty = (len(batch), len(terms))
         values = np.concatenate([values, *(term[:, None] for term in terms.values())], axis=1)
@@ -87,7 +87,16 @@ class DashboardValues(NamedTuple):
     shap_values: list[FloatArray]
 
 
-def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
+class DashboardExplainer(Protocol):
+    """The used part of explainerdashboard's `ClassifierExplainer`."""
+
+    columns: Any
+    X: Any
+    model_output: str
+    set_shap_values: Callable[..., None]
+
+
+def dashboard_values(batch: Attributions, explainer: DashboardExplainer | None = None) -> DashboardValues:
     """Return base values and contributions of every class, and set them if an explainer is given.
 
     A dashboard has one base value for all rows, and no place for an offset or for features left out. For two
@@ -118,7 +127,7 @@ def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardVal
     return found
 
 
-def _require_same_rows(batch: Attributions, explainer: Any) -> None:
+def _require_same_rows(batch: Attributions, explainer: DashboardExplainer) -> None:
     columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
     if columns != names:
         raise ValueError(

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
+OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
 BAR = 20
 
 
