@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from benchmarks.crashes import fit_hash
 
 from illume import Checkpoints, Explainer, Objective, Training
@@ -36,18 +37,31 @@ def explainer(folder=None, model=None, every=0.0, keep=False, **settings):
     return Explainer(model or Model(), **grouped(checkpoint_dir=where, **usual | settings))
 
 
-def kill_at(monkeypatch, epoch):
+def kill_at(monkeypatch, epoch, error=Killed):
     """Stop the process, so to speak, at the beginning of an epoch, counted over all trainings."""
     original, seen = Trainer.train_epoch, []
 
     def train(self):
         seen.append(1)
         if len(seen) > epoch:
-            raise Killed
+            raise error
         return original(self)
 
     monkeypatch.setattr(Trainer, "train_epoch", train)
     return seen
+
+
+def kill_fit(folder, epoch=2, **settings):
+    """Kill a fit at an epoch; return the contents of its checkpoints."""
+    with pytest.MonkeyPatch.context() as patch:
+        kill_at(patch, epoch)
+        with pytest.raises(Killed):
+            explainer(folder, **settings).fit(ROWS)
+    return contents(folder)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def same(one, other):

@@ -1,9 +1,14 @@
+import copy
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import pytest
 
 from illume.data.checkpoints import Stages
 from illume.data.locks import lock
 from illume.errors import CheckpointWarning
-from tests.checkpoints.common import ROWS, SMALL, HeldError, Killed, explainer, kill_at, refusal, same
+from tests.checkpoints.common import ROWS, SMALL, HeldError, contents, explainer, kill_fit, refusal, same
 
 OWN = {"rule_objective": SMALL}  # rules have an encoder of their own
 
@@ -12,19 +17,6 @@ OWN = {"rule_objective": SMALL}  # rules have an encoder of their own
 def whole():
     """Rules of a fit without checkpoints."""
     return explainer(**OWN).fit(ROWS).fit_rules()
-
-
-def killed(folder, **settings):
-    """Leave the checkpoints of a fit that was killed, and return their contents."""
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(patch, 2)
-        with pytest.raises(Killed):
-            explainer(folder, **settings).fit(ROWS)
-    return contents(folder)
-
-
-def contents(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("settings", [{}, OWN], ids=["shared", "own"])
@@ -45,14 +37,12 @@ def test_checkpoints_are_removed_while_nobody_else_can_begin(tmp_path, monkeypat
 
 def test_rules_that_train_nothing_leave_the_folder_to_the_next_fit(tmp_path):
     fitted = explainer(tmp_path).fit(ROWS)
-    left = killed(tmp_path, random_state=1)
+    left = kill_fit(tmp_path, random_state=1)
     fitted.fit_rules()
     assert contents(tmp_path) == left
 
 
 def test_rules_go_on_without_checkpoints_where_another_fit_holds_the_folder(tmp_path, whole):
-    from threading import Event, Thread
-
     fitted, held, done = explainer(tmp_path, **OWN).fit(ROWS), Event(), Event()
     left = contents(tmp_path)
 
@@ -61,37 +51,25 @@ def test_rules_go_on_without_checkpoints_where_another_fit_holds_the_folder(tmp_
             held.set()
             done.wait(60)
 
-    thread = Thread(target=hold)
-    thread.start()
-    try:
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(hold)
         assert held.wait(60)
         with pytest.warns(CheckpointWarning, match="rules are trained without checkpoints: another fit, of"):
             fitted.fit_rules()
-    finally:
         done.set()
-        thread.join()
     assert same(fitted, whole)
     assert contents(tmp_path) == left
 
 
-def test_rules_go_on_without_checkpoints_where_the_folder_is_another_fits(tmp_path, whole):
-    fitted = explainer(tmp_path, **OWN).fit(ROWS)
-    for path in tmp_path.iterdir():
-        path.unlink()
-    left = killed(tmp_path, random_state=1, **OWN)
-    with pytest.warns(CheckpointWarning, match="without checkpoints: .* which differs in random_state"):
-        fitted.fit_rules()
-    assert same(fitted, whole)
-    assert contents(tmp_path) == left
-
-
-def test_rules_go_on_without_checkpoints_where_the_folder_cannot_be_made(tmp_path, whole):
+def test_rules_go_on_without_checkpoints_where_the_folder_is_lost(tmp_path, whole):
     folder = tmp_path / "run"
     fitted = explainer(folder, **OWN).fit(ROWS)
-    for path in folder.iterdir():
-        path.unlink()
-    folder.rmdir()
+    shutil.rmtree(folder)
+    left = kill_fit(folder, random_state=1, **OWN)
+    with pytest.warns(CheckpointWarning, match="without checkpoints: .* which differs in random_state"):
+        assert same(copy.copy(fitted).fit_rules(), whole)
+    assert contents(folder) == left
+    shutil.rmtree(folder)
     folder.write_text("a file")
     with pytest.warns(CheckpointWarning, match="without checkpoints: the folder .* cannot be made"):
-        fitted.fit_rules()
-    assert same(fitted, whole)
+        assert same(fitted.fit_rules(), whole)

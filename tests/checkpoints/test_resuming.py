@@ -1,8 +1,10 @@
+import os
+
 import pytest
 
+from benchmarks import crashes
 from illume import Objective
-from illume.encoders.training import Trainer
-from tests.checkpoints.common import ROWS, SMALL, Killed, Model, explainer, kill_at, same
+from tests.checkpoints.common import ROWS, SMALL, Killed, Model, explainer, kill_at, kill_fit, same
 
 SEVERAL = {"objective": "joint", "n_latents": "auto"}
 FITS = {
@@ -23,14 +25,11 @@ def kind(request):
     return settings, whole, len(epochs)
 
 
-def test_a_fit_that_is_killed_anywhere_goes_on_to_the_same_result(kind, tmp_path, monkeypatch):
+def test_a_fit_that_is_killed_anywhere_goes_on_to_the_same_result(kind, tmp_path):
     settings, whole, n_epochs = kind
     for epoch in sorted({0, 1, n_epochs // 3, n_epochs // 2, n_epochs - 1}):
         folder = tmp_path / str(epoch)
-        with pytest.MonkeyPatch.context() as patch:
-            kill_at(patch, epoch)
-            with pytest.raises(Killed):
-                explainer(folder, **settings).fit(ROWS)
+        kill_fit(folder, epoch, **settings)
         with pytest.MonkeyPatch.context() as patch:
             seen = kill_at(patch, 10**9)
             assert same(explainer(folder, **settings).fit(ROWS), whole), f"killed at epoch {epoch}"
@@ -72,17 +71,10 @@ def test_a_rule_encoder_is_a_stage_too(tmp_path, monkeypatch):
 
 def test_an_interrupted_fit_keeps_its_checkpoint_and_can_be_finished(tmp_path, monkeypatch):
     whole = explainer().fit(ROWS)
-    original, seen = Trainer.train_epoch, []
-
-    def interrupted(self):
-        seen.append(1)
-        if len(seen) == 4:
-            raise KeyboardInterrupt
-        return original(self)
-
-    monkeypatch.setattr(Trainer, "train_epoch", interrupted)
-    with pytest.warns(UserWarning, match="interrupted, the best so far was kept"):
-        part = explainer(tmp_path).fit(ROWS)
+    with monkeypatch.context() as patch:
+        kill_at(patch, 3, KeyboardInterrupt)
+        with pytest.warns(UserWarning, match="interrupted, the best so far was kept"):
+            part = explainer(tmp_path).fit(ROWS)
     assert part.history_.interrupted
     assert same(explainer(tmp_path).fit(ROWS), whole)
     assert not list(tmp_path.iterdir())
@@ -94,15 +86,7 @@ def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(t
 
     whole, part = fresh().fit_rules(), fresh(tmp_path)
     with monkeypatch.context() as patch:
-        original, seen = Trainer.train_epoch, []
-
-        def interrupted(self):
-            seen.append(1)
-            if len(seen) == 3:
-                raise KeyboardInterrupt
-            return original(self)
-
-        patch.setattr(Trainer, "train_epoch", interrupted)
+        kill_at(patch, 2, KeyboardInterrupt)
         with pytest.warns(
             UserWarning, match=r"rules' encoder ended early: interrupted, the best so far .* fit"
         ):
@@ -113,19 +97,19 @@ def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(t
     assert not list(tmp_path.iterdir())
 
 
-def test_kept_checkpoints_make_a_fit_a_matter_of_reading(tmp_path, monkeypatch):
-    whole = explainer(tmp_path, keep=True).fit(ROWS)
+def test_a_fit_with_kept_checkpoints_reads_instead_of_training(tmp_path, monkeypatch):
+    whole = explainer(tmp_path, every=1e6, keep=True).fit(ROWS)
+    names = ["answers", "fit", "mixed rows", "queries", "training"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.checkpoint" for name in names]
     seen = kill_at(monkeypatch, 10**9)
     assert same(explainer(tmp_path, keep=True).fit(ROWS), whole)
     assert not seen
 
 
-def test_checkpoints_are_written_now_and_then_only(tmp_path):
-    explainer(tmp_path, every=1e6, keep=True).fit(ROWS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "answers.checkpoint",
-        "fit.checkpoint",
-        "mixed rows.checkpoint",
-        "queries.checkpoint",
-        "training.checkpoint",
-    ]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the fits that are killed")
+def test_a_process_that_is_killed_while_fitting_goes_on_to_the_same_explainer():
+    found = crashes.kill_fits(kills=8, kinds=(1,))
+    assert found["killed"] == 8
+    assert found["same"] >= 1
+    assert found["with a checkpoint"] >= 1
+    assert found["unreadable"] + found["other"] + found["failed"] + found["left behind"] == 0

@@ -1,73 +1,49 @@
 """Hypothesis strategies for frames as they come, and worse; and black boxes that answer any of them."""
 
+import os
 import zlib
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from illume.data.column_values import Storage
 from illume.data.frames import as_frame
 
 NAMES = (
-    *("a", "A", "a ", " a", "á", "a\u0301", "", " ", "0", "1", "1.0", "x0", "x1", "nan", "None"),
-    *(
-        "row",
-        "decision",
-        "probability",
-        "agreed",
-        "rest",
-        "offset",
-        "index",
-        "feature",
-        "value",
-        "base_value",
-    ),
+    *("a", "A", "a ", " a", "á", "a\u0301", "", " ", "0", "1", "1.0", "x0", "x1", "nan", "None", "row"),
+    *("decision", "probability", "agreed", "rest", "offset", "index", "feature", "value", "base_value"),
     *("a = b", "<b>bold</b>", "</script>", "'", '"', "\\", "%s", "{0}", "${x}", "`", "line\nbreak", "tab\t"),
     *("é" * 40, "名前", "Привет", "שם", "😀", "\u200b", "\ufeff", "a,b", "a;b", "#", "-", "_", "__class__"),
     *("q" * 300, "A.B", "a/b", "NULL", "select", "constructor", "__proto__"),
 )
 WORDS = (
-    "",
-    " ",
-    "a",
-    "A",
-    "á",
-    "a\u0301",
-    "nan",
-    "None",
-    "0",
-    "1",
-    "1.0",
-    "(missing)",
-    "(other)",
-    "<i>",
-    "😀",
-    "\n",
+    *("", " ", "a", "A", "á", "a\u0301", "nan", "None"),
+    *("0", "1", "1.0", "(missing)", "(other)", "<i>", "😀", "\n"),
 )
 N_ROWS = (10, 11, 14, 20, 33)
+# For each property; by default as many as fit in the default run.
+EXAMPLES = int(os.environ.get("ILLUME_FUZZ_EXAMPLES", "0"))
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.target, Phase.shrink)
 
 
-def _numbers(rng, n):
-    return rng.normal(size=n)
+def examples(default):
+    """Return the settings of a property that the default run tries so often."""
+    return settings(
+        max_examples=EXAMPLES or default,
+        deadline=None,
+        derandomize=not EXAMPLES,
+        database=None,
+        phases=PHASES,
+        print_blob=bool(EXAMPLES),
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 def _scaled(exponent):
     return lambda rng, n: rng.normal(size=n) * 10.0**exponent
-
-
-def _any_magnitude(rng, n):
-    return rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-300, 300, n)
-
-
-def _near_the_ends(rng, n):
-    ends = [1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, -0.0, 1.0, 2.2e-308]
-    return rng.choice(ends, n)
-
-
-def _close_together(rng, n):
-    return 1e9 + rng.integers(0, 4, n) * 1e-7
 
 
 def _objects(values):
@@ -77,13 +53,13 @@ def _objects(values):
 
 
 COLUMNS = {
-    "normal": _numbers,
+    "normal": _scaled(0),
     "1e300": _scaled(300),
     "1e-300": _scaled(-300),
     "1e150": _scaled(150),
-    "any magnitude": _any_magnitude,
-    "ends": _near_the_ends,
-    "close": _close_together,
+    "any magnitude": lambda rng, n: rng.choice([-1.0, 1.0], n) * 10.0 ** rng.uniform(-300, 300, n),
+    "ends": lambda rng, n: rng.choice([1.7e308, -1.7e308, 5e-324, -5e-324, 0.0, -0.0, 1.0, 2.2e-308], n),
+    "close": lambda rng, n: 1e9 + rng.integers(0, 4, n) * 1e-7,
     "ties": lambda rng, n: rng.choice([0.0, 0.1, 0.1 + 1e-17, 3.0], n),
     "constant": lambda rng, n: np.full(n, 7.5),
     "nearly constant": lambda rng, n: np.append(np.zeros(n - 1), 1e-5),
@@ -105,18 +81,6 @@ COLUMNS = {
     "categories": lambda rng, n: pd.Categorical(rng.choice(["s", "m", "l"], n), ["l", "m", "s", "never"]),
     "number categories": lambda rng, n: pd.Categorical(rng.choice([1, 2, 3], n)),
 }
-# Columns that every library holds alike
-PLAIN = (
-    "normal",
-    "1e300",
-    "1e-300",
-    "any magnitude",
-    "ties",
-    "small integers",
-    "booleans",
-    "text",
-    "odd text",
-)
 WHOLE = frozenset({"small integers", "large integers", "unsigned", "booleans", "one boolean"})
 
 

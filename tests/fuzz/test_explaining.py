@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from illume import Explainer, SurrogateOptions, Training
 from illume.errors import IllumeError
 from tests.common import use_local
-from tests.fuzz.frames import Model, column
-from tests.fuzz.settings import examples
+from tests.fuzz.frames import Model, column, examples
 
 SPEC = {
     "a": "normal",

@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+from safetensors.numpy import load, save
 
 from illume.data.column_values import is_missing
 from illume.data.frames import NarwhalsFrame
@@ -88,3 +89,13 @@ def forged(path, change_manifest=None, change_member=None):
     for name in ("members", "format"):
         manifest.pop(name, None)
     return archive.pack(manifest, members)
+
+
+def change_arrays(member, names, change):
+    """Return how to change some arrays of a member."""
+
+    def apply(content):
+        arrays = load(content)
+        return save(arrays | {name: change(arrays[name]) for name in names.split()})
+
+    return member, apply

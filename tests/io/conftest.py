@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -125,6 +126,21 @@ KINDS = {
         np.array([["a", "x"], ["b", "y"], ["c", "x"], ["a", "y"], ["b", "x"]] * 12, dtype=object),
         {"unknown": "ignore"},
     ),
+    "Shapley values, three classes, pandas, an ignored column": lambda: (
+        bent,
+        pandas_rows().assign(noise=np.arange(120) % 7),
+        VALUED | {"queries": 25_000},
+    ),
+    "Shapley values, a background of one's own, polars": lambda: (
+        bent,
+        polars_rows(),
+        VALUED | {"background": polars_rows()[:25]},
+    ),
+    "Shapley values, two classes, NumPy, measured errors": lambda: (
+        steep,
+        np.random.default_rng(3).normal(size=(80, 3)),
+        VALUED | {"queries": 3_000, "validation_size": 0.25, "report_size": 0.25},
+    ),
 }
 
 
@@ -134,13 +150,23 @@ def _by_letter(rows):
     return P / P.sum(1, keepdims=True)
 
 
-@pytest.fixture(scope="session", params=list(KINDS))
-def saved(request, tmp_path_factory):
-    """An explainer of each kind, its rows, its model, and the file that it was saved to."""
-    model, rows, settings = KINDS[request.param]()
-    explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
-    if "fell back" not in request.param:
-        use_local(explainer)
-    path = tmp_path_factory.mktemp("io") / "kind.illume"
-    explainer.save(path)
-    return explainer, rows, model, path
+@pytest.fixture(scope="session")
+def saved_kinds(tmp_path_factory):
+    """Return an explainer of a kind, made once, its rows, its model, and its file."""
+
+    @cache
+    def make(kind):
+        model, rows, settings = KINDS[kind]()
+        explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
+        if "fell back" not in kind and "Shapley" not in kind:
+            use_local(explainer)
+        path = tmp_path_factory.mktemp("io") / "kind.illume"
+        explainer.save(path)
+        return explainer, rows, model, path
+
+    return make
+
+
+@pytest.fixture(params=list(KINDS))
+def saved(request, saved_kinds):
+    return saved_kinds(request.param)

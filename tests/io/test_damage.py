@@ -11,7 +11,7 @@ from safetensors.numpy import load, save
 import illume
 from benchmarks import mutated_files
 from illume.errors import FormatError
-from tests.io.common import forged, members_of, zipped
+from tests.io.common import change_arrays, forged, members_of, zipped
 
 
 @pytest.fixture
@@ -109,17 +109,6 @@ def test_sizes_that_a_file_cannot_have_are_refused(small_file, refused):
     refused(bytes(content), "larger than the file|damaged")
 
 
-def changed_array(member, name, change):
-    """Return how to change one array of a member."""
-
-    def apply(content):
-        arrays = load(content)
-        arrays[name] = change(arrays[name])
-        return save(arrays)
-
-    return member, apply
-
-
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 
 
@@ -149,7 +138,7 @@ MODEL, ROWS = "model.safetensors", "rows.safetensors"
 def test_arrays_that_do_not_fit_are_refused_though_their_hashes_do(  # noqa: PLR0917
     small_file, refused, member, name, change, said
 ):
-    refused(forged(small_file, change_member=changed_array(member, name, change)), said)
+    refused(forged(small_file, change_member=change_arrays(member, name, change)), said)
 
 
 def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):

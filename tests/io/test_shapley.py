@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from safetensors.numpy import load, save
 
 import illume
 from illume import Explainer
@@ -13,71 +12,19 @@ from illume.data.frames import as_frame
 from illume.data.load_rows import LoadedRows
 from illume.data.schema import Schema
 from illume.errors import FormatError
-from illume.fit.resume import fingerprint, hash_frame
+from illume.fit.resume import fingerprint
 from illume.fit.settings import Settings
 from tests.common import grouped
-from tests.io.common import forged, members_of, same
-from tests.io.conftest import VALUED, bent, pandas_rows, polars_rows, steep
+from tests.io.common import change_arrays, forged, members_of, same
+from tests.io.conftest import KINDS, VALUED, bent, pandas_rows
 
 MODEL, ROWS, BACKGROUND = "model.safetensors", "rows.safetensors", "background.json"
 
 
-def with_noise(frame):
-    """Return rows with a column that the model does not look at."""
-    return frame.assign(noise=np.arange(len(frame)) % 7)
-
-
-KINDS = {
-    "three classes, pandas, an ignored column": lambda: (
-        bent,
-        with_noise(pandas_rows()),
-        {"queries": 25_000},
-    ),
-    "a background of one's own, polars": lambda: (bent, polars_rows(), {"background": polars_rows()[:25]}),
-    "two classes, NumPy, measured errors": lambda: (
-        steep,
-        np.random.default_rng(3).normal(size=(80, 3)),
-        {"queries": 3_000, "validation_size": 0.25, "report_size": 0.25},
-    ),
-}
-
-
-@pytest.fixture(scope="module", params=list(KINDS))
-def valued(request, tmp_path_factory):
-    """An explainer of each kind, its rows, its model, and the file that it was saved to."""
-    model, rows, settings = KINDS[request.param]()
-    explainer = Explainer(model, **grouped(**{**VALUED, **settings})).fit(rows)
-    path = tmp_path_factory.mktemp("shapley") / "kind.illume"
-    explainer.save(path)
-    return explainer, rows, model, path
-
-
-def test_values_errors_and_refined_values_have_the_same_bits(valued):
-    explainer, rows, model, path = valued
-    loaded = illume.load(path, model=model)
-    assert explainer(rows).kind == "shapley"
-    assert same(explainer.fitted_.shapley, loaded.fitted_.shapley)
-    assert same(explainer(rows), loaded(rows))
-    few = as_frame(rows).slice(3, 12).native
-    assert same(explainer(few, refine=20), loaded(few, refine=20))
-    assert same(explainer.fitted_.background.P, loaded.fitted_.background.P)
-    assert hash_frame(explainer.fitted_.background.frame) == hash_frame(loaded.fitted_.background.frame)
-    assert loaded.quality_ == explainer.quality_ or np.isnan(explainer.quality_.contributions.r2)
-    assert repr(loaded.quality_) == repr(explainer.quality_)
-
-
-def test_what_was_loaded_saves_to_the_same_bytes(valued, tmp_path):
-    _, _, model, path = valued
-    illume.load(path, model=model).save(tmp_path / "again.illume")
-    assert (tmp_path / "again.illume").read_bytes() == path.read_bytes()
-
-
-def test_the_kinds_are_what_they_claim(valued, request):
-    explainer, rows, _, _ = valued
-    name, found = request.node.name, explainer(rows)
-    assert ("noise" in explainer.quality_.ignored) == ("ignored" in name)
-    assert np.isfinite(found.standard_errors).all() or "measured" not in name
-    assert found.imputed.any() == ("NumPy" not in name)
+@pytest.fixture(params=[name for name in KINDS if "Shapley" in name])
+def valued(request, saved_kinds):
+    """An explainer with Shapley values, its rows, its model, and the file that it was saved to."""
+    return saved_kinds(request.param)
 
 
 def test_without_the_model_values_add_up_to_the_log_odds_of_the_surrogate(valued):
@@ -138,15 +85,7 @@ def test_checkpoints_tell_backgrounds_apart():
 
 
 def changed(names, change, member=MODEL):
-    """Return how to change some arrays of a member."""
-
-    def apply(content):
-        arrays = load(content)
-        for name in names.split():
-            arrays[name] = change(arrays[name])
-        return save(arrays)
-
-    return {"change_member": (member, apply)}
+    return {"change_member": change_arrays(member, names, change)}
 
 
 def in_manifest(value):

@@ -117,9 +117,20 @@ def read_scalar(value: Any, where: str) -> Any:
 
 @cache
 def field_types(kind: Any) -> dict[str, Any]:
-    """Return the types of a dataclass's fields by name."""
+    """Return the types of a dataclass's fields by name.
+
+    Those of the dataclasses in it are resolved as well, which evaluates their annotations: reading a file
+    later runs nothing.
+    """
     hints = get_type_hints(kind)
-    return {field.name: hints[field.name] for field in fields(kind)}
+    types = {field.name: hints[field.name] for field in fields(kind)}
+    pending = list(types.values())
+    while pending:
+        hint = pending.pop()
+        pending += get_args(hint)
+        if isinstance(hint, type) and is_dataclass(hint):
+            field_types(hint)  # type: ignore[arg-type]
+    return types
 
 
 def _read_dataclass(hint: Any, value: Any, where: str) -> Any:

@@ -32,7 +32,7 @@ from illume.explanations.fitted import (
 )
 from illume.explanations.layout import Layout
 from illume.explanations.neighbours import SEARCHES, Neighbours
-from illume.explanations.options import SurrogateOptions
+from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rule_model import PrecisionCurve, RuleModel
 from illume.explanations.rule_sample import Conditions
 from illume.explanations.tree_rules import TreeRules
@@ -43,6 +43,11 @@ from illume.io.shapley_parts import read_shapley
 
 BACKENDS = (None, "pandas", "polars", "pyarrow")
 CHECKED_ROWS = 256
+OPTION_TYPES: dict[str, Any] = {
+    "surrogate_options": SurrogateOptions,
+    "rule_options": RuleOptions,
+    "data_options": DataOptions,
+}
 
 
 def read_explainer(path: str | os.PathLike[str], known: Iterable[str]) -> tuple[dict[str, Any], Fitted]:
@@ -119,7 +124,8 @@ class _Reader:
     def _require_sound(self) -> None:
         """Check the values of the manifest that types say nothing about."""
         head, names = self.head, self.head.schema.names
-        options = self.settings.get("surrogate_options", SurrogateOptions())
+        options = {name: self.settings.get(name, kind()) for name, kind in OPTION_TYPES.items()}
+        wrong = [name for name, kind in OPTION_TYPES.items() if type(options[name]) is not kind]
         twice = [
             each.name for each in head.schema.features if len(set(each.categories)) < len(each.categories)
         ]
@@ -135,14 +141,13 @@ class _Reader:
             (head.backend in BACKENDS, f"backend is {head.backend!r}, expected one of {BACKENDS}"),
             (len(head.missing) == len(names), f"missing has {len(head.missing)} entries, not {len(names)}"),
             (len(head.encoders) in (1, 2), f"there are {len(head.encoders)} encoders, expected one or two"),
-            (
-                isinstance(options, SurrogateOptions) and options.search in SEARCHES,
-                f"settings.surrogate_options is {options!r:.60}, expected a search of {SEARCHES}",
-            ),
+            (not wrong, f"settings.{wrong[:1]} is of a wrong kind"),
         ):
             if not sound:
                 raise FormatError(message)
-        self.search = options.search
+        self.search = options["surrogate_options"].search
+        if self.search not in SEARCHES:
+            raise FormatError(f"settings.search is {self.search!r}, expected one of {SEARCHES}")
 
     def read(self) -> tuple[dict[str, Any], Fitted]:
         """Return the parameters and all that was learned, once every array has been used."""
