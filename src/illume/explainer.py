@@ -372,7 +372,7 @@ def load(path: str | PathLike[str], model: Any = None) -> Explainer:
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known)
     explainer = Explainer(model, **parameters)
-    class_names = explainer.data_options.class_names
-    explainer.fitted_ = fitted if model is None else attach_model(fitted, model, class_names)
-    explainer.stages_ = None
+    if model is not None:
+        fitted = attach_model(fitted, model, explainer.data_options.class_names)
+    explainer._keep(FitResult(fitted, None, False))
     return explainer

@@ -40,6 +40,7 @@ def test_a_loaded_explainer_says_the_same_of_itself(saved):
         assert not list(differences(getattr(explainer, name), getattr(loaded, name))), name
         assert repr(getattr(explainer, name)) == repr(getattr(loaded, name))
     assert repr(loaded) == repr(explainer) or explainer.background is not None
+    assert loaded.n_features_in_ == explainer.n_features_in_
     assert loaded.fitted_.columns == explainer.fitted_.columns
     assert repr(loaded.fitted_.trials) == repr(explainer.fitted_.trials)
 
