@@ -78,7 +78,7 @@ def test_a_result_goes_back_to_the_library_and_index_it_came_from():
         (pd.Series([1]), r"found Series; one row is frame.iloc\[\[0\]\]"),
         (np.arange(3.0), r"2 dimensions, found 1; one row is array\[None, :\]"),
         (np.array([["2020-01-01"]], dtype="datetime64[D]"), "datetime64"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "every column needs a name of its own"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "column names must be unique"),
     ],
 )
 def test_what_is_no_frame_is_refused_with_advice(data, words):

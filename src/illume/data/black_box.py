@@ -9,16 +9,17 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame, chunks
+from illume.data.sampling import evenly_spaced
 from illume.errors import BlackBoxError
 
 MOST_NAMED = 10
-TRIED = 5  # single rows; a model that fails on each of them is not asked any more
+TRIED = 5  # single rows; a model that fails on each of them is not called again
 
 Ask = Callable[[Frame], FloatArray]
 
 
-class Halving:
-    """Asks about halves, and halves of those that fail; `most_rows` is the longest part that was answered."""
+class FailingRowSearch:
+    """Finds the rows on which a model fails by halving; `most_rows` is the longest part it answered."""
 
     def __init__(self, ask: Ask) -> None:
         self.ask = ask
@@ -26,7 +27,7 @@ class Halving:
         self.most_rows = 1
 
     def __call__(self, frame: Frame, error: Exception) -> FloatArray:
-        """Return the answers to all rows of a frame on which the model raised an error."""
+        """Return the answers to a frame on which the model raised an error, or raise naming the rows."""
         self._require_some(frame, error)
         answers = [] if len(frame) == 1 else self._halves(frame, 0)
         if self.failed:
@@ -37,8 +38,8 @@ class Halving:
         return np.concatenate(answers) if answers else self.ask(frame)
 
     def _require_some(self, frame: Frame, error: Exception) -> None:
-        """Give up on a model that answers none of some single rows: it fails on everything."""
-        positions = np.unique(np.linspace(0, len(frame) - 1, TRIED).astype(int))
+        """Raise if the model answers none of a few single rows."""
+        positions = evenly_spaced(len(frame), TRIED)
         if any(self._answers(frame.slice(int(at), int(at) + 1)) for at in positions):
             return
         alone = f"asked about {len(positions)} of them one by one, it failed on each"
@@ -82,9 +83,7 @@ ADVICE = "pass an object with predict_proba, or a callable that maps a frame to 
 
 
 class BlackBox:
-    """Asks a model for class probabilities and checks every answer.
-
-    Where it fails on a batch, it is asked again about halves; rows on which it fails are named.
+    """Calls a model for class probabilities in batches, checks every answer, and names rows that fail.
 
     Parameters
     ----------
@@ -109,7 +108,7 @@ class BlackBox:
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the probabilities (n, c) of a frame's rows."""
         size = min(BATCH_ROWS, self.most_rows)
-        answers = [predict_piece(self._patient, piece, rows.start) for rows, piece in chunks(frame, size)]
+        answers = [predict_piece(self._predict, piece, rows.start) for rows, piece in chunks(frame, size)]
         widths = {answer.shape[1] for answer in answers}
         if len(widths) > 1:
             raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
@@ -130,17 +129,17 @@ class BlackBox:
             return tuple(str(name) for name in np.asarray(own).tolist())
         return tuple(str(c) for c in range(n_classes))
 
-    def _patient(self, frame: Frame) -> FloatArray:
-        """Ask about a batch and, where the model fails on it, about halves."""
+    def _predict(self, frame: Frame) -> FloatArray:
+        """Call the model and, if it fails, search for the failing rows."""
         try:
             return self._answer(frame)
         except BlackBoxError:
             raise
         except Exception as error:
             first = error
-        halving = Halving(self._answer)
-        P = halving(frame, first)
-        self.most_rows = min(len(frame), halving.most_rows)
+        search = FailingRowSearch(self._answer)
+        P = search(frame, first)
+        self.most_rows = min(len(frame), search.most_rows)
         return P
 
     def _answer(self, frame: Frame) -> FloatArray:
@@ -155,7 +154,7 @@ class BlackBox:
 
 
 def predict_piece(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
-    """Ask about a piece whose first row is row `start` of the whole: failing rows are named by the whole."""
+    """Predict a piece that begins at row `start`; errors name rows of the whole."""
     try:
         return black_box(piece)
     except BlackBoxError as error:
@@ -163,7 +162,7 @@ def predict_piece(black_box: Callable[[Frame], FloatArray], piece: Frame, start:
 
 
 def require_instance(model: Any) -> None:
-    """Refuse the class of a model in the place of a model."""
+    """Raise if the model is a class instead of an instance."""
     if isinstance(model, type):
         raise BlackBoxError(
             f"the model {model.__name__} is a class; pass an instance that has been fitted, for instance "
@@ -191,7 +190,7 @@ def _is_regressor(model: Any) -> bool:
 
 
 def _question(model: Any) -> tuple[Callable[[Any], Any], bool]:
-    """Return what to call, and whether it is a mere `predict`, which may answer with labels."""
+    """Return the callable, and whether it is `predict`, which may answer with labels."""
     for name in ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
@@ -227,7 +226,7 @@ def _probabilities(answer: Any, n_rows: int) -> FloatArray:
 
 
 def _check_rows(P: FloatArray) -> None:
-    """Every row must be a distribution over classes."""
+    """Raise unless every row is a distribution over classes."""
     if not P.size or (P.min() >= 0 and P.max() <= 1 and np.abs(_sums(P) - 1.0).max() <= 1e-3):
         return
     bad = np.asarray(~np.isfinite(P).all(axis=1))
@@ -243,7 +242,7 @@ def _check_rows(P: FloatArray) -> None:
 
 
 def _sums(P: FloatArray) -> FloatArray:
-    """Return the sums of rows; of few columns, column by column is far faster."""
+    """Sum rows; with few columns, column by column is far faster."""
     return sum(P.T[1:], P[:, 0]) if 1 < P.shape[1] <= 8 else P.sum(1)
 
 

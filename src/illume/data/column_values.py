@@ -14,7 +14,7 @@ from illume.errors import SchemaError
 
 
 class Storage(Enum):
-    """How a column is stored, which is not yet what it means."""
+    """How a column is stored, not what it means."""
 
     NUMBER = "numbers"
     BOOLEAN = "booleans"
@@ -34,7 +34,7 @@ def is_missing(value: Any) -> bool:
 
 
 def storage_of_values(values: Sequence[Hashable | None]) -> Storage:
-    """Tell from Python values what an untyped column stores.
+    """Infer the storage of an untyped column from its values.
 
     >>> storage_of_values([1, 2.5, None]), storage_of_values(["a", 1])
     (<Storage.NUMBER: 'numbers'>, <Storage.LABEL: 'labels'>)
@@ -61,7 +61,7 @@ Series = nw.Series[Any]
 
 
 def stacked(mine: Series, other: Series) -> Series:
-    """Put one series under another, in the other's type where that changes no value."""
+    """Put one series under another, in the other's dtype if that changes no value."""
     mine, other = (nw.maybe_reset_index(series) for series in (mine, other))
     if mine.implementation is not other.implementation:
         other = nw.new_series(mine.name, other.to_list(), backend=mine.implementation)
@@ -83,7 +83,7 @@ def taken(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series
 
 
 def common_type(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.dtype[Any]:
-    """Return a type that holds the values of two arrays as they are.
+    """Return a dtype that holds the values of both arrays unchanged.
 
     >>> common_type(np.array([1]), np.array([0.5])), common_type(np.array(["a"]), np.array([0.5]))
     (dtype('float64'), dtype('O'))
@@ -94,7 +94,7 @@ def common_type(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.dt
 
 
 def _alike(one: Series, other: Series) -> tuple[Series, Series]:
-    """Return two series of one library in one type: the first's, the second's, or one that holds both."""
+    """Return both series in one dtype: the first's, the second's, or one that holds both."""
     if one.implementation.is_pandas_like():
         return _alike_pandas(one, other)
     if one.dtype == other.dtype:
@@ -108,7 +108,7 @@ def _alike(one: Series, other: Series) -> tuple[Series, Series]:
 
 
 def _cast(series: Series, dtype: Any) -> Series | None:
-    """Return a series in another type, or None where that would change or lose a value."""
+    """Return a series in another dtype, or None if that would change a value."""
     try:
         cast = series.cast(dtype)
         same = (cast.cast(series.dtype) == series).fill_null(value=False)
@@ -119,7 +119,7 @@ def _cast(series: Series, dtype: Any) -> Series | None:
 
 
 def _alike_pandas(one: Series, other: Series) -> tuple[Series, Series]:
-    """Do the same for pandas, where the categories belong to the type."""
+    """Do the same for pandas, where categories are part of the dtype."""
     a, b = one.to_native(), other.to_native()
     if a.dtype == b.dtype:
         return one, other
@@ -136,7 +136,7 @@ def _alike_pandas(one: Series, other: Series) -> tuple[Series, Series]:
 
 
 def cast_pandas(series: Any, dtype: Any) -> Any:
-    """Return a pandas series in another type, or None where that would change or lose a value."""
+    """Return a pandas series in another dtype, or None if that would change a value."""
     if series.dtype == dtype:
         return series
     categories = getattr(dtype, "categories", None)

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.blocks import NumberBlock, column_means, number_columns, scale_of, standardise
 from illume.data.column_values import Storage
 from illume.data.frames import Frame
+from illume.data.number_scaling import NumberBlock, column_means, number_columns, scale_of, standardise
 from illume.data.schema import Feature, Other, Schema, Unknown, labels, unseen_error
 from illume.data.threads import in_chunks
 from illume.errors import RowError, SchemaError
@@ -21,14 +21,14 @@ FINITE = "replace infinite values by a finite number or by a missing value"
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
-    """Encoded rows X (n, m), and per feature (n, n_features) what is to be known of them.
+    """Encoded rows X (n, m), and flags per feature (n, n_features).
 
     Parameters
     ----------
     imputed
-        Which numbers were missing and filled in.
+        Missing numbers, which were filled in.
     odd
-        Which values are outside of the range, or none of the categories, that were seen while fitting.
+        Values outside of the range or the categories seen in fit.
     """
 
     X: FloatArray
@@ -37,7 +37,7 @@ class Encoded:
 
     @classmethod
     def room(cls, n: int, n_inputs: int, n_features: int) -> Encoded:
-        """Return room for n rows, to be filled in; nothing is imputed or odd yet."""
+        """Allocate n rows; nothing is imputed or odd yet."""
         imputed = np.zeros((n, n_features), dtype=bool)
         return cls(np.empty((n, n_inputs)), imputed, np.zeros_like(imputed))
 
@@ -46,7 +46,7 @@ class Encoded:
 
     @classmethod
     def plain(cls, X: FloatArray, n_features: int) -> Encoded:
-        """Return rows of which there is nothing else to know."""
+        """Return rows with nothing imputed or odd."""
         nothing = np.zeros((len(X), n_features), dtype=bool)
         return cls(X, nothing, nothing)
 
@@ -100,7 +100,7 @@ class Encoding:
 
     @property
     def onehot(self) -> BoolArray:
-        """Which inputs stand for a category, (m,)."""
+        """Which inputs encode a category, (m,)."""
         numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
         return ~numeric[self.owner]
 
@@ -134,13 +134,13 @@ class Encoding:
         return encoded
 
     def fill(self, frame: Frame, out: Encoded) -> None:
-        """Encode rows into room for as many; numbers all at once where the frame has them side by side."""
+        """Encode rows into `out`; numbers all at once if the frame has them as one array."""
         one_by_one = self.categories if self._fill_numbers(frame, out) else range(len(self.schema))
         for j in one_by_one:
             self._fill_feature(frame, j, out)
 
     def _fill_numbers(self, frame: Frame, out: Encoded) -> bool:
-        """Encode all numeric features; return whether that could be done, with no number that is infinite."""
+        """Encode all numeric features at once; return False if that is impossible or a number is infinite."""
         block = number_columns(frame, self.number_block.names)
         if block is None:
             return False
@@ -156,8 +156,8 @@ class Encoding:
 
     def _fill_feature(self, frame: Frame, j: int, out: Encoded) -> None:
         feature, imputed, odd = self.schema.features[j], out.imputed[:, j], out.odd[:, j]
-        if feature.constant:  # no input, but what is wrong with the column is still said
-            self._look_at_constant(frame, feature, imputed, odd)
+        if feature.constant:  # no input, but its values are still checked
+            self._check_constant(frame, feature, imputed, odd)
             return
         block = self.block(frame, feature)
         start = self._starts[j]
@@ -173,12 +173,12 @@ class Encoding:
 
     @cached_property
     def number_block(self) -> NumberBlock:
-        """How the numeric features are encoded side by side."""
+        """How the numeric features are encoded at once."""
         return NumberBlock.of(self.schema, self.owner, self.mean, self.scale)
 
     @cached_property
     def categories(self) -> tuple[int, ...]:
-        """Positions of the features that are no numbers."""
+        """Positions of the categorical and boolean features."""
         return tuple(j for j, feature in enumerate(self.schema.features) if not feature.numeric)
 
     @property
@@ -188,14 +188,14 @@ class Encoding:
 
     @cached_property
     def _starts(self) -> dict[int, int]:
-        """The first input of every feature that has some."""
+        """The first input of every feature that has inputs."""
         live, starts = np.unique(self.owner, return_index=True)
         return dict(zip(live.tolist(), starts.tolist(), strict=True))
 
-    def _look_at_constant(
+    def _check_constant(
         self, frame: Frame, feature: Feature, imputed_out: BoolArray, odd_out: BoolArray
     ) -> None:
-        """Fill in what is to be known of a feature that had one value, or none, while fitting."""
+        """Set the flags of a feature that had at most one value in fit."""
         if feature.numeric:
             numbers = self.numbers(frame, feature)
             imputed_out[:] = np.isnan(numbers)
@@ -204,7 +204,7 @@ class Encoding:
             odd_out[:] = [value not in feature.categories for value in labels(frame, feature)]
 
     def gather(self, per_input: FloatArray) -> FloatArray:
-        """Sum what belongs to inputs (…, m) into features (…, n_features)."""
+        """Sum values of inputs (…, m) to values of features (…, n_features)."""
         if self.one_to_one:
             return per_input
         gathered = np.zeros((*per_input.shape[:-1], len(self.schema)))
@@ -226,7 +226,7 @@ class Encoding:
             if example is None:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
             raise SchemaError(
-                f"column {feature.name!r} holds {_described(example)}, expected numbers; convert the column, "
+                f"column {feature.name!r} holds {_describe(example)}, expected numbers; convert the column, "
                 f"or fit again"
             )
         numbers = frame.numbers(feature.name)
@@ -237,7 +237,7 @@ class Encoding:
         return numbers
 
     def require_usable(self, frame: Frame) -> None:
-        """Raise what is wrong with the rows, if anything is, with the place of the first such row."""
+        """Raise an error that names the first row that cannot be encoded, if there is one."""
         for feature in self.schema.features:
             if feature.numeric:
                 self.numbers(frame, feature)
@@ -245,7 +245,7 @@ class Encoding:
                 self._codes(frame, feature)
 
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
-        """Return each row's position among the categories; -1 is none of them."""
+        """Return the position of each value among the categories, -1 if it is none of them."""
         position = _Position({category: i for i, category in enumerate(feature.categories)})
         position.elsewhere = position[Other.OTHER]
         values = labels(frame, feature)
@@ -257,7 +257,7 @@ class Encoding:
 
 
 class _Position(dict[Hashable | None, int]):
-    """Where a value stands among the categories; -1 is nowhere."""
+    """Positions of categories; `elsewhere` for unknown values."""
 
     elsewhere = -1
 
@@ -265,12 +265,12 @@ class _Position(dict[Hashable | None, int]):
         return self.elsewhere
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
 
 
 def _beyond(numbers: FloatArray, feature: Feature) -> BoolArray:
-    """Return which numbers are outside of the fitted range; missing ones are not."""
+    """Which numbers are outside of the fitted range; missing ones are not."""
     return np.asarray((numbers < feature.low) | (numbers > feature.high))
 
 

@@ -1,4 +1,4 @@
-"""The one boundary where other people's frames come in: pandas, polars, Arrow, NumPy."""
+"""Frames of pandas, polars, Arrow and NumPy behind one interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from illume.errors import MissingExtraError, SchemaError
 
 
 class Frame(Protocol):
-    """Rows with named columns; `native` is what a model is asked with."""
+    """Rows with named columns; `native` is what a model is called with."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -50,7 +50,7 @@ Mixer = Callable[[IntArray, IntArray], Frame]
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Where rows came from, so that a result can go back there: the library and the row index."""
+    """Library and index of the rows, for results that are frames."""
 
     backend: str | None = None
     index: Any = None
@@ -73,11 +73,11 @@ class Origin:
 
 
 class IsFrame:
-    """Marks rows that need no wrapping."""
+    """Base of frames that `as_frame` returns unchanged."""
 
 
 def as_frame(data: Any) -> Frame:
-    """Wrap the user's rows; whatever cannot be a frame is refused with advice."""
+    """Wrap the user's rows."""
     if isinstance(data, IsFrame):
         wrapped: Any = data
         return cast("Frame", wrapped)
@@ -86,7 +86,7 @@ def as_frame(data: Any) -> Frame:
     try:
         view = nw.from_native(data, eager_only=True)
     except DuplicateError as error:
-        raise SchemaError(f"every column needs a name of its own: {error}") from error
+        raise SchemaError(f"column names must be unique: {error}") from error
     except TypeError as error:
         raise SchemaError(
             f"rows must come as a pandas, polars or Arrow frame or a 2-D NumPy array, found "
@@ -95,7 +95,7 @@ def as_frame(data: Any) -> Frame:
     names = tuple(str(name) for name in view.columns)
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise SchemaError(f"every column needs a name of its own, and {twice!r} stands twice")
+        raise SchemaError(f"column names must be unique, found {twice!r} twice")
     return NarwhalsFrame(view, names)
 
 
@@ -107,7 +107,7 @@ def _advice(kind: str) -> str:
 
 
 def chunks(frame: Frame, size: int) -> Iterator[tuple[slice, Frame]]:
-    """Yield the rows piece by piece, with where each piece belongs."""
+    """Yield pieces of at most `size` rows, each with its slice."""
     if size < 1:
         raise ValueError(f"a piece must hold at least one row, found {size}")
     for start in range(0, len(frame), size):
@@ -190,7 +190,7 @@ class NarwhalsFrame(IsFrame):
         return replace(self, view=view.with_columns(replaced))
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return what makes rows of this frame with values of another's, in the other's types if it can."""
+        """Return a function that mixes rows with values of another frame, in its dtypes if possible."""
         if isinstance(other, NumpyFrame):
             other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
         theirs = cast(NarwhalsFrame, other)
@@ -291,7 +291,7 @@ class NumpyFrame(IsFrame):
         return replace(self, array=array)
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return what makes rows of this array with values of another's, in a type that holds both."""
+        """Return a function that mixes rows with values of another frame, in a dtype that holds both."""
         values = other.native
         if not isinstance(other, NumpyFrame):
             values = other.select(self.names).native

@@ -42,7 +42,7 @@ class PlainFrame(IsFrame):
 
     @cached_property
     def native(self) -> Any:
-        """What a model is asked with."""
+        """The frame that a model is called with."""
         return self.build(self.columns)
 
     @property
@@ -93,7 +93,7 @@ class PlainFrame(IsFrame):
         return as_frame(self.native).with_columns(columns)
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return what makes rows of this frame with values of another's."""
+        """Return a function that mixes rows of this frame with values of another one."""
         return as_frame(self.native).mixer(other)
 
 
@@ -102,7 +102,7 @@ Build = Callable[[Mapping[str, Values]], Any]
 
 @dataclass(frozen=True, eq=False)
 class FrameBuilder:
-    """Makes frames of plain values, of the library and the types that an explainer was fitted with.
+    """Builds frames of plain values, of the library and with the dtypes that an explainer was fitted with.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ class FrameBuilder:
             return NumpyFrame(_array(list(ordered.values()), dtype), self.names)
         return PlainFrame(ordered, self._build, self.backend)
 
-    def of_array(self, rows: NumpyFrame) -> Frame:
-        """Return the rows of an array, whose columns are these in their order, as such a frame."""
+    def from_array(self, rows: NumpyFrame) -> Frame:
+        """Convert an array whose columns have this order."""
         numbers = rows.array.dtype.kind in "fiu" and (self.example is None or self._only_numbers)
         if self.backend is None or find_spec(self.backend) is None:
             return rows
@@ -161,7 +161,7 @@ class FrameBuilder:
 
 
 def _array(columns: Sequence[Values], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:
-    """Return values as the array that a model of arrays was asked with; whole numbers only if all are."""
+    """Build the array; its dtype is integer only if all values are whole numbers."""
     known = dtype if dtype is not None else np.dtype(_plain_type(columns))
     if known.kind in "iu" and not all(_whole(values) for values in columns):
         known = np.dtype(np.float64)
@@ -177,7 +177,7 @@ def _plain_type(columns: Sequence[Values]) -> type:
 
 
 def _pandas(columns: Mapping[str, Values], types: Mapping[str, Any], names: Any) -> Any:
-    """Return a frame with these names, an index of pandas, which takes as long to make as all else."""
+    """Build a frame; `names` is a pandas index, which takes as long to make as all else."""
     import pandas as pd
 
     if all(types.get(name) == np.float64 for name in columns):
@@ -200,19 +200,19 @@ def _pandas_column(values: Values, dtype: Any) -> Any:
     if dtype is None or isinstance(dtype, np.dtype):
         return pd.Series(values, dtype=object if dtype is not None else None)
     try:
-        return _of_one_value(values[0], dtype).copy() if len(values) == 1 else _typed(values, dtype)
-    except (TypeError, ValueError):  # a value that such a column cannot hold is for the model to judge
+        return _single_value(values[0], dtype).copy() if len(values) == 1 else _typed(values, dtype)
+    except (TypeError, ValueError):  # the model decides about a value that the column cannot hold
         return pd.Series(values)
 
 
 @lru_cache(maxsize=4096, typed=True)
-def _of_one_value(value: Hashable, dtype: Any) -> Any:
-    """Return a pandas array of one value, which single rows ask for again and again; copy it before use."""
+def _single_value(value: Hashable, dtype: Any) -> Any:
+    """Return a pandas array of one value, cached for single rows; copy it before use."""
     return _typed([value], dtype)
 
 
 def _typed(values: Values, dtype: Any) -> Any:
-    """Return a pandas array of a type; values that are none of its categories become further ones."""
+    """Return a pandas array of a dtype, with new categories for values that it does not know."""
     import pandas as pd
 
     if isinstance(dtype, pd.CategoricalDtype):
@@ -233,12 +233,12 @@ def _series(name: str, values: Values, dtype: Any, backend: str) -> nw.Series[An
         return plain
     try:
         return plain.cast(dtype)
-    except Exception:  # of any library's own kind; such a value is for the model to judge
+    except Exception:  # each library has its own; the model decides about such a value
         return plain
 
 
 def _whole(values: Sequence[Hashable | None], missing: bool = False) -> bool:
-    """Return whether all values are whole numbers that 64 bits hold; missing ones only if allowed.
+    """Whether all values are whole numbers that a float holds exactly; missing ones only if allowed.
 
     >>> _whole([1, 2.0]), _whole([1.5]), _whole([1, None]), _whole([1e300])
     (True, False, False, False)

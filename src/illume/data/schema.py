@@ -24,7 +24,7 @@ MAX_CATEGORIES = 64
 
 
 class Other(Enum):
-    """Stands for all categories that are too rare to be told apart."""
+    """The category of all values that are too rare for one of their own."""
 
     OTHER = "(other)"
 
@@ -33,7 +33,7 @@ class Other(Enum):
 
 
 class Kind(Enum):
-    """What a column represents, however it is stored."""
+    """What a column represents, independent of its storage."""
 
     NUMERIC = "numeric"
     BOOLEAN = "boolean"
@@ -42,7 +42,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Feature:
-    """One column: its kind and what was seen of it.
+    """One column: its kind, and its range or categories.
 
     Parameters
     ----------
@@ -67,17 +67,17 @@ class Feature:
 
     @property
     def constant(self) -> bool:
-        """Whether the column cannot tell rows apart."""
+        """Whether the column has at most one value."""
         return not self.low < self.high if self.numeric else len(self.categories) < 2
 
     @property
     def known(self) -> bool:
-        """Whether a range, or categories, are given."""
+        """Whether a range or categories are given."""
         return not (math.isinf(self.low) and math.isinf(self.high)) if self.numeric else bool(self.categories)
 
     @property
     def open(self) -> bool:
-        """Whether values that are not listed belong to a category of their own."""
+        """Whether values that are not listed count as `Other.OTHER`."""
         return Other.OTHER in self.categories
 
     @property
@@ -101,20 +101,20 @@ class Schema:
 
     @classmethod
     def infer(cls, data: Any, categorical: Iterable[str] = ()) -> Schema:
-        """Read the schema off a frame; `categorical` names columns whose numbers are mere codes."""
+        """Infer the schema of a frame; `categorical` names columns whose numbers are codes."""
         frame = as_frame(data)
         declared = declared_codes(categorical, frame.names)
         return cls.from_features([_infer(frame, name, name in declared) for name in frame.names])
 
     @classmethod
     def from_features(cls, features: Iterable[Feature]) -> Schema:
-        """Return the schema of these features; of those that cannot tell rows apart a warning is given."""
+        """Return the schema of these features, and warn of constant ones."""
         schema = cls(tuple(features))
         schema._warn_of_constants()
         return schema
 
     def complete(self, frame: Frame) -> Schema:
-        """Fill in what a schema made by hand leaves open, ranges and categories, from a frame."""
+        """Fill in ranges and categories that are not given, from a frame."""
         check_names(frame.names, self.names)
         return Schema.from_features(
             feature if feature.known else _completed(feature, frame) for feature in self.features
@@ -148,9 +148,9 @@ class Schema:
 
 
 def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
-    """Return the wanted columns in the wanted order; extra ones are left out.
+    """Return the named columns in this order.
 
-    Rows of a NumPy array have no names: they are taken by position.
+    Columns of a NumPy array have no names and are taken by position.
     """
     if frame.names == tuple(names):
         return frame
@@ -167,14 +167,14 @@ def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
 
 
 def check_names(found: Sequence[str], names: Sequence[str]) -> None:
-    """Require that columns are there."""
+    """Raise unless all columns are there."""
     for name in names:
         if name not in found:
             raise SchemaError(f"column {name!r} is missing; {_nearest(name, found)}")
 
 
 def declared_codes(categorical: Iterable[str], names: Sequence[str]) -> set[str]:
-    """Return the names of columns whose numbers are said to be codes; all must be columns."""
+    """Return the names of columns whose numbers are codes; raise if one is no column."""
     if isinstance(categorical, str):
         raise SchemaError(f"categorical must be a list of names; write [{categorical!r}]")
     declared = {str(name) for name in categorical}
@@ -186,7 +186,7 @@ def declared_codes(categorical: Iterable[str], names: Sequence[str]) -> set[str]
 
 
 def describe_unknown(name: str, names: Sequence[str]) -> str:
-    """Say that a name is no column, and which one may be meant."""
+    """Describe a name that is no column, with the nearest one."""
     return f"{name!r}, which is no column; {_nearest(name, names)}"
 
 
@@ -216,7 +216,7 @@ def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
 
 
 def count_values(name: str, values: Iterable[Hashable | None]) -> Counter[Hashable | None]:
-    """Count a column's values; what can be no category is refused."""
+    """Count the values of a column; raise if they cannot be categories."""
     try:
         return Counter(values)
     except TypeError as error:
@@ -226,7 +226,7 @@ def count_values(name: str, values: Iterable[Hashable | None]) -> Counter[Hashab
 def categorical_feature(
     name: str, kind: Kind, counts: Counter[Hashable | None], n_values: str | None = None
 ) -> Feature:
-    """Return a column of labels from how often each occurs, None for missing; `n_values` is for a warning.
+    """Return a categorical feature from the counts of its values; None counts missing ones.
 
     >>> categorical_feature("town", Kind.CATEGORICAL, Counter({"Ulm": 1, None: 2, "Bonn": 3})).labels
     ('Bonn', 'Ulm', '(missing)')
@@ -256,7 +256,7 @@ def _numeric(name: str, values: FloatArray) -> Feature:
 
 
 def require_finite(name: str, values: FloatArray, start: int = 0) -> None:
-    """Refuse infinite numbers; `start` rows came before these."""
+    """Raise if a number is infinite; `start` rows came before these."""
     if np.isinf(values).any():
         row = int(np.flatnonzero(np.isinf(values))[0])
         raise SchemaError(
@@ -298,13 +298,13 @@ Unknown = Literal["error", "ignore"]
 
 
 def require_unknown(unknown: object) -> None:
-    """Refuse what is no way to treat a category that was not seen."""
+    """Raise unless `unknown` is 'error' or 'ignore'."""
     if unknown not in ("error", "ignore"):
         raise ValueError(f"unknown must be 'error' or 'ignore', found {unknown!r}")
 
 
 def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
-    """Return the values of a categorical feature; what can be no category is refused."""
+    """Return the values of a categorical feature; raise if they cannot be categories."""
     values = frame.labels(feature.name)
     try:
         hash(tuple(values))
@@ -318,13 +318,13 @@ def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
 def unseen_error(
     feature: Feature, values: Sequence[Hashable | None], unseen: Collection[Hashable | None]
 ) -> UnknownCategoryError:
-    """Say which category was not seen while fitting, in which row first, and what to do."""
+    """Return the error for the first row with an unknown category."""
     row = next(i for i, value in enumerate(values) if value in unseen)
     return UnknownCategoryError(feature.name, _shown(values[row]), row, describe_unseen(feature), ADVICE)
 
 
 def describe_unseen(feature: Feature) -> str:
-    """Say that a category was not seen while fitting, and which were."""
+    """Describe an unknown category with those that are known."""
     known = ", ".join(label for label in feature.labels[:8] if label != MISSING)
     more = ", …" if len(feature.labels) > 8 else ""
     return f", not seen when the explainer was fitted (known: {known}{more})"

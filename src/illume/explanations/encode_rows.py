@@ -9,9 +9,9 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
-from illume.data.blocks import number_columns
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, chunks
+from illume.data.number_scaling import number_columns
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.schema import check_names
 from illume.data.threads import RowChunks

@@ -251,7 +251,7 @@ class Fitted:
         """Return the user's rows as a frame with the fitted columns, in their order."""
         frame = require_columns(as_frame(X), self.columns)
         if self.backend is not None and isinstance(frame, NumpyFrame):
-            return self.dtypes.of_array(frame)  # the model was fitted on frames and knows columns by name
+            return self.dtypes.from_array(frame)  # the model was fitted on frames and knows columns by name
         return frame
 
     @contextmanager

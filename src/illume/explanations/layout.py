@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.blocks import standardise
 from illume.data.encoding import Encoding
+from illume.data.number_scaling import standardise
 
 
 @dataclass(frozen=True, eq=False)

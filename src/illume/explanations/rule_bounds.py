@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.blocks import standardise
 from illume.data.encoding import Encoding
+from illume.data.number_scaling import standardise
 from illume.explanations.boxes import Boxes
 from illume.results.conditions import Bounds
 

@@ -1,4 +1,4 @@
-"""Numbers of many features at once: scaled, and held against what was seen while fitting."""
+"""Scale the numeric features of many rows at once, and flag values outside of the fitted range."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ SMALLEST = 1e-303  # that a standard deviation may be, for a slope per unit to b
 
 @dataclass(frozen=True, eq=False)
 class NumberBlock:
-    """How the numeric features of a schema are encoded side by side.
+    """How the numeric features of a schema are encoded at once.
 
     Parameters
     ----------
     names, features
-        What they are called, and where they stand in the schema, (f,).
+        Their names, and their positions in the schema, (f,).
     live, inputs
-        Which of them are encoded at all, and where these stand among the inputs; None where all numbers are
-        all inputs.
+        Which of them are not constant (None if all are, and all features are numbers), and their inputs.
     low, high
-        The fitted range, (f,); one that nothing is in where no value was seen.
+        The fitted range, (f,); empty if no value was seen.
     mean, scale
-        Of the live ones.
+        Of those that are not constant.
     """
 
     names: tuple[str, ...]
@@ -58,10 +57,7 @@ class NumberBlock:
         return cls(names, features, None if whole else live, inputs, low, high, mean[inputs], scale[inputs])
 
     def fill(self, raw: FloatArray, X: FloatArray, imputed: BoolArray, odd: BoolArray) -> bool:
-        """Encode raw numbers (n, f) into rows of X (n, m), and flags (n, n_features) that were False.
-
-        Return False, with nothing of use filled in, where a number is infinite.
-        """
+        """Encode raw numbers (n, f) into X (n, m) and set flags (n, n_features); False if one is infinite."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self.live is None and self._fill_plain(raw, X, odd):
                 return True
@@ -75,7 +71,7 @@ class NumberBlock:
         return True
 
     def _fill_plain(self, raw: FloatArray, X: FloatArray, odd: BoolArray) -> bool:
-        """Encode numbers that all features are made of; False where some are missing, infinite or huge."""
+        """Encode if all features are numbers; False if some are missing, infinite or huge."""
         np.subtract(raw, self.mean, out=X)
         np.divide(X, self.scale, out=X)
         np.greater_equal(raw, self.low, out=odd)
@@ -85,14 +81,14 @@ class NumberBlock:
 
     @cached_property
     def _narrow(self) -> bool:
-        """Whether no number within the fitted ranges is huge once it is scaled."""
+        """Whether every number within the fitted ranges is moderate after scaling."""
         with np.errstate(over="ignore"):
             farthest = np.maximum(self.high - self.mean, self.mean - self.low) / self.scale
         return bool((farthest <= LARGEST).all())
 
 
 def number_columns(frame: Any, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
-    """Return columns of numbers as an array (n, f) of a frame that has it at hand; not to be changed."""
+    """Return columns as one array (n, f) if that is cheap, else None; do not write to it."""
     if not names:
         return None
     if isinstance(frame, NumpyFrame):
@@ -112,9 +108,7 @@ def _pandas_block(frame: NarwhalsFrame, names: Sequence[str]) -> FloatArray | No
 
 
 def standardise(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return `(numbers − mean) / scale`, at most a billion either way; a missing number stays NaN.
-
-    Single precision holds the square of a billion, and where beyond that a number lies is of no use.
+    """Return `(numbers − mean) / scale`, clipped to ± 10⁹, whose square single precision holds.
 
     >>> standardise(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
     array([1.e+00, 1.e+09])

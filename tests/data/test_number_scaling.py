@@ -5,11 +5,11 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume.data.blocks import number_columns
 from illume.data.column_values import is_missing
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.match_dtypes import FrameBuilder
+from illume.data.number_scaling import number_columns
 from illume.data.schema import Feature, Kind, Schema
 from illume.errors import SchemaError
 
