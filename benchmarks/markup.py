@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MISSING = "–"
-VERMILLION, BLUE, SKY, GREEN = "#D55E00", "#0072B2", "#56B4E9", "#009E73"  # safe for colour-blind readers
-ORANGE, PURPLE, GREY, BLACK = "#E69F00", "#CC79A7", "#777777", "#000000"
+# vermillion, blue, sky, green, orange, purple, grey, black: safe for colour-blind readers
+PALETTE = ("#D55E00", "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#CC79A7", "#777777", "#000000")
 
 
 def seconds(value: float) -> str:

@@ -64,18 +64,6 @@ class Encoding:
                 parts.append(frame[name].to_numpy(float)[:, None])
         return (np.hstack(parts).astype(float) - self.mean) / self.scale
 
-    def inverse(self, X: FloatArray) -> pd.DataFrame:
-        """Decode rows: numbers in original units, and the largest category of each feature."""
-        raw = X * self.scale + self.mean
-        columns = {}
-        for position, name in enumerate(self.features):
-            values = raw[:, self.owner == position]
-            if name in self.categories:
-                columns[name] = pd.Categorical.from_codes(values.argmax(axis=1), list(self.categories[name]))
-            else:
-                columns[name] = values[:, 0]
-        return pd.DataFrame(columns)
-
     @staticmethod
     def _codes(values: pd.Series, categories: tuple[str, ...]) -> IntArray:
         dtype = values.dtype

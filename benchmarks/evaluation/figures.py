@@ -15,24 +15,13 @@ from benchmarks.evaluation import paper, ranks, selection
 from benchmarks.evaluation.paper import Column
 from benchmarks.evaluation.tables import ILLUME, data_names, layouts, parts
 from benchmarks.harness import RESULTS, ROOT
-from benchmarks.markup import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    canvas,
-    label_axes,
-    save_figure,
-)
+from benchmarks.markup import PALETTE, canvas, label_axes, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+VERMILLION, BLUE, SKY, GREEN, ORANGE, PURPLE, GREY, BLACK = PALETTE
 SIZES = ("4+0", "8+0", "16+0", "16+16", "16+48")
 TRAINING_ROWS = 1024  # of a SENECA problem
 COLOURS = {"illume": VERMILLION, "paper": BLUE, "lin": SKY, "inp": GREEN, "lime": ORANGE, "shap": PURPLE}

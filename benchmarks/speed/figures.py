@@ -10,20 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.harness import Line
-from benchmarks.markup import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    canvas,
-    count,
-    label_axes,
-    save_figure,
-)
+from benchmarks.markup import PALETTE, canvas, count, label_axes, save_figure
 from benchmarks.speed import growth
 from benchmarks.speed.plan import CENTRE, FEATURES, MODELS, OURS
 from benchmarks.speed.summary import Lines
@@ -33,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+VERMILLION, BLUE, SKY, GREEN, ORANGE, PURPLE, GREY, BLACK = PALETTE
 COLOURS = {
     **dict.fromkeys(OURS.values(), VERMILLION),
     **dict.fromkeys(("shap-tree", "shap-kernel", "shap-permutation"), PURPLE),

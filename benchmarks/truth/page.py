@@ -12,15 +12,8 @@ import numpy as np
 from benchmarks import busy, slow
 from benchmarks.harness import RESULTS, ROOT, Line, latest
 from benchmarks.markup import (
-    BLACK,
-    BLUE,
-    GREEN,
-    GREY,
     MISSING,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
+    PALETTE,
     Table,
     canvas,
     count,
@@ -35,6 +28,7 @@ from benchmarks.truth.cells import BUDGETS, LEAST, METHODS, MODELS, NAMES, OURS,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+VERMILLION, BLUE, SKY, GREEN, ORANGE, PURPLE, GREY, BLACK = PALETTE
 NEEDS_MORE = "needs at least"
 SPLIT_NAMES = {
     "development": "data sets that settings were chosen on",
