@@ -44,19 +44,19 @@ def distinct_labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[
     """
     names = [" ".join(name.split()) for name in names]
     labels = [truncate(name, longest) for name in names]
-    for label in _repeated(labels):
+    for label in _duplicates(labels):
         group = [i for i, other in enumerate(labels) if other == label]
         first, last = (choose(names[i] for i in group) for choose in (min, max))
         same = [a == b for a, b in zip(first, last, strict=False)]
         n_common = same.index(False) if False in same else len(first)
         for i in group:
             labels[i] = _cut_around(names[i], n_common, longest)
-    repeated = _repeated(labels)
+    repeated = _duplicates(labels)
     numbered = [f"{label} #{i + 1}" if label in repeated else label for i, label in enumerate(labels)]
     return [as_label(label, longest + 6) for label in numbered]
 
 
-def _repeated(labels: list[str]) -> set[str]:
+def _duplicates(labels: list[str]) -> set[str]:
     return {label for label, count in Counter(labels).items() if count > 1}
 
 

@@ -81,7 +81,7 @@ function startImportance() {
 const SWARM_FEATURES = 8;
 const SWARM_LINE = 34;
 
-/** Contributions of a feature to one output, or to the class that each row was decided as. */
+/** Contributions of a feature to one output, or to each row's decided class. */
 function towards(output, feature) {
   if (output !== null) return data.contribution(output, feature);
   const each = data.outputs.map((_, position) => data.contribution(position, feature));
@@ -94,13 +94,7 @@ function drawSwarm(output) {
   const sizes = output === null ? data.columns.map((_, feature) => added(feature)) : data.importance[output];
   const order = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b).slice(0, SWARM_FEATURES);
   const columns = order.map((feature) => towards(output, feature));
-  let [low, high] = [-1e-12, 1e-12];
-  for (const column of columns) {
-    for (const number of column) {
-      low = Math.min(low, number);
-      high = Math.max(high, number);
-    }
-  }
+  const [low, high] = columns.reduce(([least, most], column) => extent(column, least, most), [-1e-12, 1e-12]);
   const at = (number) => (number - low) / (high - low);
   const lines = order.map((feature, line) => {
     const { name } = data.columns[feature];
@@ -127,12 +121,7 @@ function swarmAxis(low, high, at) {
 }
 
 function swarmWords(column) {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const number of column) {
-    low = Math.min(low, number);
-    high = Math.max(high, number);
-  }
+  const [low, high] = extent(column);
   return `contributions from ${formatSigned(low)} to ${formatSigned(high)}`;
 }
 
@@ -148,7 +137,7 @@ function fitCanvas(canvas, height) {
   return { brush, width, height };
 }
 
-/** How large each value is among its column, 0 to 1; NaN for categories and missing values. */
+/** Values scaled from the 5 % to the 95 % quantile to 0 to 1; NaN for categories and missing values. */
 function ranks(feature) {
   const { categories, values } = data.columns[feature];
   const numbers = values();

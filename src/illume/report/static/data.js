@@ -1,4 +1,4 @@
-// The rows: packed numbers are read back when they are first needed.
+// The data of all rows; packed numbers are unpacked when first needed.
 
 const ARRAYS = {
   i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
@@ -64,15 +64,15 @@ const data = (() => {
     offset: (row, output) => (rows.offset[row] ? rows.offset[row][output] : 0),
     refined: (row) => rows.refined[row],
     imputed: (row) => rows.imputed[row] || [],
-    /** Why a row is outside of what the explainer was fitted on; nothing if it is not. */
+    /** Why a row is outside of what the explainer was fitted on; undefined if it is not. */
     outside: (row) => rows.outside[row],
     text(row, feature) {
       const { categories, values } = columns[feature];
       return categories ? categories[values()[row]] : shortNumber(values()[row]);
     },
-    /** The output to read first: the only one, or that of the decided class. */
+    /** The output shown first: the only one, or that of the decided class. */
     output: (row) => (binary ? 0 : decision[row]),
-    /** What the log-odds of an output stand for. */
+    /** Which log-odds an output is. */
     meaning: (output) =>
       binary
         ? `log-odds of ${quote(rows.classes[1])} against ${quote(rows.classes[0])}`
@@ -87,11 +87,11 @@ const data = (() => {
 
 const N_COLOURS = 8;
 
-/** Which colour a class has: of two, the second has that of contributions that speak for it. */
+/** The colour number of a class; with two classes, the second has the colour of positive contributions. */
 const classNumber = (position) => (data.binary ? 1 - position : position % N_COLOURS);
 const classKind = (position) => `class-${classNumber(position)}`;
 const classColour = (position) => colour(`c${classNumber(position)}`);
 
-/** After the colours, shapes tell classes apart. */
+/** The shape of a class: another one once all colours are used. */
 const classShape = (position) => Math.floor(position / N_COLOURS);
 const classSwatch = (position) => swatch(classKind(position), classShape(position));

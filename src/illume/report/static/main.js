@@ -1,4 +1,4 @@
-// Putting the parts together.
+// Connect the parts of the page.
 
 (() => {
   const dark = matchMedia("(prefers-color-scheme: dark)");

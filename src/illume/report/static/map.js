@@ -11,14 +11,9 @@ const rowMap = (() => {
   let hovered = -1;
   let chosen = -1;
 
-  /** Where each number lies between the smallest and the largest, 0 to 1. */
+  /** Scale numbers from the smallest to the largest to 0 to 1. */
   function shares(numbers) {
-    let low = Infinity;
-    let high = -Infinity;
-    for (const number of numbers) {
-      low = Math.min(low, number);
-      high = Math.max(high, number);
-    }
+    const [low, high] = extent(numbers);
     const span = high - low;
     return (number) => (span ? (number - low) / span : 0.5);
   }
@@ -76,7 +71,7 @@ const rowMap = (() => {
     marks();
   }
 
-  /** Mark the chosen row and the one under the pointer over the picture of all. */
+  /** Mark the chosen row and the one under the pointer on top of the stored picture of all rows. */
   function marks() {
     const { brush, width: wide, height: tall } = places;
     brush.clearRect(0, 0, wide, tall);

@@ -1,4 +1,4 @@
-// Small pieces that all others use: elements made of text only, and numbers as text.
+// Shared helpers: elements made of text only, and numbers as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,7 +24,7 @@ function draw(name, attributes = {}, ...children) {
 
 const byId = (id) => document.getElementById(id);
 
-/** A number of the data, short. */
+/** A number of the data as short text. */
 function shortNumber(number) {
   if (Number.isNaN(number)) return "(missing)";
   if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
@@ -60,7 +60,7 @@ function formatSigned(number, digits = 3) {
 
 const formatFixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
 
-/** A share in per cent; never 100 % or 0 % for what only comes near. */
+/** A share in per cent; 100 % and 0 % only if it is exactly that. */
 function percent(share) {
   if (!Number.isFinite(share)) return "an unknown share";
   if (share > 0 && share < 0.001) return "below 0.1\u00a0%";
@@ -71,6 +71,15 @@ function percent(share) {
 
 const groupDigits = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 const countText = (number, noun) => `${groupDigits(number)} ${noun}${number === 1 ? "" : "s"}`;
+/** The smallest and the largest number; start from `low` and `high`. */
+function extent(numbers, low = Infinity, high = -Infinity) {
+  for (const number of numbers) {
+    low = Math.min(low, number);
+    high = Math.max(high, number);
+  }
+  return [low, high];
+}
+
 const quote = (name) => `“${name}”`;
 
 /** Read a colour that the style sheet defines. */
