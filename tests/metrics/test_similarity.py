@@ -7,7 +7,7 @@ from scipy.stats import spearmanr
 
 from illume.metrics import Boxes, completeness, cosine_score, rank_score
 from illume.metrics import similarity as module
-from illume.metrics.similarity import paired, spearman
+from illume.metrics.similarity import similarities, spearman
 from tests.metrics.common import INF, random_boxes
 
 QUICK = settings(max_examples=40, deadline=None, derandomize=True)
@@ -71,9 +71,9 @@ def test_pairs_are_compared_as_rows_are_whatever_the_chunk(chunk, monkeypatch):
     rng = np.random.default_rng(0)
     A, rules = rng.normal(size=(9, 5)), random_boxes(rng, 9, 5)
     i, j = rng.integers(9, size=(2, 6, 4))
-    np.testing.assert_allclose(paired(A, i, j).ravel(), cosine_score(A[i.ravel()], A[j.ravel()]))
+    np.testing.assert_allclose(similarities(A, i, j).ravel(), cosine_score(A[i.ravel()], A[j.ravel()]))
     left, right = (Boxes(rules.low[k.ravel()], rules.high[k.ravel()]) for k in (i, j))
-    np.testing.assert_allclose(paired(rules, i, j).ravel(), completeness(left, right))
+    np.testing.assert_allclose(similarities(rules, i, j).ravel(), completeness(left, right))
 
 
 def test_bounds_of_two_shapes_are_refused():

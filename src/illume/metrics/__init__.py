@@ -1,4 +1,4 @@
-"""Figures of how good explanations are: plain functions of arrays, for the explanations of any method.
+"""Metrics of explanations: plain functions of arrays, for the explanations of any method.
 
 >>> import numpy as np
 >>> from illume import metrics
@@ -28,68 +28,29 @@ if TYPE_CHECKING:
     from illume.metrics.stability_metrics import faithfulness, global_robustness, robustness
 
 _HOMES = {
-    "Boxes": "illume.metrics.similarity",
-    "LocalFidelity": "illume.metrics.query_metrics",
-    "agreement": "illume.metrics.fidelity",
-    "completeness": "illume.metrics.similarity",
-    "cosine_score": "illume.metrics.similarity",
-    "covered": "illume.metrics.rule_metrics",
-    "deletion": "illume.metrics.query_metrics",
-    "faithfulness": "illume.metrics.stability_metrics",
-    "global_robustness": "illume.metrics.stability_metrics",
-    "infidelity": "illume.metrics.query_metrics",
-    "insertion": "illume.metrics.query_metrics",
-    "knn_gain": "illume.metrics.latent_metrics",
-    "local_fidelity": "illume.metrics.query_metrics",
-    "macro_f1": "illume.metrics.latent_metrics",
-    "plausibility": "illume.metrics.counterfactual_metrics",
-    "prediction_gap": "illume.metrics.query_metrics",
-    "proximity": "illume.metrics.counterfactual_metrics",
-    "r_squared": "illume.metrics.fidelity",
-    "rank_score": "illume.metrics.similarity",
-    "robustness": "illume.metrics.stability_metrics",
-    "rule_coverage": "illume.metrics.rule_metrics",
-    "rule_length": "illume.metrics.rule_metrics",
-    "rule_precision": "illume.metrics.rule_metrics",
-    "sparsity": "illume.metrics.counterfactual_metrics",
-    "triplet_accuracy": "illume.metrics.latent_metrics",
-    "validity": "illume.metrics.counterfactual_metrics",
+    "counterfactual_metrics": ("plausibility", "proximity", "sparsity", "validity"),
+    "fidelity": ("agreement", "r_squared"),
+    "latent_metrics": ("knn_gain", "macro_f1", "triplet_accuracy"),
+    "query_metrics": (
+        *("LocalFidelity", "deletion", "infidelity", "insertion", "local_fidelity", "prediction_gap"),
+    ),
+    "rule_metrics": ("covered", "rule_coverage", "rule_length", "rule_precision"),
+    "similarity": ("Boxes", "completeness", "cosine_score", "rank_score"),
+    "stability_metrics": ("faithfulness", "global_robustness", "robustness"),
 }
 
-__all__ = [
-    "Boxes",
-    "LocalFidelity",
-    "agreement",
-    "completeness",
-    "cosine_score",
-    "covered",
-    "deletion",
-    "faithfulness",
-    "global_robustness",
-    "infidelity",
-    "insertion",
-    "knn_gain",
-    "local_fidelity",
-    "macro_f1",
-    "plausibility",
-    "prediction_gap",
-    "proximity",
-    "r_squared",
-    "rank_score",
-    "robustness",
-    "rule_coverage",
-    "rule_length",
-    "rule_precision",
-    "sparsity",
-    "triplet_accuracy",
-    "validity",
-]
+__all__ = ["Boxes", "LocalFidelity", "agreement", "completeness", "cosine_score", "covered", "deletion"]
+__all__ += ["faithfulness", "global_robustness", "infidelity", "insertion", "knn_gain", "local_fidelity"]
+__all__ += ["macro_f1", "plausibility", "prediction_gap", "proximity", "r_squared", "rank_score"]
+__all__ += ["robustness", "rule_coverage", "rule_length", "rule_precision", "sparsity", "triplet_accuracy"]
+__all__ += ["validity"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a metric when it is first used: who needs one does not load what the others need."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    """Import a metric when it is first used, since some need scipy or scikit-learn."""
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f"illume.metrics.{home}"), name)
     raise AttributeError(f"module 'illume.metrics' has no attribute {name!r}")
 
 

@@ -1,4 +1,4 @@
-"""Whether counterfactual examples do what was wanted, and how much they ask for.
+"""Validity, size and plausibility of counterfactual examples.
 
 An example is one row per explained row, all NaN where none was found.
 """
@@ -56,8 +56,8 @@ def proximity(
     apart = np.abs(np.asarray(examples, dtype=float) - X)
     feature = features(owner, apart.shape[1])
     categories = np.zeros(apart.shape[1], dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
-    total = apart[:, ~categories].sum(axis=1) + _changed(apart[:, categories], feature[categories])
-    return _where_found(total / (feature.max() + 1), examples)
+    total = apart[:, ~categories].sum(axis=1) + _count_changes(apart[:, categories], feature[categories])
+    return _nan_unless_found(total / (feature.max() + 1), examples)
 
 
 def sparsity(X: FloatArray, examples: FloatArray, *, owner: IntArray | None = None) -> FloatArray:
@@ -68,7 +68,7 @@ def sparsity(X: FloatArray, examples: FloatArray, *, owner: IntArray | None = No
     (array([2.]), array([1.]))
     """
     apart = np.abs(np.asarray(examples, dtype=float) - X)
-    return _where_found(_changed(apart, features(owner, apart.shape[1])).astype(float), examples)
+    return _nan_unless_found(_count_changes(apart, features(owner, apart.shape[1])).astype(float), examples)
 
 
 def plausibility(examples: FloatArray, background: FloatArray) -> FloatArray:
@@ -99,11 +99,11 @@ def _found(examples: FloatArray) -> BoolArray:
     return np.all(np.isfinite(examples), axis=1)
 
 
-def _where_found(values: FloatArray, examples: FloatArray) -> FloatArray:
+def _nan_unless_found(values: FloatArray, examples: FloatArray) -> FloatArray:
     return np.where(_found(np.asarray(examples, dtype=float)), values, np.nan)
 
 
-def _changed(apart: FloatArray, feature: IntArray) -> IntArray:
+def _count_changes(apart: FloatArray, feature: IntArray) -> IntArray:
     """Return how many features have a column that differs, (n,)."""
     member = feature[:, None] == np.unique(feature)
     return ((apart > SAME) @ member).sum(axis=1)

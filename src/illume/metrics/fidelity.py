@@ -1,4 +1,4 @@
-"""How well a surrogate stands in for the black box."""
+"""Fidelity: how well a surrogate reproduces the black box."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def r_squared(P: FloatArray, Q: FloatArray) -> float:
     if not len(P):
         return math.nan
     spread = float(np.square(P - P.mean(0)).sum())
-    varies = spread > 1e-12 * len(P)  # rounding alone is no variation
+    varies = spread > 1e-12 * len(P)  # more than rounding
     return 1.0 - float(np.square(P - Q).sum()) / spread if varies else math.nan
 
 
@@ -78,6 +78,6 @@ def wilson(share: Any, n: Any, z: float = 1.959964) -> tuple[Any, Any]:
     rows = np.maximum(n, 1e-9)
     centre = (share + z * z / (2 * rows)) / (1 + z * z / rows)
     half = z / (1 + z * z / rows) * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
-    low = np.where(n, np.clip(centre - half, 0.0, share), 0.0)  # rounding must not part it from its share
+    low = np.where(n, np.clip(centre - half, 0.0, share), 0.0)  # despite rounding, the share lies inside
     high = np.where(n, np.clip(centre + half, share, 1.0), 1.0)
     return (low, high) if np.ndim(share) else (float(low), float(high))

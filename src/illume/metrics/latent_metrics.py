@@ -1,4 +1,4 @@
-"""What another space keeps of the rows it stands for."""
+"""How much of the rows' structure a latent space keeps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def knn_gain(  # noqa: PLR0917 - three pairs in a fixed order
 ) -> float:
     """Return how often the nearest rows of Z tell a test row's label, over how often those of X do.
 
-    Above 1 the space Z parts the labels better than X; NaN where the neighbours in X are never right.
+    Above 1 the space Z separates the labels better than X; NaN where the neighbours in X are never right.
 
     >>> train, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
     >>> blurred = np.array([[0.0], [0.0]])  # test rows as X sees them: both like the first

@@ -14,10 +14,10 @@ Ask: TypeAlias = Callable[[FloatArray], FloatArray]
 """Encoded rows (n, m) to probabilities (n, c)."""
 
 ROWS, CELLS = 50_000, 2**23
-"""How many rows, and numbers, are put to the black box in one call."""
+"""Largest number of rows, and of cells, in one call of the black box."""
 
 LEAST = 1e-6
-"""Probabilities are kept so far from 0 and 1 before their log-odds are taken."""
+"""Probabilities are clipped to this distance from 0 and 1 before their log-odds are taken."""
 
 
 def log_odds(p: FloatArray) -> FloatArray:
@@ -36,7 +36,7 @@ def probability(ask: Ask, rows: FloatArray, classes: IntArray) -> FloatArray:
     repeats = np.prod(rows.shape[1:-1], dtype=int)
     wanted = np.repeat(classes, repeats)
     found = np.empty(len(flat))
-    for part in row_chunks(len(flat), _fitting(flat.shape[1])):
+    for part in row_chunks(len(flat), _rows_at_once(flat.shape[1])):
         answers = np.asarray(ask(flat[part]))
         if answers.ndim != 2 or len(answers) != part.stop - part.start:
             raise ValueError(
@@ -53,7 +53,7 @@ def batches(n_rows: int, n_samples: int, n_columns: int) -> Iterator[slice]:
     >>> list(batches(3, 30_000, 4))
     [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
     """
-    yield from row_chunks(n_rows, max(1, _fitting(n_columns) // max(1, n_samples)))
+    yield from row_chunks(n_rows, max(1, _rows_at_once(n_columns) // max(1, n_samples)))
 
 
 def features(owner: IntArray | None, n_columns: int) -> IntArray:
@@ -72,7 +72,7 @@ def features(owner: IntArray | None, n_columns: int) -> IntArray:
 def importance(attributions: FloatArray, feature: IntArray, signed: bool = False) -> FloatArray:
     """Return one figure per feature, (n, g): the largest absolute value of its columns.
 
-    Sums are no good here: the slopes of a feature's categories may cancel. Where `signed`, the attributions
+    Not the sum, since the slopes of a feature's categories may cancel. Where `signed`, the attributions
     are contributions and a feature has the sum of its columns.
 
     >>> importance(np.array([[2.0, -3.0, 1.0]]), np.array([0, 0, 1]))
@@ -89,9 +89,9 @@ def importance(attributions: FloatArray, feature: IntArray, signed: bool = False
 
 
 def places(scores: FloatArray, rng: np.random.Generator) -> IntArray:
-    """Return the place of each feature in its row, (n, g), 0 for the highest score; ties by lot.
+    """Return the place of each feature in its row, (n, g), 0 for the highest score; ties in random order.
 
-    Ties must not go by column: the features that matter often come first.
+    Ties must not go by column: important features often come first.
 
     >>> places(np.array([[1.0, 3.0, 2.0]]), np.random.default_rng(0))
     array([[2, 0, 1]])
@@ -125,5 +125,5 @@ def typical_row(background: FloatArray, feature: IntArray) -> FloatArray:
     return row
 
 
-def _fitting(n_columns: int) -> int:
+def _rows_at_once(n_columns: int) -> int:
     return max(1, min(ROWS, CELLS // max(1, n_columns)))

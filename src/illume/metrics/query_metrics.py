@@ -1,4 +1,4 @@
-"""Attributions put to the black box: whether it changes as they say when a row is changed."""
+"""Metrics that ask the black box whether it changes as attributions say when a row is changed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STILL = 1e-9
 
 @dataclass(frozen=True)
 class LocalFidelity:
-    """How well slopes foretell what the black box does nearby: correlation, R² and agreement of decisions."""
+    """How well slopes predict the black box nearby: correlation, R² and agreement of decisions."""
 
     correlation: float
     r2: float
@@ -67,9 +67,9 @@ def local_fidelity(
     -------
     LocalFidelity
         `correlation` of predicted and true changes, the mean over rows: rows whose log-odds do not move are
-        left out, slopes that say nothing count 0. `r2` is one minus the squared error over the squared
+        left out, slopes of zero count 0. `r2` is one minus the squared error over the squared
         true changes, over all rows together. `agreement` is the share of jittered rows that both models
-        put on the same side of p = 0.5. What cannot be measured is NaN.
+        put on the same side of p = 0.5. NaN where undefined.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def local_fidelity(
         there = log_odds(probability(ask, rows[:, None, :] + step, classes[part]))
         true = there - here[part, None]
         predicted = np.einsum("rsm,rm->rs", step, slopes[part])
-        correlation = cosine_score(_centred(predicted), _centred(true))
+        correlation = cosine_score(_centre(predicted), _centre(true))
         correlations.append(correlation[np.ptp(true, axis=1) > STILL])
         error += float(np.square(true - predicted).sum())
         spread += float(np.square(true).sum())
@@ -127,7 +127,7 @@ def prediction_gap(
     ----------
     attributions
         One figure per column, (n, m). A feature matters by the largest absolute value of its columns,
-        since slopes of categories may cancel; equal features are ordered by lot.
+        since slopes of categories may cancel; ties are in random order.
     X, ask, classes
         As in `local_fidelity`.
     background
@@ -178,13 +178,13 @@ def infidelity(
 
     Random sets of features, every size as likely, get the values of background rows. The predicted drop s is
     the sum of the contributions of the replaced columns, the true drop t that of the log-odds. The score is
-    `Σ (βᵢ s − t)² / Σ t²` over all rows; 1 is as good as saying nothing. Each row has the
+    `Σ (βᵢ s − t)² / Σ t²` over all rows; 1 is as good as contributions of zero. Each row has the
     scale `βᵢ = max(0, Σ s t / Σ s²)` that suits it best, so that only the proportions
     of contributions count.
 
     Each set is filled from two background rows, and `t²` is the product of their two drops, t in the
     other terms their mean: contributions cannot know which row will be drawn, so what it adds by chance is
-    not held against them. The parameters are those of `prediction_gap`; the black box is asked
+    not counted against them. The parameters are those of `prediction_gap`; the black box is asked
     `2 * n_samples` times per row. NaN where it does not move.
 
     Examples
@@ -220,7 +220,7 @@ def infidelity(
     return max(0.0, missed / moved) if moved > STILL**2 else float("nan")
 
 
-def _centred(A: FloatArray) -> FloatArray:
+def _centre(A: FloatArray) -> FloatArray:
     return A - A.mean(axis=1, keepdims=True)
 
 

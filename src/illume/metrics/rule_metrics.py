@@ -1,4 +1,4 @@
-"""What rules hold for, how often they are right there, and how long they are."""
+"""Coverage, precision and length of rules."""
 
 from __future__ import annotations
 

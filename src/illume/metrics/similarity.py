@@ -1,4 +1,4 @@
-"""How alike two explanations are: attributions by their direction or order, rules by their bounds."""
+"""Similarity of explanations: attributions by direction or rank, rules by their bounds."""
 
 from __future__ import annotations
 
@@ -78,13 +78,13 @@ def completeness(boxes: Boxes, others: Boxes) -> FloatArray:
     return _near(_bounds(boxes), _bounds(others))
 
 
-def paired(explanations: Explanations, i: IntArray, j: IntArray) -> FloatArray:
+def similarities(explanations: Explanations, i: IntArray, j: IntArray) -> FloatArray:
     """Return how alike explanations i and j are, for index arrays of any equal shape, a chunk at a time.
 
-    >>> paired(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 0]), np.array([0, 1]))
+    >>> similarities(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 0]), np.array([0, 1]))
     array([1., 0.])
     """
-    rows, alike = _prepared(explanations)
+    rows, alike = _prepare(explanations)
     left, right = i.ravel(), j.ravel()
     found = np.empty(len(left))
     for part in row_chunks(len(left), max(1, CELLS // max(1, rows.shape[1]))):
@@ -93,17 +93,17 @@ def paired(explanations: Explanations, i: IntArray, j: IntArray) -> FloatArray:
 
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
-    """Return Spearman's rank correlation of two vectors; 0 where either is constant but for rounding.
+    """Return Spearman's rank correlation of two vectors; 0 where either is constant up to rounding.
 
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 30.0, 20.0]))
     0.5
     """
-    A, B = (_centred_ranks(_settled(v)[None])[0] for v in (a, b))
+    A, B = (_centred_ranks(_round_off(v)[None])[0] for v in (a, b))
     length = np.sqrt((A @ A) * (B @ B))
     return float(A @ B / length) if length else 0.0
 
 
-def _prepared(
+def _prepare(
     explanations: Explanations,
 ) -> tuple[FloatArray, Callable[[FloatArray, FloatArray], FloatArray]]:
     """Return one row of numbers per explanation, and how two such arrays are compared."""
@@ -142,7 +142,7 @@ def _centred_ranks(A: FloatArray) -> FloatArray:
     return ranks - (ranks.shape[1] + 1) / 2
 
 
-def _settled(a: FloatArray) -> FloatArray:
-    """Round to 12 digits of the largest value, so that what is equal but for rounding is equal."""
+def _round_off(a: FloatArray) -> FloatArray:
+    """Round to 12 digits of the largest value, so that values equal up to rounding become equal."""
     peak = float(np.abs(a).max(initial=0.0))
     return np.round(a / peak, 12) if peak else a

@@ -1,4 +1,4 @@
-"""Whether explanations are alike where rows, or the black box's answers, are alike."""
+"""Robustness and faithfulness: whether similar rows, or answers, have similar explanations."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import row_chunks
-from illume.metrics.similarity import CELLS, Explanations, paired, spearman, unit
+from illume.metrics.similarity import CELLS, Explanations, similarities, spearman, unit
 
 ALL_PAIRS = 300
-"""Up to so many rows every pair is compared, beyond it random ones."""
+"""Up to this many rows all pairs are compared, beyond it random ones."""
 
 
 def robustness(
@@ -51,7 +51,7 @@ def robustness(
     """
     total, n_rows = 0.0, 0
     for rows, nearest in _neighbours(X, decisions, onehot, n_neighbours):
-        alike = paired(explanations, np.broadcast_to(rows[:, None], nearest.shape), nearest)
+        alike = similarities(explanations, np.broadcast_to(rows[:, None], nearest.shape), nearest)
         least = np.minimum.accumulate(alike, axis=1)
         missing = n_neighbours - least.shape[1]
         total += float((least.sum() + missing * least[:, -1].sum()) / n_neighbours)
@@ -98,7 +98,7 @@ def _order(explanations: Explanations, places: FloatArray, i: IntArray, j: IntAr
         raise ValueError(f"one explanation per row, however: {len(explanations)=}, {len(places)=}")
     if len(i) < 2:
         return float("nan")
-    rho = spearman(paired(explanations, i, j), _distances(places, i, j))
+    rho = spearman(similarities(explanations, i, j), _distances(places, i, j))
     return max(-rho, 0.0) + 0.0  # NaN stays NaN, -0 becomes 0
 
 
@@ -134,7 +134,7 @@ def _neighbours(
     X: FloatArray, decisions: IntArray, onehot: BoolArray | None, n_neighbours: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield rows (r,) and their nearest others of the same decision (r, k), nearest first, chunk by chunk."""
-    points, offset = _embedded(X, onehot)
+    points, offset = _embed(X, onehot)
     decisions = np.unique(decisions, return_inverse=True)[1]
     for members in np.split(np.argsort(decisions, kind="stable"), np.cumsum(np.bincount(decisions))[:-1]):
         k = min(n_neighbours, len(members) - 1)
@@ -149,7 +149,7 @@ def _neighbours(
             yield members[part], members[np.take_along_axis(nearest, order, axis=1)]
 
 
-def _embedded(X: FloatArray, onehot: BoolArray | None) -> tuple[FloatArray, FloatArray]:
+def _embed(X: FloatArray, onehot: BoolArray | None) -> tuple[FloatArray, FloatArray]:
     """Return points (n, m) and offsets (n,) with `d_X(i, j) = w + oᵢ + oⱼ − pᵢ·pⱼ`.
 
     Two one-hot columns differ by 0 or 1, centred or not, so the Hamming share is a squared distance over h,
