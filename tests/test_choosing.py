@@ -23,7 +23,7 @@ def test_what_was_chosen_is_what_a_fit_that_is_told_so_finds():
     chosen = explainer(n_latents="auto", objective="aligned").fit(ROWS)
     setting = Setting(chosen.fitted_.local.n_latents, chosen.quality_.alignment)
     assert setting in [trial.setting for trial in chosen.fitted_.trials]
-    objective = Objective.preset("aligned").softened(setting.alignment)
+    objective = Objective.preset("aligned").with_alignment(setting.alignment)
     told = explainer(n_latents=setting.n_latents, objective=objective).fit(ROWS)
     assert not told.fitted_.trials
     for name, weight in told.fitted_.local.encoder.weights_.items():

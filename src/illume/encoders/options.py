@@ -92,12 +92,12 @@ class Objective:
         """Whether slopes or contributions are part of the loss."""
         return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
 
-    def unconditioned(self) -> Objective:
+    def without_predictions(self) -> Objective:
         """Return the objective without the terms that need the black box's predictions."""
         inputs = self.lambda_x or 1.0  # something must be left
-        return replace(self.softened(0.0), lambda_x=inputs, lambda_y=0.0, lambda_g=0.0, lambda_l=0.0)
+        return replace(self.with_alignment(0.0), lambda_x=inputs, lambda_y=0.0, lambda_g=0.0, lambda_l=0.0)
 
-    def softened(self, alignment: float) -> Objective:
+    def with_alignment(self, alignment: float) -> Objective:
         """Return the objective with the four terms on slopes and contributions multiplied by `alignment`."""
         return replace(
             self,

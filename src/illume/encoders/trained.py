@@ -154,7 +154,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             X, P, validation = X[kept], P[kept], (X[held_out], P[held_out])
         objective = self.objective or Objective()
         if y is None:
-            objective = objective.unconditioned()
+            objective = objective.without_predictions()
         seed = int(rng.randint(2**31 - 1))
         training = self.training or Training()
         return TrainingData(X, P, validation, objective, training, self._bins(X), seed)

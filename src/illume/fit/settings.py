@@ -126,7 +126,7 @@ class Settings:
         def make(setting: Setting, trial: bool) -> Encoder:
             return ENCODERS[encoder](
                 setting.n_latents,
-                objective=resolved.softened(setting.alignment),
+                objective=resolved.with_alignment(setting.alignment),
                 training=short if trial else training,
                 onehot=onehot,
                 device=self.device,
