@@ -121,8 +121,8 @@ class MapNetwork(nn.Module):
     def factors_along(self, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         r"""Return A(x), and its derivative along directions v of the first s rows, (s, k, r or m).
 
-        Equal to `torch.func.jvp` of `factors`, with which steps take 1.5 times as long, and so does a fit with
-        contributions="pullback".
+        Equal to `torch.func.jvp` of `factors`, with which a step, and a fit with contributions="pullback",
+        takes 1.5 times as long.
         """
         h, h_dot = self.bins(X), self.bins.derivative(X[: len(v)], v)
         for layer in self.layers:
