@@ -1,9 +1,12 @@
 """The figures in a report are those of the explainer."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from illume import SurrogateOptions
+from illume.report.card import setting_facts
 from tests.common import loans
 from tests.report.common import DATE, data_of, numbers, text_of
 
@@ -104,6 +107,15 @@ def test_the_map_is_the_latents_plane(loan_report, loan_explainer, loan_frame):
     plane = loan_explainer.latents(loan_frame).plane
     shown = np.column_stack([numbers(rows["x"]), numbers(rows["y"])])
     np.testing.assert_allclose(shown, plane, rtol=1e-5, atol=1e-6)
+
+
+def test_the_card_lists_the_settings_one_by_one_without_the_schema(loan_explainer):
+    settings = loan_explainer.get_params(deep=False)
+    settings["data_options"] = replace(settings["data_options"], schema=loan_explainer.schema_)
+    facts = dict(setting_facts(settings))
+    assert (facts["n_latents"], facts["queries"], facts["report_size"]) == ("3", "300", "0.15")
+    assert facts["training"].startswith("Training(batch_size=64")
+    assert not {"schema", "model", "data_options"} & set(facts)
 
 
 def test_the_text_holds_the_measured_figures(loan_report, loan_explainer, loan_frame):

@@ -16,6 +16,7 @@ from illume.results.text import format_value
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
 HIDDEN_SETTINGS = {"checkpoint_dir", "model", "schema", "verbose"}
+OPTION_GROUPS = {"surrogate_options", "rule_options", "data_options"}
 MOST_CATEGORIES = 12
 
 PULLBACK_LIMITS = (
@@ -134,8 +135,12 @@ def _contribution_facts(quality: Quality) -> Facts:
 
 
 def setting_facts(settings: Mapping[str, Any]) -> Facts:
-    """Return the explainer's settings as text."""
-    return [(name, setting_text(settings[name])) for name in sorted(settings) if name not in HIDDEN_SETTINGS]
+    """Return the explainer's settings as text, those of option groups one by one."""
+    single = dict(settings)
+    for name in OPTION_GROUPS & settings.keys():
+        group = single.pop(name)
+        single |= {field.name: getattr(group, field.name) for field in fields(group)}
+    return [(name, setting_text(single[name])) for name in sorted(single) if name not in HIDDEN_SETTINGS]
 
 
 def setting_text(value: Any) -> str:
