@@ -135,7 +135,9 @@ def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
     elif quality.encoder != "identity" and report.score < baseline.score:
         figures = f"agreement {figure(baseline.agreement)} against {figure(report.agreement)}"
         found = f"On the held-out rows, a single linear model for all rows did no worse ({figures})."
-        advice = 'Validation rows did not show this; consider the simpler SurrogateOptions(encoder="identity").'
+        advice = (
+            'Validation rows did not show this; consider the simpler SurrogateOptions(encoder="identity").'
+        )
         yield Notice(NOTE, found, advice)
 
 
