@@ -37,63 +37,51 @@ class PlainFrame(IsFrame):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the columns."""
         return tuple(self.columns)
 
     @cached_property
     def native(self) -> Any:
-        """The frame that a model is called with."""
         return self.build(self.columns)
 
     @property
     def origin(self) -> Origin:
-        """The library that results go back to; the rows have no index."""
         return Origin(self.backend)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
     def storage(self, name: str) -> Storage:
-        """Return how a column is stored."""
         return storage_of_values(self.columns[name])
 
     def numbers(self, name: str) -> FloatArray:
-        """Return a column as numbers, NaN where one is missing."""
         return numbers_of_values(name, self.columns[name])
 
     def block(self, names: Sequence[str]) -> FloatArray | None:
-        """Return some columns as one array of numbers, if they hold nothing else."""
         columns = [self.columns[name] for name in names]
         if not {type(value) for values in columns for value in values} <= NUMBERS:
             return None
         return np.array(columns, dtype=np.float64).T
 
     def labels(self, name: str) -> Values:
-        """Return a column's values, None where one is missing."""
         return list(self.columns[name])
 
     def select(self, names: Sequence[str]) -> PlainFrame:
-        """Keep some columns, in this order."""
         if tuple(names) == self.names:
             return self
         return replace(self, columns={name: self.columns[name] for name in names})
 
     def slice(self, start: int, stop: int) -> PlainFrame:
-        """Keep the rows from `start` to before `stop`."""
         if start <= 0 and stop >= len(self):
             return self
         return replace(self, columns={name: values[start:stop] for name, values in self.columns.items()})
 
     def take(self, index: IntArray) -> Frame:
-        """Keep some rows by their positions."""
         return as_frame(self.native).take(index)
 
     def with_columns(self, columns: Mapping[str, FloatArray | Frame]) -> Frame:
-        """Replace columns."""
         return as_frame(self.native).with_columns(columns)
 
     def mixer(self, other: Frame) -> Mixer:
-        """Return a function that mixes rows of this frame with values of another one."""
         return as_frame(self.native).mixer(other)
 
 
