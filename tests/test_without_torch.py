@@ -32,7 +32,7 @@ import numpy as np
 import illume
 from tests.io.test_golden import FILES, model, rows
 
-explainer = illume.load(FILES / "version4.illume", model=model)
+explainer = illume.load(FILES / "version5.illume", model=model)
 some = rows().iloc[::6]
 found = explainer(some)
 assert found.kind == "shapley"
@@ -62,14 +62,14 @@ def model(frame):
 
 for encoder in ("meta", "linear", illume.MetaEncoder(2)):
     try:
-        illume.Explainer(model, encoder=encoder).fit(rows())
+        illume.Explainer(model, surrogate_options=illume.SurrogateOptions(encoder=encoder)).fit(rows())
     except illume.errors.MissingExtraError as error:
         assert "illume[train]" in str(error)
     else:
         raise AssertionError(encoder)
 assert not asked
 frame = rows()
-settings = {"encoder": "identity", "contributions": "pullback"}
+settings = {"surrogate_options": illume.SurrogateOptions(encoder="identity"), "contributions": "pullback"}
 own = illume.Explainer(lambda frame: (frame["age"] > 48) * 0.8 + 0.1, **settings).fit(frame)
 print(own(frame).values.shape[0])
 """
@@ -88,7 +88,7 @@ def run_refused(program, folder):
 
 def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
     found = run_refused(EXPLAINS, tmp_path)
-    explainer, some = illume.load(FILES / "version4.illume", model=model), rows().iloc[::6]
+    explainer, some = illume.load(FILES / "version5.illume", model=model), rows().iloc[::6]
     here, refined = explainer(some), explainer(some, refine=6)
     wanted = {"values": here.values, "errors": here.standard_errors, "refined": refined.values}
     for name, array in wanted.items():

@@ -129,7 +129,7 @@ def field_types(kind: Any) -> dict[str, Any]:
         hint = pending.pop()
         pending += get_args(hint)
         if isinstance(hint, type) and is_dataclass(hint):
-            field_types(hint)  # type: ignore[arg-type]
+            field_types(hint)
     return types
 
 
