@@ -16,7 +16,7 @@ from benchmarks.data.real import lightgbm_problem
 from benchmarks.harness import Cell, Line
 from benchmarks.packages import anchor_explainer, no_warnings, seed_generators, short_training
 from illume import Explainer
-from illume.metrics import fidelity
+from illume.metrics.fidelity import fidelity
 
 MOST_ROWS = 1_000  # explained by illume
 
