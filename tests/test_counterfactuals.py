@@ -8,7 +8,7 @@ import pytest
 
 from illume import Explainer, Feature, Kind, Schema
 from illume.errors import SchemaError
-from illume.explanations.counterfactual_pool import diverse
+from illume.explanations.counterfactual_pool import pick_diverse
 from illume.explanations.counterfactual_search import Task
 from tests.common import FAST, grouped, linear_black_box, loans
 
@@ -324,5 +324,5 @@ def test_bad_wishes_are_refused_by_name(loan_explainer, options, words):
 def test_diverse_picks_prefer_few_changes_then_other_features():
     changed = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 0], [0, 0, 1]], dtype=bool)
     row = np.array([4, 4, 4, 4])
-    assert diverse(row, changed, np.array([0.1, 1.0, 2.0, 9.0]), 3).tolist() == [1, 3, 0]
-    assert len(diverse(row[:0], changed[:0], np.empty(0), 3)) == 0
+    assert pick_diverse(row, changed, np.array([0.1, 1.0, 2.0, 9.0]), 3).tolist() == [1, 3, 0]
+    assert len(pick_diverse(row[:0], changed[:0], np.empty(0), 3)) == 0

@@ -100,7 +100,9 @@ def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
 Holds = Callable[[IntArray, IntArray], BoolArray]
 
 
-def closest(pool: Pool, permitted: BoolArray, own: FloatArray, source: IntArray, holds: Holds) -> IntArray:
+def move_closer(
+    pool: Pool, permitted: BoolArray, own: FloatArray, source: IntArray, holds: Holds
+) -> IntArray:
     """Return sources with each changed number as close to the row's own as holds, by halving.
 
     Only values of the pool that are permitted (p, n_features) are tried. `own` (n, n_features) are the rows
@@ -174,14 +176,14 @@ OVERLAP = 0.9
 DISTANCE = 0.05
 
 
-def diverse(row: IntArray, changed: BoolArray, distance: FloatArray, n: int) -> IntArray:
+def pick_diverse(row: IntArray, changed: BoolArray, distance: FloatArray, n: int) -> IntArray:
     """Return positions of at most n candidates per row, best first, rows ascending.
 
     A candidate costs its number of changed features, a little for its distance, and more the more its
     features are those of one that was picked before.
 
     >>> changed = np.array([[True, False], [True, False], [False, True]])
-    >>> diverse(np.array([0, 0, 0]), changed, np.array([1.0, 2.0, 3.0]), 2)
+    >>> pick_diverse(np.array([0, 0, 0]), changed, np.array([1.0, 2.0, 3.0]), 2)
     array([0, 2])
     """
     if not len(row):

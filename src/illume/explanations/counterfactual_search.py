@@ -1,4 +1,4 @@
-"""The search for counterfactuals: single changes, then more, then as few of them as will do."""
+"""The search for counterfactuals: single changes, then more, then as few of them as possible."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks
-from illume.explanations.counterfactual_pool import Pool, closest
+from illume.explanations.counterfactual_pool import Pool, move_closer
 from illume.results.predictions import decisions_of
 
 ASKED_AT_ONCE = 262_144
 MOST_AT_ONCE = 8  # single changes put together, strongest first
 EXAMPLES = 4
-PAIRED = 6  # any two of so many single changes are tried together
+PAIRED = 6  # all pairs of this many single changes are tried
 
 # From rows (n,), and where each of their values comes from (n, n_features), to the black box's answers
 Ask = Callable[[IntArray, IntArray], FloatArray]
@@ -96,7 +96,7 @@ class Found:
         return cls(np.empty(0, dtype=np.intp), np.empty((0, n_features), dtype=np.intp))
 
     @classmethod
-    def joined(cls, parts: list[Found]) -> Found:
+    def concatenate(cls, parts: list[Found]) -> Found:
         """Put several together."""
         return cls(np.concatenate([p.row for p in parts]), np.concatenate([p.source for p in parts]))
 
@@ -137,16 +137,16 @@ class CounterfactualSearch:
         chunks = RowChunks(len(self.task.X), size)
         for part in chunks:
             with chunks:
-                parts += self._of(np.arange(part.start, part.stop), wanted)
-        return Found.joined(parts)
+                parts += self._search_rows(np.arange(part.start, part.stop), wanted)
+        return Found.concatenate(parts)
 
-    def _of(self, rows: IntArray, wanted: int) -> list[Found]:
+    def _search_rows(self, rows: IntArray, wanted: int) -> list[Found]:
         singles, strongest, gain = self._singles(rows)
         enough = np.bincount(singles.row, minlength=len(self.task.X))[rows] >= wanted
         short = np.flatnonzero(~enough)
         more = [self._together(rows[short], strongest[short], gain[short], k) for k in range(wanted)]
         more += [self._pairs(rows[short], strongest[short], gain[short]), self._from_examples(rows[short])]
-        return [singles, self._fewest(Found.joined(more))]
+        return [singles, self._fewest(Found.concatenate(more))]
 
     def _singles(self, rows: IntArray) -> tuple[Found, IntArray, FloatArray]:
         """Try every value alone.
@@ -162,7 +162,7 @@ class CounterfactualSearch:
             return Found.none(n_features), nothing, np.full(nothing.shape, -np.inf)
         there = pool.features[values, features]
         i, s = np.nonzero(task.features[np.ix_(rows, features)] != there)
-        source = np.full((len(i), n_features), -1, dtype=np.int32)  # large, hence small numbers
+        source = np.full((len(i), n_features), -1, dtype=np.int32)  # int32, since it is large
         source[np.arange(len(i)), features[s]] = values[s]
         P = self._ask(rows[i], source)
         score = np.full((len(rows), len(features)), -np.inf)
@@ -197,7 +197,7 @@ class CounterfactualSearch:
         return np.where(pool.layout.onehot[first], 1.0, step)
 
     def _together(self, rows: IntArray, strongest: IntArray, gain: FloatArray, skipped: int) -> Found:
-        """Put the strongest single changes together, as few as will do, the very strongest few left out."""
+        """Put the strongest single changes together, as few as needed, without the `skipped` strongest."""
         order = np.argsort(-gain, axis=1, kind="stable")[:, skipped : skipped + MOST_AT_ONCE]
         n, most = order.shape
         at = np.arange(n)
@@ -252,7 +252,7 @@ class CounterfactualSearch:
         works = self.task.reached(self._ask(row, changed(high)), row)
         row, example, high = row[works], example[works], high[works]
         usable, rank = usable[works], rank[works]
-        low = np.zeros_like(high)  # so many changes do not do
+        low = np.zeros_like(high)  # changes that are too few
         while (high - low > 1).any():
             middle = (low + high) // 2
             open_ = np.flatnonzero(high - low > 1)
@@ -261,7 +261,7 @@ class CounterfactualSearch:
         return Found(row, changed(high))
 
     def _fewest(self, found: Found) -> Found:
-        """Take changes back, the most harmless first, as long as the decision stays."""
+        """Take changes back, the least harmful first, as long as the decision stays."""
         source, active = found.source.copy(), np.flatnonzero(found.n_changes > 1)
         while len(active):
             which, feature = np.nonzero(source[active] >= 0)
@@ -280,7 +280,7 @@ class CounterfactualSearch:
             active = active[(source[active] >= 0).sum(1) > 1]
         return Found(found.row, source)
 
-    def closest(self, found: Found) -> Found:
+    def move_closer(self, found: Found) -> Found:
         """Bring changed numbers back towards the row's own, as far as the decision stays."""
 
         def holds(which: IntArray, source: IntArray) -> BoolArray:
@@ -288,7 +288,7 @@ class CounterfactualSearch:
             return self.task.reached(self._ask(row, source), row)
 
         own = self.task.features[found.row]
-        source = closest(self.pool, self.task.permitted, own, found.source, holds)
+        source = move_closer(self.pool, self.task.permitted, own, found.source, holds)
         # With other values, a change may not be needed any more.
         return self._fewest(Found(found.row, source))
 

@@ -15,7 +15,7 @@ from illume.data.frames import Frame, Mixer
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError, LeftOutError
-from illume.explanations.counterfactual_pool import Pool, by_feature, diverse
+from illume.explanations.counterfactual_pool import Pool, by_feature, pick_diverse
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_rules import counterfactual_rules
 from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
@@ -196,10 +196,10 @@ class CounterfactualFinder:
                 found = search.run(n)
                 np.minimum.at(fewest, rows[found.row], found.n_changes)
                 found = found.take(found.n_changes <= task.max_changes)
-                found = self._pick(search.closest(self._pick(found, some.X, n + SPARE)), some.X, n)
+                found = self._pick(search.move_closer(self._pick(found, some.X, n + SPARE)), some.X, n)
                 parts.append(Found(rows[found.row], found.source))
                 n_asked += search.n_asked
-        return Found.joined(parts), n_asked, fewest
+        return Found.concatenate(parts), n_asked, fewest
 
     def _maker(self, frame: Frame) -> Mixer:
         """Return what makes rows of a frame with features from the pool."""
@@ -247,7 +247,7 @@ class CounterfactualFinder:
         _, first = np.unique(np.column_stack([found.row, values]), axis=0, return_index=True)
         found = found.take(np.sort(first))
         distance = self.pool.distance(X[found.row], found.source)
-        return found.take(diverse(found.row, found.source >= 0, distance, n))
+        return found.take(pick_diverse(found.row, found.source >= 0, distance, n))
 
     def _anchors(
         self, found: Found, composed: FloatArray, decided: IntArray, nearest: IntArray
