@@ -24,12 +24,10 @@ from illume._typing import FloatArray, IntArray
 from illume.encoders.linear import IdentityEncoder, LinearEncoder
 from illume.encoders.meta import MetaEncoder
 from illume.encoders.options import PAPER, Objective
-from illume.explanations.boxes import Boxes
-from illume.explanations.decision_regions import LinearRegions
+from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
-from illume.explanations.layout import Layout
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit
-from illume.explanations.step_search import LatentRefiner, carrier
+from illume.explanations.step_search import LatentRefiner, LinearRegions, carrier
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.pairs import fit_surrogate
 from illume.metrics import macro_f1

@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from illume.data.checkpoints import Checkpoints
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
-from illume.explanations.attributions import attribute
+from illume.explanations.attributions import attribute, explain_interactions
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
 from illume.explanations.encode_rows import iter_rows
 from illume.explanations.fitted import Fitted
-from illume.explanations.interactions import explain_interactions
 from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules

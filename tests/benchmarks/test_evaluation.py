@@ -20,7 +20,7 @@ from benchmarks.methods.published import InputSearch, Rows, inp
 
 from illume import Explainer, SurrogateOptions
 from illume.explanations.boxes import Boxes as InputBoxes
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Layout
 from illume.metrics import covered
 from tests.benchmarks.lines import line, store
 

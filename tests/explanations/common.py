@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Layout
 from illume.explanations.rule_sample import Sample
 
 

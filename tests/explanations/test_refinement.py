@@ -5,9 +5,17 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 from illume.errors import MissingExtraError
-from illume.explanations.decision_regions import GRID, LinearRegions, Plane, TreeRegions
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.step_search import LatentRefiner, Line, search_grid, smallest_steps
+from illume.explanations.step_search import (
+    GRID,
+    LatentRefiner,
+    Line,
+    LinearRegions,
+    Plane,
+    TreeRegions,
+    search_grid,
+    smallest_steps,
+)
 from illume.surrogates.logistic import FittedWeights, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -18,8 +18,10 @@ from illume.explanations.encode_rows import fitted_labels, row_values
 from illume.explanations.fitted import Fitted
 from illume.explanations.local_attributions import LocalArrays, attribute_locally
 from illume.results.attributions import Attributions
+from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
 from illume.results.trust import Novelty, Trust, typical_errors
+from illume.shapley.interaction_values import interaction_values
 from illume.shapley.refiner import ShapleyRefiner
 from illume.shapley.shapley_model import Contributions, ShapleyModel
 
@@ -210,3 +212,37 @@ def _look_around(fitted: Fitted, X: FloatArray, errors: FloatArray, odd: BoolArr
     """Return how the surrogate does around rows, and which rows are unlike the fitted ones."""
     trust = replace(fitted.trust_map(X), contribution_error=typical_errors(errors))
     return _Around(trust, fitted.novelty_detector.find(odd, trust.distance))
+
+
+def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: int) -> Interactions:
+    """Return pairwise interaction values of the features with the largest contributions."""
+    for name, value, least in (("max_features", max_features, 2), ("n_samples", n_samples, 1)):
+        if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
+            raise ValueError(f"{name} must be an integer, {least} or more, found {value!r}")
+    frame, model = fitted.as_frame(X), fitted.shapley
+    if model is None:
+        raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
+    if fitted.background is None:
+        raise LeftOutError(
+            "interactions compare rows with background rows, and the explainer was saved with rows='none'; "
+            "save it with rows to have them"
+        )
+    attributions = attribute(fitted, frame)
+    rows, background = (
+        model.coding.codes(encoded.X, encoded.imputed)
+        for encoded in (
+            fitted.encoding.transform(each.select(fitted.schema.names))
+            for each in (frame, fitted.background.frame)
+        )
+    )
+    coded = model.coding.features
+    order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
+    found = interaction_values(model.network, rows, background, order, n_samples)
+    values = found / 2
+    mine = attributions.values[:, coded[order]]
+    mine = mine[..., None] if mine.ndim == 2 else mine
+    diagonal = np.arange(len(order))
+    values[:, diagonal, diagonal] = mine - values.sum(2)
+    names = tuple(attributions.feature_names[j] for j in coded[order])
+    flat = values[..., 0] if attributions.values.ndim == 2 else values
+    return Interactions(flat, names, attributions.labels, attributions.origin)

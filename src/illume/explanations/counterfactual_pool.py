@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.sampling import evenly_spaced
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Layout
 
 VALUES = 12
 CATEGORIES = 16

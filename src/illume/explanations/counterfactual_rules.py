@@ -9,9 +9,8 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
 from illume.data.threads import RowChunks
-from illume.explanations.boxes import Boxes
+from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_search import Task
-from illume.explanations.layout import Layout
 from illume.explanations.rules import RuleMaker, RuleRequest
 from illume.results.rules import Rules
 from illume.results.trust import Refinement

@@ -15,13 +15,13 @@ from illume.data.frames import Frame, Mixer
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError, LeftOutError
+from illume.explanations.boxes import Layout
 from illume.explanations.counterfactual_pool import Pool, by_feature, pick_diverse
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_rules import counterfactual_rules
 from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
 from illume.explanations.encode_rows import encode_and_ask, row_values
 from illume.explanations.fitted import AnsweredRows, Fitted
-from illume.explanations.layout import Layout
 from illume.explanations.neighbours import unit
 from illume.explanations.rules import RuleMaker
 from illume.results.counterfactuals import Counterfactuals

@@ -19,7 +19,7 @@ from illume.data.schema import Schema, require_columns
 from illume.errors import BlackBoxError, RowError
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
-from illume.explanations.rule_model import RuleModel
+from illume.explanations.tree_rules import RuleModel
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.metrics.fidelity import Fidelity
 from illume.results.history import History

@@ -13,9 +13,8 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.threads import CHUNK_ROWS, in_chunks, row_chunks, single_blas_thread
-from illume.explanations.decision_regions import LinearRegions
 from illume.explanations.fitted import Fitted
-from illume.explanations.step_search import LatentRefiner, Refined, carrier, refine_scores
+from illume.explanations.step_search import LatentRefiner, LinearRegions, Refined, carrier, refine_scores
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import scores

@@ -10,8 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks
-from illume.explanations.boxes import Boxes
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Boxes, Layout
 
 BOXES_AT_ONCE = 512  # boxes times rows, a byte each, stay in the processor's cache
 BINS = 16  # per numeric input, of equal size

@@ -8,8 +8,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks
-from illume.explanations.boxes import Boxes
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.rule_sample import Conditions
 
 MAX_CONDITIONS = 8

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
-from illume.explanations.decision_regions import TreeRegions
-from illume.explanations.layout import Layout
+from illume.explanations.boxes import Boxes, Layout, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.neighbours import Neighbours
-from illume.explanations.step_search import LatentRefiner, carrier
+from illume.explanations.rule_sample import Conditions, Sample
+from illume.explanations.step_search import LatentRefiner, TreeRegions, carrier
 from illume.results.trust import Refinement
 
 MAP_NUMBERS = 2_000_000
@@ -136,3 +135,55 @@ class TreeRules:
         """Drop bounds that cannot bind within the range that was seen."""
         low = np.where(boxes.low <= self.layout.low, -np.inf, boxes.low)
         return replace(boxes, low=low, high=np.where(boxes.high >= self.layout.high, np.inf, boxes.high))
+
+
+@dataclass(frozen=True, eq=False)
+class PrecisionCurve:
+    """Mean precision and coverage of rules on validation rows, by the target that they were searched for."""
+
+    targets: FloatArray
+    precision: FloatArray
+    coverage: FloatArray
+
+    def target(self, precision: float) -> float:
+        """Return the lowest target, not below the wanted precision, that reached it on validation rows.
+
+        Where none did, return the one that came nearest.
+
+        >>> curve = PrecisionCurve(np.array([0.9, 0.95, 0.99]), np.array([0.85, 0.92, 0.96]), np.ones(3))
+        >>> curve.target(0.9), curve.target(0.99)
+        (0.95, 0.99)
+        """
+        targets, reached = np.append(self.targets, precision), np.append(self.precision, np.nan)
+        stricter = np.flatnonzero((targets >= precision) & ~np.isnan(reached))
+        if not len(stricter):
+            return precision
+        enough = stricter[reached[stricter] >= precision]
+        best = enough[0] if len(enough) else stricter[reached[stricter].argmax()]
+        return float(targets[best])
+
+
+@dataclass(frozen=True, eq=False)
+class RuleModel:
+    """All that rules are made of.
+
+    Parameters
+    ----------
+    rules
+        The tree, as a maker of rules.
+    bins
+        Training rows and queries, on which conditions are chosen.
+    report
+        Report rows, on which rules are measured.
+    curve
+        What precision a target leads to.
+    source, reason
+        `local` or `global`, and the figures that decided.
+    """
+
+    rules: TreeRules
+    bins: Conditions
+    report: Sample
+    curve: PrecisionCurve
+    source: str
+    reason: str

@@ -13,9 +13,9 @@ from illume.data.checkpoints import Stages
 from illume.data.load_rows import LoadedRows, RowLimit, load_rows
 from illume.encoders.ranks import ranks
 from illume.errors import LeftOutError
+from illume.explanations.boxes import Layout
 from illume.explanations.counterfactuals import pool_rows
 from illume.explanations.fitted import AnsweredFrame, Fitted
-from illume.explanations.layout import Layout
 from illume.explanations.trust_map import TrustMap
 from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
 from illume.fit.prepare import Prepared, prepare

@@ -15,13 +15,11 @@ from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder
 from illume.encoders.linear import IdentityEncoder
-from illume.explanations.boxes import Boxes
+from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
-from illume.explanations.layout import Layout
-from illume.explanations.rule_model import PrecisionCurve, RuleModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
-from illume.explanations.tree_rules import TreeRules
+from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.fit.pairs import describe_early_end, fit_pair, fit_surrogate
 
 POLISHING_ROWS = 2_048

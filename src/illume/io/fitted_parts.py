@@ -17,8 +17,8 @@ from illume.encoders.linear import IdentityEncoder
 from illume.encoders.soft_bins import SoftBins
 from illume.encoders.stored import restore_encoder, weight_shapes
 from illume.errors import FormatError, SaveError
+from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows
-from illume.explanations.layout import Layout
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import KNOTS, LEVELS, Reference
 from illume.explanations.rule_sample import Sample

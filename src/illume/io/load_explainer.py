@@ -20,7 +20,7 @@ from illume.data.stored_frames import read_frame
 from illume.data.typed_json import read
 from illume.encoders.linear import IdentityEncoder
 from illume.errors import BlackBoxError, FormatError, MissingExtraError, ModelChangedWarning
-from illume.explanations.boxes import LeafBoxes
+from illume.explanations.boxes import Layout, LeafBoxes
 from illume.explanations.fitted import (
     AnsweredFrame,
     AnsweredRows,
@@ -30,12 +30,10 @@ from illume.explanations.fitted import (
     SurrogateBlackBox,
     compare_answers,
 )
-from illume.explanations.layout import Layout
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-from illume.explanations.rule_model import PrecisionCurve, RuleModel
 from illume.explanations.rule_sample import Conditions
-from illume.explanations.tree_rules import TreeRules
+from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
 from illume.io.save_explainer import BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
 from illume.io.settings import read_settings
