@@ -1,4 +1,4 @@
-"""illume: attributions, rules and counterfactuals for any tabular black box, each with a figure of trust.
+"""Attributions, rules and counterfactuals for any tabular black box, each with a figure of trust.
 
 >>> import illume
 >>> illume.Explainer.__name__

@@ -67,12 +67,9 @@ class Explainer(BaseEstimator):
     surrogate_options, rule_options, data_options
         How the local surrogate is built, where rules come from, and how rows are read and divided: see
         `SurrogateOptions`, `RuleOptions` and `DataOptions`. The defaults serve without them.
-    device
-        `auto` uses a CUDA device where there is one.
-    random_state
-        Seed; on the CPU, equal seeds give identical explainers.
-    verbose
-        Show progress bars; None shows them only on a terminal.
+    device, random_state, verbose
+        `auto` uses a CUDA device where there is one. On the CPU, equal seeds give identical explainers.
+        None shows progress bars only on a terminal.
     checkpoint_dir
         A folder, or `Checkpoints`: `fit` saves its progress there, and a fit that was killed resumes
         from there when it is started again with the same parameters, rows and model, to the same result.
@@ -143,11 +140,8 @@ class Explainer(BaseEstimator):
     def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order.
 
-        Parameters
-        ----------
-        refine
-            Number of further questions to the model per row, about rows mixed with background rows, which
-            bring Shapley values closer to the model's; standard errors say how close.
+        With `refine`, the model is asked this many times more per row, about rows mixed with background rows;
+        Shapley values come closer to the model's, and standard errors say how close.
         """
         return attribute(self._fitted(), X, refine)
 
@@ -175,10 +169,8 @@ class Explainer(BaseEstimator):
         polish
             Choose conditions and bounds for the wanted precision at a large coverage; otherwise the rules
             are those of the tree itself.
-        precision
-            Share of the rows that a rule covers which should be decided alike.
-        max_conditions
-            Maximum number of features that a rule has conditions on.
+        precision, max_conditions
+            Share of the covered rows to be decided alike; maximum number of features in conditions.
         """
         request = RuleRequest(polish, precision, max_conditions)
         frame = self._fitted().as_frame(X)
@@ -202,18 +194,12 @@ class Explainer(BaseEstimator):
 
         Parameters
         ----------
-        n
-            Number of examples per row, with different features changed.
-        desired_class
-            `opposite`, any other than the row's own, or a class.
-        features_to_vary
-            `all`, or the names of the features that may change.
-        permitted_range
-            For some features, `[low, high]` or a list of categories that changed values must be in.
-        max_changes
-            Maximum number of features that an example changes.
-        min_probability
-            How sure the model must be of its new decision; without, examples lie close to the boundary.
+        n, desired_class
+            Number of examples per row; `opposite`, any class other than the row's own, or a class.
+        features_to_vary, permitted_range
+            `all` or names of features; for some features, `[low, high]` or a list of permitted categories.
+        max_changes, min_probability
+            Maximum number of changed features, and minimum probability of the new decision.
         """
         request = CounterfactualRequest(
             n, desired_class, features_to_vary, permitted_range, max_changes, min_probability
@@ -268,16 +254,12 @@ class Explainer(BaseEstimator):
 
         Parameters
         ----------
-        title
-            The heading; by default it names the model's class.
         rules, counterfactuals
             Whether to show them; counterfactuals take most of the time.
-        n_counterfactuals
-            Number of examples per row.
-        max_rows, max_counterfactual_rows
-            Rows to show, and to search counterfactuals for; of more, evenly spaced ones are taken.
-        date
-            A date, a time or a text to put into the report; by default now, in UTC.
+        n_counterfactuals, max_rows, max_counterfactual_rows
+            Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
+        title, date
+            By default the model's class, and now, in UTC.
         """
         from illume.report.collect import ReportRequest
         from illume.report.write import write_report
@@ -297,12 +279,10 @@ class Explainer(BaseEstimator):
         Parameters
         ----------
         rows
-            Maximum number of training rows, spread over the decisions; `all`, or `none`: then there is not a
-            single row in the file, nothing is refined, trust is not known, rules are the tree's own, and
-            there are no counterfactuals.
+            Maximum number of training rows; `all`, or `none`: then there is not a single row in the file,
+            nothing is refined, trust is not known, and there are no counterfactuals.
         rules
-            Grow the tree that rules come from first, if that was not done; without, a loaded explainer has
-            neither rules nor counterfactuals, unless they were asked for before.
+            Grow the tree of the rules first, which rules and counterfactuals need.
         """
         fitted = (self.fit_rules() if rules else self)._fitted()
         save(fitted, self.get_params(deep=False), path, rows)
@@ -327,7 +307,7 @@ class Explainer(BaseEstimator):
 
     @property
     def class_names_(self) -> tuple[str, ...]:
-        """The classes, in the order of the probabilities."""
+        """The classes."""
         return self._fitted().class_names
 
     @property
@@ -356,17 +336,9 @@ class Explainer(BaseEstimator):
 def load(path: str | PathLike[str], model: Any = None) -> Explainer:
     """Read an explainer that `Explainer.save` wrote; nothing in the file is run.
 
-    A file that is damaged, cut off, of another kind or of another format version raises `FormatError`.
-
-    Parameters
-    ----------
-    path
-        The file.
-    model
-        The model that was explained. It is asked about some of the stored rows, if there are any, with a
-        `ModelChangedWarning` if its answers differ. Without a model, the surrogate's decisions and
-        probabilities take the place of the model's, which results say, and there are no counterfactuals,
-        because these are checked on the model.
+    A file that is damaged or of another format version raises `FormatError`. `model` is the model that was
+    explained: it is asked about some stored rows, with a `ModelChangedWarning` if its answers differ. Without
+    it, the surrogate's decisions and probabilities take its place, and there are no counterfactuals.
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known)

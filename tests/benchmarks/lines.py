@@ -2,6 +2,8 @@
 
 import json
 
+from benchmarks.evaluation import selection
+
 PLACE = {"data": "m30", "model": "lightgbm"}
 COMMON = {"m": 30, "threads": 2, "load": 0.1, "error": None, "peak_mb": 10.0, "commit": "c0ffee"}
 
@@ -33,3 +35,8 @@ def speed_line(method, rows, *, rate, own=None, prepare_s=1.0, timed=None):
 def fit_line(**figures):
     known = {"n_train": 10_000, "fit_model_s": 1.0, "agreement": 0.9, "encoder": "meta"}
     return PLACE | {"method": "fit", "rows": 0} | COMMON | known | figures
+
+
+def averaged(folder, lines):
+    """Return the cells of some lines, averaged over seeds."""
+    return selection.cells(selection.read(store(folder, lines)))

@@ -118,14 +118,10 @@ def explain_parquet(
         How many processes, of one thread each (2 by default); 0 works in this process.
     part_rows
         Most rows of a part, unless one row group has more; parts are smaller if there would be few.
-    batch_rows
-        How many rows are read, explained and written at once; they make one row group of the output.
-    retries
-        How often worker processes may die.
+    batch_rows, retries
+        Rows per row group of the output, and how often worker processes may die.
     compression
         `snappy`, `lz4`, `zstd` (level 1) or `none`; contributions compress poorly.
-    verbose
-        Show a progress bar; None shows it only on a terminal.
     """
     OutputFormat(kind, classes, float32, standard_errors)  # raises before any work is done
     n_workers = WORKERS if workers is None else workers
@@ -301,10 +297,8 @@ def _locked(folder: Path) -> Iterator[None]:
     folder.mkdir(parents=True, exist_ok=True)
 
     def refuse(holder: str) -> FileExistsError:
-        return FileExistsError(
-            f"another run, of {holder}, is writing explanations into {folder}; wait until it is done, or "
-            f"name another folder"
-        )
+        said = f"another run, of {holder}, is writing explanations into {folder}"
+        return FileExistsError(f"{said}; wait until it is done, or name another folder")
 
     with lock(folder / LOCK, refuse):
         yield
@@ -324,10 +318,9 @@ def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Pa
         return [Part(**part) for part in plan["parts"]]
     if any(each.name != LOCK for each in folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
+    plan = {"fingerprint": fingerprint, "parts": [asdict(part) for part in parts]}
     with atomic_path(path) as temporary:
-        temporary.write_text(
-            json.dumps({"fingerprint": fingerprint, "parts": [asdict(part) for part in parts]})
-        )
+        temporary.write_text(json.dumps(plan))
     return parts
 
 
