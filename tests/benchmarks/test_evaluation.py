@@ -19,7 +19,7 @@ from illume import Explainer, SurrogateOptions
 from illume.explanations.boxes import Boxes as InputBoxes
 from illume.explanations.boxes import Layout
 from illume.metrics import covered
-from tests.benchmarks.lines import averaged, line
+from tests.benchmarks.lines import averaged, line, store
 
 CS = "lr.slopes.cs"
 RULES = "dt.rules.robustness"
