@@ -81,7 +81,7 @@ def test_frames_rules_and_counterfactuals_carry_the_flag(explainer, rows):
     for text in (repr(rules[0]), repr(examples[0]), repr(found[0])):
         assert "outside what it was fitted on: age" in text
     assert "2 of 4 rows are outside" in repr(found)
-    assert "2 are outside" in found._repr_html_()
+    assert "2 of 4 rows are outside" in found._repr_html_()
 
 
 def test_a_row_alone_is_the_row_in_a_batch(explainer, rows):

@@ -13,7 +13,7 @@ FILE_ROWS = 50_000
 CODE = """
 import itertools, json, resource, sys
 import numpy as np
-from illume import Explainer
+from illume import DataOptions, Explainer, SurrogateOptions
 
 def model(rows):
     return 1 / (1 + np.exp(-(rows["x0"] * rows["x1"]).to_numpy()))
@@ -22,7 +22,11 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 few, many = sys.argv[1:]
-settings = dict(encoder="identity", row_budget=2_000, verbose=False)
+settings = dict(
+    surrogate_options=SurrogateOptions(encoder="identity"),
+    data_options=DataOptions(row_budget=2_000),
+    verbose=False,
+)
 small = Explainer(model, **settings).fit(few)
 for _ in itertools.islice(small.stream(few, chunk_rows=20_000), 2):
     pass
