@@ -262,7 +262,7 @@ class Explainer(BaseEstimator):
             By default the model's class, and now, in UTC.
         """
         from illume.report.collect import ReportRequest
-        from illume.report.write import write_report
+        from illume.report.page import write_report
 
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
         shown = {"rules": rules, "counterfactuals": counterfactuals}

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from illume import plots
-from illume.plots.rule_chart import draw_chips
+from illume.plots.rule_charts import draw_chips
 from illume.results.conditions import Interval, Membership
 from illume.results.text import format_bound, format_value
 from tests.plots.cases import texts

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from illume.metrics.fidelity import Fidelity
-from illume.report.notices import NOTE, WARNING, find_notices, low_trust, trust_level
-from illume.report.summary import summary
+from illume.report.sentences import NOTE, WARNING, find_notices, low_trust, summary, trust_level
 from illume.results.quality import ClassQuality, ContributionQuality
 from illume.results.trust import Novelty, Trust
 

@@ -6,16 +6,12 @@ the array of their axes.
 
 from illume.plots import displays as displays
 from illume.plots.bars import bar, waterfall
-from illume.plots.beeswarm import beeswarm
-from illume.plots.change_chart import counterfactual
 from illume.plots.comparison import compare, compare_rows
-from illume.plots.decision_paths import decision_paths
-from illume.plots.dependence import dependence
+from illume.plots.dependence import dependence, interactions
 from illume.plots.diagnostics import history, quality
-from illume.plots.exemplification import exemplification
-from illume.plots.heatmaps import interactions, row_map
-from illume.plots.latent_map import latent_map
-from illume.plots.rule_chart import rule
+from illume.plots.latent_plots import exemplification, latent_map, row_map
+from illume.plots.many_rows import beeswarm, decision_paths
+from illume.plots.rule_charts import counterfactual, rule
 
 __all__ = [
     "bar",

@@ -1,4 +1,4 @@
-"""Dependence plot: a feature's value against its contribution, coloured by a second feature."""
+"""How features act: one by its value (`dependence`), and pairs of them (`interactions`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.plots.captions import as_label, distinct_labels, output_label
-from illume.plots.style import Axes, get_axes, hide_frame, legend, require
+from illume.plots.style import Axes, get_axes, hide_all, hide_frame, legend, require, write_in_cell
 from illume.results import colours, text
 from illume.results.attributions import Attributions
 from illume.results.frames import Column
@@ -145,3 +145,29 @@ def _draw_by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) ->
 
 def _draw_dots(ax: Axes, x: FloatArray, y: FloatArray, rows: BoolArray, **look: Any) -> Any:
     return ax.scatter(x[rows], y[rows], **({"s": SIZE, "alpha": 0.85, "linewidths": 0} | look))
+
+
+def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None = None) -> Axes:
+    """Draw a square for each pair of features: how strongly they interact, over all rows.
+
+    A pair's square shows the mean absolute interaction value; the diagonal shows what features contribute
+    by themselves.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    require(found, Interactions, "this plot shows pairs of features", "pass explainer.interactions(X)")
+    k = min(max_features, len(found.features))
+    pairs = ~np.eye(k, dtype=bool)
+    strength: FloatArray = np.where(pairs, 2, 1) * found.strength[:k, :k]  # both entries of a pair together
+    names = [as_label(name, 28) for name in found.features[:k]]
+    ax = get_axes(ax, 2.2 + 0.36 * k, 3.6 + 0.42 * k, names)
+    shades = LinearSegmentedColormap.from_list("none-much", ["white", colours.FOR])
+    limit = float(strength[pairs].max(initial=0.0)) or float(strength.max(initial=0.0)) or 1.0
+    image = ax.imshow(strength, cmap=shades, vmin=0.0, vmax=limit, interpolation="nearest")
+    for i, j in np.ndindex(k, k):
+        write_in_cell(ax, j, i, f"{strength[i, j]:.2f}", float(strength[i, j]) / limit)
+    ax.set_xticks(np.arange(k), names, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
+    ax.set_yticks(np.arange(k), names, fontsize="small")
+    hide_all(ax)
+    ax.figure.colorbar(image, ax=ax, label="mean |log-odds|", extend="max", pad=0.02, aspect=30)
+    return ax

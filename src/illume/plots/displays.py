@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 from illume.plots.bars import bar, waterfall
-from illume.plots.beeswarm import beeswarm
+from illume.plots.many_rows import beeswarm
 from illume.plots.style import Axes
 from illume.results.attributions import Attribution, Attributions
 

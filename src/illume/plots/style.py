@@ -131,3 +131,9 @@ def widen_if_flat(ax: Axes) -> None:
     left, right = ax.get_xlim()
     if right - left < 0.1:
         ax.set_xlim(left - 0.5, right + 0.5)
+
+
+def write_in_cell(ax: Axes, x: float, y: float, number: str, share: float) -> None:
+    """Write into a cell, in white where the colour is more than about two thirds of the darkest."""
+    ink = "white" if share > 0.65 else colours.INK
+    ax.text(x, y, number, ha="center", va="center", fontsize="x-small", color=ink)

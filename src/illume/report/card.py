@@ -5,9 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from illume.data.archive import library_versions
 from illume.data.schema import Feature, Schema
 from illume.report.collect import Explained
 from illume.report.words import count, figure
@@ -164,16 +164,7 @@ def setting_text(value: Any) -> str:
 
 def version_facts(date: str) -> Facts:
     """Return the date and the versions of Python and of the main packages."""
-    versions = [(package, package_version(package)) for package in PACKAGES]
-    return [("Date", date), ("Python", platform.python_version()), *versions]
-
-
-def package_version(package: str) -> str:
-    """Return the installed version of a package."""
-    try:
-        return version(package)
-    except PackageNotFoundError:  # on the path, but not installed
-        return "unknown"
+    return [("Date", date), ("Python", platform.python_version()), *library_versions(PACKAGES).items()]
 
 
 def feature_range(feature: Feature) -> str:

@@ -3,26 +3,38 @@
 from __future__ import annotations
 
 import base64
+import datetime as dt
 import hashlib
 import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from importlib import import_module
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import Any
 
 import numpy as np
 
+from illume.data import archive
+from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
-from illume.report.collect import Explained
-from illume.report.notices import LOW_AGREEMENT, WARNING, find_notices, low_trust, trust_level
+from illume.report.collect import Explained, ReportRequest, explain_rows
 from illume.report.payload import payload
-from illume.report.summary import summary
+from illume.report.sentences import (
+    LOW_AGREEMENT,
+    WARNING,
+    accuracy,
+    find_notices,
+    low_trust,
+    summary,
+    trust_level,
+)
 from illume.report.words import count, figure, percent, quote
-from illume.results.quality import LOW, UNKNOWN, ContributionQuality, Quality, RuleQuality
+from illume.results.quality import LOW, UNKNOWN, Quality, RuleQuality
 from illume.results.text import owner
 
 SCRIPTS = ("text", "data", "charts", "map", "table", "row", "main")
@@ -45,6 +57,36 @@ class Report:
         return None if self.explained.rules is None else self.fitted.rule_quality
 
 
+def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ReportRequest) -> Path:
+    """Write a report about the rows of a frame, and return its path; see `Explainer.report`."""
+    rows, date, model = fitted.as_frame(frame), date_text(request.date), card.model_name(settings["model"])
+    if not len(rows):
+        raise SchemaError("the frame holds no rows; a report needs at least one")
+    title = f"How {model.split(' (')[0]} decides" if request.title is None else str(request.title)
+    explained = explain_rows(fitted, rows, request, settings["verbose"])
+    page = render(Report(title, date, model, fitted, settings, explained))
+    archive.write(request.path, page.encode("utf-8", "xmlcharrefreplace"))
+    return request.path
+
+
+def date_text(date: Any) -> str:
+    """Return a date, or now, in UTC; a text is kept as it is.
+
+    >>> date_text(dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.timezone(dt.timedelta(hours=1))))
+    '2026-01-31 11:30 UTC'
+    >>> date_text(dt.date(2026, 1, 31)), date_text("today")
+    ('2026-01-31', 'today')
+    """
+    if date is None:
+        date = dt.datetime.now(dt.UTC)
+    if isinstance(date, dt.datetime):
+        known = date if date.tzinfo is not None else date.replace(tzinfo=dt.UTC)
+        return f"{known.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(date, (dt.date, str)):
+        return str(date)
+    raise TypeError(f"date must be a date, a datetime or a string, found {type(date).__name__}")
+
+
 def render(report: Report) -> str:
     """Return the whole page; it loads nothing from elsewhere."""
     style, script = _static("style.css"), "\n".join(_static(f"{name}.js") for name in SCRIPTS)
@@ -57,12 +99,12 @@ def render(report: Report) -> str:
         script=script,
         data=_json(payload(report.explained, report.fitted.schema)),
         title=_text(report.title),
-        about=_text(f"{report.date} · illume {card.package_version('illume')}"),
+        about=_text(f"{report.date} · illume {import_module('illume').__version__}"),
         tiles=_tiles(report),
         summary=_summary(report),
         notices=_notices(report),
         quality=_quality_table(quality),
-        lead=_accuracy(quality.contributions),
+        lead=tag("p", tag("b", accuracy(quality)), class_="lead"),
         output=_text(f"{owner(attributions)} {_output(attributions.class_names)}"),
         map_note=_text(_map_note(report.explained)),
         rows=_text(count(len(attributions), "row")),
@@ -161,17 +203,6 @@ def _notices(report: Report) -> Markup:
         for notice in found
     ]
     return tag("ul", *items, class_="notices")
-
-
-def _accuracy(found: ContributionQuality | None) -> Markup:
-    text = "The accuracy of contributions for the model was not measured."
-    if found is not None and found.word != UNKNOWN:
-        text = (
-            f"Contributions were compared with the model's own Shapley values, which took {found.n_asked:,} "
-            f"queries: their R² is {figure(found.r2)} (95 % interval {figure(found.low)} to "
-            f"{figure(found.high)}), and they are typically off by {figure(found.error)} in log-odds."
-        )
-    return tag("p", tag("b", text), class_="lead")
 
 
 def _quality_table(quality: Quality) -> Markup:

@@ -13,7 +13,7 @@ import numpy as np
 
 from illume.data.schema import Feature, Schema
 from illume.report.collect import Explained
-from illume.report.notices import low_trust
+from illume.report.sentences import low_trust
 from illume.results.counterfactuals import Example
 from illume.results.rules import Rules
 from illume.results.text import format_bound, format_value, owner

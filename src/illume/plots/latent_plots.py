@@ -1,0 +1,299 @@
+"""Plots of latents: many rows (`latent_map`), one row's map (`row_map`), and how it explains the row.
+
+`exemplification` is the paper's figure of that name, panels A to F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.plots import captions, style
+from illume.plots.dependence import jitter
+from illume.plots.style import Axes
+from illume.results import colours
+from illume.results.latents import LatentRow, Latents
+
+GRID = 240
+GAP = 0.35
+MOST_NUMBERS = 160  # cells of a map with numbers written in; more could not be read
+MOST_COLUMNS = 10
+MOST_CLASSES = 5
+ADVICE = "write explainer.latents(X, maps=True)[0]"
+TITLES = (
+    *("the row x, in standard deviations", "black box (bars), surrogate (◇)", "the explanation"),
+    *("its latents z = W x", "the surrogate's weights β", "its own map W"),
+)
+
+
+def latent_map(latents: Latents, *, highlight: int | Sequence[int] = (), ax: Axes | None = None) -> Axes:
+    """Draw every row in the plane of its latents, with colour and marker of the black box's decision.
+
+    Rings mark rows on which the surrogate decides differently. With two latents, the surrogate's regions are
+    shaded; with more, the plane is that of the first two principal components, in which regions have no
+    border. `highlight` gives positions of rows to mark and to name.
+    """
+    style.require(latents, Latents, "a latent map shows many rows", "pass explainer.latents(X)")
+    ax = style.get_axes(ax, 4.8)
+    places = latents.plane
+    if latents.n_latents == 1:
+        places = np.column_stack([places[:, 0], jitter(len(places))])
+    handles, labels = _draw_rows(ax, latents, places)
+    for row in style.row_positions(highlight, len(latents)):
+        _draw_name(ax, captions.row_label(latents.origin.index, int(row)), places[row])
+    if latents.n_latents <= 2 and len(latents):
+        handles.append(_draw_regions(ax, latents))
+        labels.append("shaded: surrogate's regions")
+    _label_axes(ax, latents)
+    style.legend(ax, handles, labels, title="decision")
+    style.hide_frame(ax, "top", "right")
+    return ax
+
+
+def _draw_rows(ax: Axes, latents: Latents, places: FloatArray) -> tuple[list[Any], list[str]]:
+    """Draw all rows, a ring around those that are decided differently; return handles and labels."""
+    decisions, names = latents.decisions, captions.class_labels(latents.class_names)
+    size = 22 if len(latents) <= 500 else 10
+    handles: list[Any] = []
+    labels = []
+    for c in np.unique(decisions):
+        x, y = places[decisions == c].T
+        look: Any = {"color": colours.class_colour(int(c)), "marker": colours.class_marker(int(c))}
+        handles.append(ax.scatter(x, y, s=size, alpha=0.75, linewidths=0, zorder=2, **look))
+        labels.append(names[c])
+    x, y = places[~latents.agreed].T
+    if len(x):
+        ring: Any = {"facecolors": "none", "edgecolors": colours.INK, "linewidths": 1.1, "zorder": 3}
+        handles.append(ax.scatter(x, y, s=4 * size, **ring))
+        labels.append(f"surrogate decides differently\n({len(x)} of {len(latents)} rows)")
+    return handles, labels
+
+
+def _draw_name(ax: Axes, name: str, place: FloatArray) -> None:
+    arrow = {"arrowstyle": "-|>", "color": colours.INK}
+    box = {"boxstyle": "round", "facecolor": "white", "edgecolor": colours.PALE}
+    look: Any = {"xytext": (14, 14), "textcoords": "offset points", "fontsize": "small", "zorder": 4}
+    ax.annotate(name, tuple(place), arrowprops=arrow, bbox=box, **look)
+
+
+def _draw_regions(ax: Axes, latents: Latents) -> Any:
+    """Shade what the surrogate decides at each place of the current view."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    x, y = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
+    decided = latents.decide(np.stack(np.meshgrid(x, y), axis=2)[:, :, : latents.n_latents])
+    n = len(latents.class_names)
+    shades = ListedColormap([colours.class_colour(c) for c in range(n)])
+    look: Any = {"cmap": shades, "vmin": -0.5, "vmax": n - 0.5, "alpha": 0.13, "zorder": 0}
+    place: Any = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
+    ax.imshow(decided, interpolation="nearest", **look, **place)
+    ax.set_xlim(left, right)
+    ax.set_ylim(bottom, top)
+    return Patch(color=colours.PALE)
+
+
+def _label_axes(ax: Axes, latents: Latents) -> None:
+    labels = [*(captions.as_label(name) for name in latents.names), ""]
+    if latents.n_latents > 2:
+        shares = [f"{share:.0%} of the variance" for share in latents.view.share]
+        labels = [f"component {r + 1} of {latents.n_latents} latents ({shares[r]})" for r in range(2)]
+    ax.set_xlabel(labels[0])
+    ax.set_ylabel(labels[1])
+    if latents.n_latents == 1:
+        ax.set_yticks([])
+
+
+def row_map(
+    row: LatentRow,
+    *,
+    output: int | str | None = None,
+    n_inputs: int = 15,
+    n_latents: int = 16,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the row's map W, inputs downwards and latents to the right, above the surrogate's weights.
+
+    The inputs that contribute most come first, and the latents with the largest effect are kept. Both maps
+    have a colour scale of their own. `output` chooses the class, by name or position.
+    """
+    style.require(row, LatentRow, "a map belongs to one row", ADVICE)
+    style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
+    i = row.position(output)
+    shown = MapSelection.choose(row, i, n_inputs, n_latents)
+    names = captions.distinct_labels([row.batch.input_names[j] for j in shown.inputs])
+    width = min(3.4 + 0.55 * len(shown.latents), 12.0)
+    ax = style.get_axes(ax, 2.0 + 0.32 * len(shown.inputs), width, names)
+    draw_weights(ax, row.map[np.ix_(shown.latents, shown.inputs)].T)
+    draw_weights(ax, row.batch.coefficients[i, shown.latents][None], top=len(shown.inputs) - 0.5 + GAP)
+    weight = f"weight for '{captions.output_label(row.batch.labels, i)}'"
+    ax.set_yticks([*range(len(names)), len(names) + GAP], [*names, weight])
+    ax.set_ylim(len(names) + GAP + 0.5, -0.5)
+    ax.set_xlim(-0.5, len(shown.latents) - 0.5)
+    shown.label_latents(ax, row)
+    style.hide_all(ax)
+    return ax
+
+
+@dataclass(frozen=True, eq=False)
+class MapSelection:
+    """Which inputs of a row's map are shown, strongest first, and which latents, in their own order."""
+
+    inputs: IntArray
+    latents: IntArray
+
+    @classmethod
+    def choose(cls, row: LatentRow, i: int, n_inputs: int, n_latents: int) -> MapSelection:
+        """Choose the strongest inputs and latents for output `i`."""
+        effects = row.batch.coefficients[i] * row.z
+        return cls(
+            style.strongest(row.contributions[i], n_inputs), np.sort(style.strongest(effects, n_latents))
+        )
+
+    def label_latents(self, ax: Axes, row: LatentRow, fontsize: str = "medium") -> None:
+        """Name the columns, and say below how much of the map is shown."""
+        names = captions.distinct_labels([row.batch.names[r] for r in self.latents], 20)
+        turned: Any = {"rotation": 90} if len(names) > 16 or max(map(len, names), default=0) > 4 else {}
+        ax.set_xticks(np.arange(len(names)), names, fontsize="small", **turned)
+        k, m = row.map.shape
+        caption = f"{len(self.latents)} of {k} latents" if len(self.latents) < k else "latents"
+        caption += f", {len(self.inputs)} of {m} inputs" if len(self.inputs) < m else ""
+        ax.set_xlabel(caption, fontsize=fontsize)
+
+
+def draw_weights(ax: Axes, weights: FloatArray, *, top: float = -0.5) -> None:
+    """Draw weights (rows, columns) as unit squares from `top` on, with numbers if there is room."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    rows, columns = weights.shape
+    limit = float(np.abs(weights).max(initial=0.0)) or 1.0
+    shades = LinearSegmentedColormap.from_list("less-more", [colours.AGAINST, "white", colours.FOR])
+    place: Any = {"extent": (-0.5, columns - 0.5, top + rows, top), "aspect": "auto"}
+    ax.imshow(weights, cmap=shades, vmin=-limit, vmax=limit, interpolation="nearest", **place)
+    if weights.size <= MOST_NUMBERS and columns <= MOST_COLUMNS:
+        for r, c in np.argwhere(weights):
+            style.write_in_cell(ax, c, top + r + 0.5, f"{weights[r, c]:+.2f}", abs(weights[r, c]) / limit)
+
+
+def exemplification(
+    row: LatentRow,
+    *,
+    output: int | str | None = None,
+    n_inputs: int = 12,
+    n_latents: int = 12,
+    figure: Any = None,
+) -> Any:
+    """Draw how one row's explanation comes about, and return the array of the six axes, A to F.
+
+    A: the row itself, in standard deviations. B: what the black box and the surrogate say. C: the
+    explanation, contributions and slopes. D: the row's latents. E: the surrogate's weights. F: the row's own
+    map. D is A through F, the slopes in C are E through F, and contributions are slopes times A. Refinement
+    is not shown.
+
+    Parameters
+    ----------
+    row
+        One row of `explainer.latents(X, maps=True)`.
+    output
+        The class, by name or position; the default is the decided one.
+    figure
+        A figure or subfigure to draw in; the default is a new one.
+    """
+    style.require(row, LatentRow, "this figure shows one row", ADVICE)
+    style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
+    i, n_outputs = row.position(output), len(row.batch.output_names)
+    shown = MapSelection.choose(row, i, n_inputs, n_latents)
+    outputs = list(range(n_outputs)) if n_outputs <= MOST_CLASSES else [i]
+    axes = _lay_out(figure, shown, len(outputs), min(len(row.batch.class_names), MOST_CLASSES))
+    A, B, C, D, E, F = axes
+    _draw_row(A, row, shown)
+    _draw_decision(B, row)
+    _draw_explanation(C, row, shown, i)
+    _draw_latents(D, row.z[shown.latents])
+    draw_weights(E, row.batch.coefficients[outputs][:, shown.latents])
+    names = [captions.output_label(row.batch.labels, c) for c in outputs]
+    E.set_yticks(range(len(outputs)), names, fontsize="small")
+    if len(outputs) > 1:
+        E.get_yticklabels()[outputs.index(i)].set_fontweight("bold")
+    shown.label_latents(E, row, fontsize="small")
+    style.hide_all(E)
+    draw_weights(F, row.map[np.ix_(shown.latents, shown.inputs)].T)
+    F.set_yticks([])
+    F.tick_params(labelbottom=False)
+    style.hide_all(F)
+    for ax, letter, title in zip(axes, "ABCDEF", TITLES, strict=True):
+        ax.set_title(f"{letter}  {title}", loc="left", fontsize="medium")
+    return axes
+
+
+def _lay_out(figure: Any, shown: MapSelection, n_outputs: int, n_classes: int) -> Any:
+    """Return six axes that share lines for inputs and columns for latents."""
+    n, k = len(shown.inputs), len(shown.latents)
+    above, below = max(1.5, 0.34 * n_classes + 0.6), 0.3 * n_outputs + 0.2
+    if figure is None:
+        figure = style.new_figure(12.0, above + below + 0.34 * n + 1.5)
+    heights, widths = [above, max(0.34 * n, 1.0), below], [3.0, min(max(0.55 * k, 2.2), 6.0), 3.6]
+    grid = figure.add_gridspec(3, 3, height_ratios=heights, width_ratios=widths)
+    F = figure.add_subplot(grid[1, 1])
+    A, B, C = (figure.add_subplot(grid[place]) for place in ((1, 0), (0, 0), (1, 2)))
+    D, E = (figure.add_subplot(grid[r, 1], sharex=F) for r in (0, 2))
+    return np.array([A, B, C, D, E, F], dtype=object)
+
+
+def _draw_row(ax: Axes, row: LatentRow, shown: MapSelection) -> None:
+    places = np.arange(len(shown.inputs))
+    ax.barh(places, row.x[shown.inputs], color=colours.NEUTRAL, height=0.6)
+    style.zero_line(ax)
+    names = captions.distinct_labels([row.batch.input_names[j] for j in shown.inputs])
+    values = [captions.as_label(row.input_values[j], 12) for j in shown.inputs]
+    _finish_bars(ax, [f"{name}: {value}" for name, value in zip(names, values, strict=True)])
+
+
+def _draw_decision(ax: Axes, row: LatentRow) -> None:
+    P, Q = row.batch.probabilities[0], row.batch.surrogate_probabilities[0]
+    first = np.sort(np.argsort(-P, kind="stable")[:MOST_CLASSES])
+    places, names = np.arange(len(first)), captions.class_labels(row.batch.class_names)
+    ax.barh(places, P[first], color=[colours.class_colour(int(c)) for c in first], height=0.55)
+    ax.scatter(Q[first], places, marker="D", s=28, color="white", edgecolors=colours.INK, zorder=3)
+    _finish_bars(ax, [names[c] for c in first])
+    ax.set_xlim(0, 1.03)
+    if not row.agreed:
+        ax.set_xlabel("they disagree", fontsize="small")
+
+
+def _finish_bars(ax: Axes, labels: list[str]) -> None:
+    ax.set_yticks(np.arange(len(labels)), labels, fontsize="small")
+    ax.set_ylim(len(labels) - 0.5, -0.5)
+    ax.tick_params(axis="x", labelsize="small")
+    style.hide_frame(ax)
+
+
+def _draw_explanation(ax: Axes, row: LatentRow, shown: MapSelection, i: int) -> None:
+    from matplotlib.patches import Patch
+
+    places = style.signed_bars(ax, row.contributions[i, shown.inputs], [""] * len(shown.inputs), height=0.6)
+    dots = ax.scatter(row.slopes[i, shown.inputs], places, marker="|", s=90, color=colours.INK, zorder=3)
+    style.zero_line(ax)
+    _finish_bars(ax, [""] * len(places))
+    title = (
+        f"log-odds of '{captions.output_label(row.batch.labels, i)}':\n"
+        f"intercept {row.batch.intercept[i]:+.2f}, in all {row.scores[i]:+.2f}"
+    )
+    labels = ["contribution = slope × x", "slope = weights β through W"]
+    above: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 2.2}
+    look: Any = {"title_fontsize": "small", "alignment": "left"}
+    title += "" if row.agreed else "\n(before refinement)"
+    drawn = style.legend(ax, [Patch(color=colours.NEUTRAL), dots], labels, title=title, **above, **look)
+    drawn.set_in_layout(False)  # it is drawn in the empty corner
+
+
+def _draw_latents(ax: Axes, z: FloatArray) -> None:
+    ax.bar(np.arange(len(z)), z, color=[colours.contribution_colour(number) for number in z], width=0.6)
+    ax.axhline(0, color=colours.NEUTRAL, linewidth=0.8)
+    ax.tick_params(labelbottom=False, bottom=False, labelsize="small")
+    style.hide_frame(ax, "top", "right", "bottom")
