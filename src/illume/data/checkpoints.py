@@ -93,19 +93,11 @@ class Stages:
         self.digest = hashlib.sha256(archive.format_json(self.mark)).hexdigest()
         self.folder = Path(options.folder)
         self.warned = False
-        self.resumed = False
-
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Keep other fits out of the folder while the block runs."""
-        with lock_folder(self.folder):
-            yield
 
     def begin(self) -> None:
         """Prepare the folder; raise `CheckpointError` if it belongs to another fit."""
         if self._path(HEAD).exists():
             self._require_same_fit(_read(self._path(HEAD)).manifest.get("mark"))
-            self.resumed = True
         for partial in self.folder.glob(f".*.tmp{SUFFIX}"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)
         self._write(HEAD, archive.pack({"mark": self.mark}, {}))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from illume.data.archive import library_versions
-from illume.data.checkpoints import Checkpoints, Slot, Stages, checkpoint_slot
+from illume.data.checkpoints import Checkpoints, Slot, Stages, checkpoint_slot, lock_folder
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, as_frame
 from illume.data.load_rows import LoadedRows
@@ -37,7 +37,7 @@ def open_checkpoint(settings: Settings, source: LoadedRows) -> Iterator[Stages |
         yield None
         return
     stages = Stages(Checkpoints.of(settings.checkpoint_dir), fingerprint(settings, source))
-    with stages.lock():
+    with lock_folder(stages.folder):
         stages.begin()
         yield stages
 
@@ -48,7 +48,7 @@ def reopen_for_rules(stages: Stages | None) -> Iterator[Slot | None]:
     with ExitStack() as stack:
         try:
             if stages is not None:
-                stack.enter_context(stages.lock())
+                stack.enter_context(lock_folder(stages.folder))
                 stages.begin()
         except CheckpointError as error:
             warnings.warn(f"rules are trained without checkpoints: {error}", CheckpointWarning, stacklevel=4)

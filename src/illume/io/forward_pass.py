@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Layer = tuple[FloatArray, FloatArray]
 Precision = Literal["float32", "tf32", "bfloat16"]
 CHUNK_ROWS = 2**18
+NOT_SHAPLEY = "only Shapley values can add up to the model's log-odds; leave probabilities out"
 
 
 class FittedExplainer(Protocol):
@@ -79,22 +80,10 @@ def require_fitted(explainer: FittedExplainer) -> Fitted:
 class ForwardPass:
     """The weights of an encoder, or one map for all rows, and the surrogate's weights.
 
-    Parameters
-    ----------
-    weights
-        Weights of the encoder's `MapNetwork` by name; empty if all rows share one map.
-    fixed
-        The shared map, scaled, (k, m); None if there is a network.
-    alpha
-        How many inputs a latent direction may use.
-    coef, intercept
-        The surrogate's weights (c, k) and base values (c,).
-    owner
-        The feature that each input belongs to, (m,).
-    bins
-        What the network sees beside the inputs.
-    shapley
-        The model of Shapley values; None if contributions are slopes times inputs.
+    Either `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the
+    inputs, or all rows share the scaled map `fixed` (k, m). The surrogate has `coef` (c, k) and `intercept`
+    (c,), and `owner` (m,) is the feature that each input belongs to. Without a model of Shapley values,
+    contributions are slopes times inputs.
     """
 
     weights: Mapping[str, FloatArray]

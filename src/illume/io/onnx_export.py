@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Literal
 
@@ -20,8 +21,8 @@ from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.soft_bins import HEIGHT
 from illume.errors import ExportError, MissingExtraError
-from illume.io.forward_pass import FittedExplainer, ForwardPass, require_fitted, shapley_arrays
-from illume.shapley.shapley_model import LogOdds, ShapleyModel
+from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, ForwardPass, require_fitted, shapley_arrays
+from illume.shapley.shapley_model import ShapleyModel
 
 OPSET = 19  # the first with comparison of texts
 IR_VERSION = 9
@@ -66,7 +67,7 @@ def export_onnx(
     fitted, graph = require_fitted(explainer), Graph()
     parts, encoding = ForwardPass.from_fitted(fitted), fitted.encoding
     if probabilities and parts.shapley is None:
-        raise ValueError("only Shapley values can add up to the model's log-odds; leave probabilities out")
+        raise ValueError(NOT_SHAPLEY)
     if inputs == "raw":
         rows = scale_rows(graph, encoding)
     else:
@@ -87,26 +88,19 @@ def export_onnx(
     archive.write(path, graph.to_bytes(about))
 
 
+def _operator(operation: str) -> Callable[[Value, Any], Value]:
+    return lambda value, other: value.graph(operation, value, other)
+
+
 class Value:
     """A value in a graph; `dtype` is the type of the numbers it is computed with."""
 
     def __init__(self, graph: Graph, name: str, dtype: Any) -> None:
         self.graph, self.name, self.dtype = graph, name, np.dtype(dtype)
 
-    def __add__(self, other: Any) -> Value:
-        return self.graph("Add", self, other)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.graph("Sub", self, other)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.graph("Mul", self, other)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.graph("Div", self, other)
-
-    def __matmul__(self, other: Any) -> Value:
-        return self.graph("MatMul", self, other)
+    __add__, __sub__ = _operator("Add"), _operator("Sub")
+    __mul__, __truediv__ = _operator("Mul"), _operator("Div")
+    __matmul__ = _operator("MatMul")
 
     def cast(self, dtype: Any) -> Value:
         """Change the type."""
@@ -251,7 +245,9 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
     both = graph("Concat", log_odds * 0.0, log_odds, axis=1) if c == 1 else log_odds
     Q = graph("Softmax", both, axis=1)
     if parts.shapley is not None:
-        log_odds = _add_log_odds(graph, parts.shapley.log_odds, Q if P is None else P, c)
+        least = parts.shapley.log_odds.least
+        logs = graph("Log", (Q if P is None else P).clip(least, 1.0 - least))
+        log_odds = logs.take([1]) - logs.take([0]) if c == 1 else logs - graph("ReduceMean", logs, [1])
         values = _add_shapley_values(graph, parts.shapley, X, missing, log_odds)
     elif parts.membership is not None:
         values @= parts.membership
@@ -286,11 +282,6 @@ def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]
     return graph("Div", parts.coef, length.unsqueeze(1)) @ V, Z
 
 
-def _add_log_odds(graph: Graph, scale: LogOdds, P: Value, c: int) -> Value:
-    logs = graph("Log", P.clip(scale.least, 1.0 - scale.least))
-    return logs.take([1]) - logs.take([0]) if c == 1 else logs - graph("ReduceMean", logs, [1])
-
-
 def _add_shapley_values(
     graph: Graph, model: ShapleyModel, X: Value, missing: Value, log_odds: Value
 ) -> Value:
@@ -320,10 +311,9 @@ def _embed(graph: Graph, arrays: dict[str, Any], X: Value, missing: Value) -> Va
         blocks.append(graph("Where", gone, arrays["number_missing"], numbers))
     if len(places := arrays["category_missing"]):
         has = graph("Greater", X.take(arrays["category_inputs"]) + arrays["category_mean"], 0.5)
-        steps = (arrays["category_owner"][:, None] == np.arange(len(places))) * arrays["category_step"][
-            :, None
-        ]
-        at = (has.cast(np.float64) @ steps.astype(np.float64)).cast(np.int64) + places
+        own = arrays["category_owner"][:, None] == np.arange(len(places))
+        steps = np.where(own, arrays["category_step"][:, None], 0.0)
+        at = (has.cast(np.float64) @ steps).cast(np.int64) + places
         blocks.append(graph("Gather", arrays["nodes"].astype(np.float32), at))
         blocks[-1].dtype = X.dtype
     return graph("Concat", *blocks, axis=1).take(arrays["order"])

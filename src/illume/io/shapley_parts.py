@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from illume._typing import FloatArray
 from illume.data.encoding import Encoding
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import FormatError
@@ -38,8 +39,11 @@ def read_shapley(least: float, arrays: ArrayReader, encoding: Encoding, n_classe
     return ShapleyModel(
         log_odds=LogOdds(least),
         coding=coding,
-        network=_read_model_network(arrays, coding, c),
-        values=_read_value_network(arrays, coding, c),
+        network=ModelArrays(**_read_network(arrays, "shapley.model", coding, c, 2)),
+        values=ValueArrays(
+            constant=arrays.take("shapley.values.constant", np.float32, (coding.n_features, c)),
+            **_read_network(arrays, "shapley.values", coding, c, 3),
+        ),
         base=arrays.take("shapley.base", np.float64, (c,)),
         errors=_read_errors(arrays, coding.n_features, c),
         n_features=len(encoding.schema),
@@ -74,36 +78,20 @@ def _read_coding(arrays: ArrayReader, encoding: Encoding) -> Coding:
     )
 
 
-def _read_table(arrays: ArrayReader, name: str, coding: Coding, c: int) -> tuple[Table, int]:
-    """Return the table of a network, and the number of entries that a row's embedding has."""
+def _read_network(arrays: ArrayReader, name: str, coding: Coding, c: int, n_parts: int) -> dict[str, Any]:
+    """Return the table and the layers of a network whose first layer has `n_parts` equal parts."""
     nodes = arrays.take(f"{name}.nodes", np.float32, (coding.size, None))
     arrays.require(nodes.shape[1] > c, f"{name}.nodes has no embeddings")
-    return Table(nodes, c), coding.n_features * (nodes.shape[1] - c)
-
-
-def _read_layer(
-    arrays: ArrayReader, name: str, n_in: int, n_out: int | None
-) -> tuple[FloatArray, FloatArray]:
-    weight = arrays.take(name, np.float32, (n_in, n_out))
-    return weight, arrays.take(f"{name}_bias", np.float32, (weight.shape[1],))
-
-
-def _read_model_network(arrays: ArrayReader, coding: Coding, c: int) -> ModelArrays:
-    table, n_values = _read_table(arrays, "shapley.model", coding, c)
-    first = _read_layer(arrays, "shapley.model.first", n_values, None)
-    units, odd = divmod(first[0].shape[1], 2)
-    arrays.require(not odd, "shapley.model.first has an odd number of units")
-    return ModelArrays(table, *first, *_read_layer(arrays, "shapley.model.last", units, c))
-
-
-def _read_value_network(arrays: ArrayReader, coding: Coding, c: int) -> ValueArrays:
-    table, n_values = _read_table(arrays, "shapley.values", coding, c)
-    constant = arrays.take("shapley.values.constant", np.float32, (coding.n_features, c))
-    first = _read_layer(arrays, "shapley.values.first", n_values, None)
-    units, rest = divmod(first[0].shape[1], 3)
-    arrays.require(not rest, "shapley.values.first does not have three equal parts")
-    last = _read_layer(arrays, "shapley.values.last", 2 * units, n_values * c)
-    return ValueArrays(table, constant, *first, *last)
+    n_values = coding.n_features * (nodes.shape[1] - c)
+    first = arrays.take(f"{name}.first", np.float32, (n_values, None))
+    n_units = first.shape[1]
+    layers = take_fields(arrays, name, np.float32, first_bias=(n_units,))
+    arrays.require(n_units % n_parts == 0, f"{name}.first does not have {n_parts} equal parts")
+    # the model's network gates one part by the other; that of values keeps a third one beside
+    n_out = c if n_parts == 2 else n_values * c
+    shapes = {"last": (n_units // n_parts * (n_parts - 1), n_out), "last_bias": (n_out,)}
+    layers |= take_fields(arrays, name, np.float32, True, **shapes)
+    return {"table": Table(nodes, c), "first": first, **layers}
 
 
 def _read_errors(arrays: ArrayReader, m: int, c: int) -> ErrorModel:

@@ -71,32 +71,28 @@ class ExplainingModule(nn.Module):
         Shapley values add up to the log-odds of the model's `probabilities` (n, classes), by default to those
         of the surrogate's.
         """
-        if probabilities is not None:
-            self._require_probabilities(probabilities, len(X))
+        if probabilities is not None and self.values is None:
+            raise ValueError(
+                "only Shapley values can add up to the model's log-odds; leave probabilities out"
+            )
+        wanted = (len(X), max(2, len(self.coef)))
+        if probabilities is not None and tuple(probabilities.shape) != wanted:
+            raise ValueError(f"probabilities has the shape {tuple(probabilities.shape)}, expected {wanted}")
         if X.ndim != 2 or X.shape[1] != self.shape[1]:
             raise ValueError(f"X has the shape {tuple(X.shape)}, expected (rows, {self.shape[1]})")
         n, c, m = len(X), len(self.coef), self.shape[1]
         n_values = m if self.values is None else self.values.n_features
         # Chunks are copied into one result: a list of chunks would need twice the memory at the end.
-        found = Explained(X.new_empty((n, c, m)), X.new_empty((n, c, n_values)), X.new_empty((n, c)))
+        result = Explained(X.new_empty((n, c, m)), X.new_empty((n, c, n_values)), X.new_empty((n, c)))
         with matmul_precision("highest" if self.precision == "float32" else "high"):
             for rows in row_chunks(n, self.chunk_rows):
                 P = None if probabilities is None else probabilities[rows].to(X.dtype)
-                for whole, part in zip(found, self._run(X[rows], P), strict=True):
+                for whole, part in zip(result, self._run(X[rows], P), strict=True):
                     whole[rows] = part
         if self.membership is None:
-            return found
+            return result
         with matmul_precision("highest"):
-            return found._replace(contributions=found.contributions @ self.membership)
-
-    def _require_probabilities(self, P: Tensor, n: int) -> None:
-        if self.values is None:
-            raise ValueError(
-                "only Shapley values can add up to the model's log-odds; leave probabilities out"
-            )
-        wanted = (n, max(2, len(self.coef)))
-        if tuple(P.shape) != wanted:
-            raise ValueError(f"probabilities has the shape {tuple(P.shape)}, expected {wanted}")
+            return result._replace(contributions=result.contributions @ self.membership)
 
     def _explain(self, given: Tensor, P: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         X = torch.where(given.isnan(), 0.0, given)
