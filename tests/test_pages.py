@@ -8,6 +8,7 @@ import pytest
 import illume
 from illume import metrics
 from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
+from tests.common import grouped
 
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
@@ -23,7 +24,9 @@ def quick(monkeypatch, tmp_path):
     """Make explainers that choose no settings small ones, and write files to a folder that goes away."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(
-        illume.Explainer.__init__, "__kwdefaults__", illume.Explainer.__init__.__kwdefaults__ | QUICK
+        illume.Explainer.__init__,
+        "__kwdefaults__",
+        illume.Explainer.__init__.__kwdefaults__ | grouped(**QUICK),
     )
 
 

@@ -15,6 +15,7 @@ from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.networks import MapNetwork, keep_largest
+from illume.errors import ExportError
 from illume.io.forward_pass import CHUNK_ROWS, ForwardPass, Precision, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
@@ -109,7 +110,8 @@ class ExplainingModule(nn.Module):
     def _slopes(self, X: Tensor) -> Tensor:
         if self.fixed is not None:
             return self.fixed.expand(len(X), -1, -1)
-        assert self.maps is not None  # an encoder has one or the other
+        if self.maps is None:
+            raise ExportError("the encoder has neither one map nor a network")
         V = self.maps(X.clamp(-LARGEST, LARGEST)).float()
         if self.alpha < self.shape[1]:
             V, _ = keep_largest(V, self.alpha)
