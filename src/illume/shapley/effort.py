@@ -11,6 +11,7 @@ from illume.results.quality import NextEffort
 
 BATCH = 512
 FEWEST_QUERIES, MOST_QUERIES = 10_000, 2_000_000
+QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows, which measure errors
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
 FIRST_QUERIES = 500  # to measure the model's speed
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
@@ -64,7 +65,7 @@ class Effort:
     def most_queries(self, m: int) -> int:
         """Return the largest number of queries that training can use."""
         useful = self.sizes(m, MOST_QUERIES).n_steps * BATCH
-        return max(FEWEST_QUERIES, min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
+        return max(fewest_queries(m), min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
 
     def training_operations(self, m: int, n_queries: int) -> float:
         """Return the floating-point operations for training the model's network."""
@@ -90,6 +91,15 @@ def require_effort(effort: object) -> None:
         raise ValueError(f"effort must be one of {list(EFFORTS)}, found {effort!r}")
 
 
+def fewest_queries(m: int) -> int:
+    """Return how many queries even a slow model is asked: where that is affordable, enough to measure errors.
+
+    >>> fewest_queries(4), fewest_queries(30), fewest_queries(500)
+    (10000, 18000, 30000)
+    """
+    return max(FEWEST_QUERIES, min(QUERIES_PER_FEATURE * m, 3 * FEWEST_QUERIES))
+
+
 def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
     """Return how many queries the model can answer in the time that the effort gives it.
 
@@ -105,7 +115,7 @@ def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
         ask(10 * FIRST_QUERIES)
         seconds, asked = time.perf_counter() - start, 10 * FIRST_QUERIES
     found = effort.ask_seconds * asked / max(seconds, 1e-6)
-    return max(FEWEST_QUERIES, min(round_down(found), effort.most_queries(m)))
+    return max(fewest_queries(m), min(round_down(found), effort.most_queries(m)))
 
 
 def round_down(number: float) -> int:

@@ -16,7 +16,7 @@ from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
 from illume.shapley.accuracy import WalkEstimates, fit_errors, measure_quality
 from illume.shapley.codes import Codes, Coding
-from illume.shapley.effort import Effort
+from illume.shapley.effort import QUERIES_PER_FEATURE, Effort
 from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
 from illume.shapley.training_run import TrainingProgress
@@ -34,7 +34,6 @@ VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
 NO_EFFECT = 1e-9
 BACKGROUND_ROWS = 5_000
 NETWORK_WALKS = 64
-QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows
 
 
 @dataclass(frozen=True, eq=False)
