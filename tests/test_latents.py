@@ -169,5 +169,5 @@ def test_an_output_that_does_not_exist_is_named_with_those_that_do(
         latents.output("grant")
     several = three_class_explainer.latents(three_class[1][:3])
     assert several.output("mid") == several.output(1) == several.output(-2) == 1
-    with pytest.raises(ValueError, match="output 3 is not known; there are 3"):
+    with pytest.raises(ValueError, match="output 3 is not known; choose one of"):
         several.output(3)

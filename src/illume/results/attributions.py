@@ -222,11 +222,6 @@ class Attributions(LabelledBatch[Attribution]):
         return np.ones(len(self), dtype=bool) if self.kind == "shapley" else self.refinement.faithful
 
     @property
-    def outside(self) -> BoolArray:
-        """Which rows are outside of what was fitted on, (n,); their explanations are guesses."""
-        return self.novelty.outside
-
-    @property
     def importance(self) -> FloatArray:
         """Global importance: mean absolute contribution, (n_features,) or (n_features, n_classes)."""
         return np.abs(self.values).mean(0) if len(self) else np.zeros(self.values.shape[1:])
@@ -333,9 +328,7 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.shapash_contributions(self)
 
-    def to_explainerdashboard(
-        self, explainer: interop.DashboardExplainer | None = None
-    ) -> interop.DashboardValues:
+    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
         That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what

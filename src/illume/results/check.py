@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.data.frames import Origin
+from illume.results.text import plain_value
 
 SHOWN = 12
 
@@ -144,8 +145,7 @@ class Check:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON; what is not known is None."""
-        values: dict[str, Any] = _nan_to_none({"ok": self.ok, "verdict": self.verdict, **asdict(self)})
-        return values
+        return dict(plain_value({"ok": self.ok, "verdict": self.verdict, **asdict(self)}))
 
     def to_frame(self) -> Any:
         """Return a pandas frame with a line per feature."""
@@ -177,11 +177,3 @@ class Check:
         lines += [f"  {feature.name:<{width}}  {feature._cells()}" for feature in shown]
         more = len(self.features) - len(shown)
         return "\n".join(lines + [f"  … and {more} more features"] * (more > 0))
-
-
-def _nan_to_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _nan_to_none(each) for name, each in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [_nan_to_none(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

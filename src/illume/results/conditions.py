@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.schema import MISSING, Feature, Other
-from illume.results.predictions import take_rows
+from illume.results.predictions import PerRow
 from illume.results.text import format_bound, format_value, plain_value
 
 TERMS_SHOWN = 6
@@ -65,7 +66,8 @@ class Interval:
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and bounds; an open side is None."""
-        return {"feature": self.name, **_sides(self.low, self.high), "missing": self.missing}
+        sides = {"low": self.low, "high": self.high}
+        return dict(plain_value({"feature": self.name, **sides, "missing": self.missing}))
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,7 @@ class Membership:
     excluded: tuple[Hashable | None, ...]
 
     def __contains__(self, value: Hashable | None) -> bool:
-        known = value in self.allowed or value in self.excluded
-        return value in self.allowed if known else Other.OTHER in self.allowed
+        return value in self.allowed or (value not in self.excluded and Other.OTHER in self.allowed)
 
     def __str__(self) -> str:
         negated = len(self.excluded) < len(self.allowed)
@@ -103,22 +104,14 @@ class Membership:
         name, other = _sql_name(self.name), Other.OTHER in self.allowed
         listed = self.excluded if other else self.allowed
         values = ", ".join(_sql_literal(v) for v in listed if v is not None and v is not Other.OTHER)
-        if other:
-            inside = f"{name} NOT IN ({values})" if values else f"{name} IS NOT NULL"
-        else:
-            inside = f"{name} IN ({values})" if values else ""
-        missing = f"{name} IS NULL" if None in self.allowed else ""
-        return f"({' OR '.join(part for part in (inside, missing) if part)})"
+        parts = [f"{name} {'NOT IN' if other else 'IN'} ({values})"] if values else []
+        parts += [f"{name} IS NOT NULL"] if other and not values else []
+        parts += [f"{name} IS NULL"] if None in self.allowed else []
+        return f"({' OR '.join(parts)})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return name and categories; a missing value is None."""
-        values = {"allowed": self.allowed, "excluded": self.excluded}
-        plain = {side: [_plain_category(value) for value in each] for side, each in values.items()}
-        return {"feature": self.name, **plain}
-
-
-def _sides(low: float, high: float) -> dict[str, float | None]:
-    return {"low": low if math.isfinite(low) else None, "high": high if math.isfinite(high) else None}
+        return dict(plain_value({"feature": self.name, "allowed": self.allowed, "excluded": self.excluded}))
 
 
 def _sql_name(name: str) -> str:
@@ -138,18 +131,12 @@ def _sql_literal(value: Hashable) -> str:
     return "'" + str(value).replace("'", "''") + "'"
 
 
-def _plain_category(value: Hashable | None) -> Any:
-    return str(value) if value is Other.OTHER else plain_value(value)
-
-
 @dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(PerRow):
     """Conditions on features of many rules, as arrays.
 
     Parameters
     ----------
-    features
-        The features, in order.
     low, high
         Bounds of numbers, both included, (n, n_features); infinite where a side is open.
     missing
@@ -172,9 +159,6 @@ class Bounds:
     def __len__(self) -> int:
         return len(self.low)
 
-    def __getitem__(self, rows: Any) -> Bounds:
-        return take_rows(self, rows)
-
     @property
     def has_condition(self) -> BoolArray:
         """Which features each rule has a condition on, (n, n_features)."""
@@ -194,11 +178,9 @@ class Bounds:
         if feature.numeric:
             low, high = float(self.low[row, j]), float(self.high[row, j])
             return Interval(feature.name, low, high, bool(self.missing[row, j]))
-        pairs = list(
-            zip(feature.categories, self.allowed[row, self.first[j] : self.first[j + 1]], strict=True)
-        )
-        allowed = tuple(value for value, inside in pairs if inside)
-        return Membership(feature.name, allowed, tuple(value for value, inside in pairs if not inside))
+        inside = self.allowed[row, self.first[j] : self.first[j + 1]]
+        allowed, excluded = (tuple(compress(feature.categories, side)) for side in (inside, ~inside))
+        return Membership(feature.name, allowed, excluded)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,11 +209,11 @@ class ObliqueCondition:
     def to_dict(self) -> dict[str, Any]:
         """Return weights by input, and bounds; an open side is None."""
         weights = {self.inputs[j]: float(self.weights[j]) for j in np.flatnonzero(self.weights)}
-        return {"weights": weights, **_sides(self.low, self.high)}
+        return {"weights": weights, "low": plain_value(self.low), "high": plain_value(self.high)}
 
 
 @dataclass(frozen=True, eq=False)
-class ObliqueRules:
+class ObliqueRules(PerRow):
     """Oblique conditions of many rules: `low < weights @ x <= high` on scaled, centred inputs.
 
     Parameters
@@ -255,9 +237,6 @@ class ObliqueRules:
     inputs: tuple[str, ...]
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("latent", "weights", "low", "high")
-
-    def __getitem__(self, rows: Any) -> ObliqueRules:
-        return take_rows(self, rows)
 
     def conditions(self, row: int) -> tuple[ObliqueCondition, ...]:
         """Return one rule's conditions in the features' own units."""

@@ -164,23 +164,18 @@ class Counterfactuals(Batch[Counterfactual]):
         Distances of each example to its row and to the nearest training row, as in `Example`, (e,).
     typical_distance
         The median distance of training rows to the nearest other one, for comparison with `plausibility`.
-    decisions, probabilities
-        The black box's predictions for the rows, (n,) and (n, n_classes).
     reasons
         Why a row has no example, (n,); empty where it has one.
     rules, has_rule, new
         The counterfactual rule of each row, which rows have one, and which features' conditions the row
         itself does not satisfy, (n, n_features). The rule covers the first example; its oblique form, its
         sound box and its status are the example's own.
-    refinement
-        Whether the tree agreed with the black box on the row at once, was refined, or is not faithful: the
-        rule is pulled back through the row's map after refinement.
+    refinement, novelty
+        See `Refinement` and `Novelty`; the rule is pulled back through the row's map after refinement.
     n_asked
         Number of changed rows that the black box was asked about.
     frame
         The examples as a frame with all columns, ready for the model.
-    novelty
-        Which rows are outside of what the explainer was fitted on.
     """
 
     row: IntArray
@@ -223,11 +218,6 @@ class Counterfactuals(Batch[Counterfactual]):
     def found(self) -> BoolArray:
         """Which rows have an example, (n,)."""
         return self.n_found > 0
-
-    @property
-    def outside(self) -> BoolArray:
-        """Which rows are outside of what the explainer was fitted on, (n,)."""
-        return self.novelty.outside
 
     @property
     def n_changes(self) -> IntArray:

@@ -214,7 +214,7 @@ def attributions_dict(batch: Attributions) -> dict[str, Any]:
         **{name: list(getattr(batch, name)) for name in names},
         **{name: getattr(batch, name).tolist() for name in ("values", *arrays, "surrogate_probabilities")},
         "standard_errors": _nan_to_none(batch.standard_errors),
-        "data": [[plain_value(value) for value in row] for row in batch.data.tolist()],
+        "data": plain_value(batch.data.tolist()),
         "decisions": [batch.class_names[c] for c in batch.decisions],
         "agreed": batch.agreed.tolist(),
         "stand_in": batch.stand_in,
@@ -230,10 +230,7 @@ def attributions_dict(batch: Attributions) -> dict[str, Any]:
 
 
 def _nan_to_none(array: np.ndarray[Any, Any]) -> Any:
-    known = np.isfinite(array)
-    values = array.astype(object)
-    values[~known] = None
-    return (array if known.all() else values).tolist()
+    return np.where(np.isfinite(array), array.astype(object), None).tolist()
 
 
 def attribution_dict(row: Attribution) -> dict[str, Any]:
@@ -265,8 +262,7 @@ def attribution_dict(row: Attribution) -> dict[str, Any]:
             for name, value, contribution, error, imputed in features
         ],
         "trust": {
-            **{name: plain_value(float(getattr(trust, name))) for name in ("agreement", "error")},
-            "contribution_error": plain_value(float(trust.contribution_error)),
-            "n_rows": int(trust.n_rows),
+            name: plain_value(getattr(trust, name))
+            for name in ("agreement", "error", "contribution_error", "n_rows")
         },
     }

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -87,16 +86,7 @@ class DashboardValues(NamedTuple):
     shap_values: list[FloatArray]
 
 
-class DashboardExplainer(Protocol):
-    """The used part of explainerdashboard's `ClassifierExplainer`."""
-
-    columns: Any
-    X: Any
-    model_output: str
-    set_shap_values: Callable[..., None]
-
-
-def dashboard_values(batch: Attributions, explainer: DashboardExplainer | None = None) -> DashboardValues:
+def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
     """Return base values and contributions of every class, and set them if an explainer is given.
 
     A dashboard has one base value for all rows, and no place for an offset or for features left out. For two
@@ -127,7 +117,7 @@ def dashboard_values(batch: Attributions, explainer: DashboardExplainer | None =
     return found
 
 
-def _require_same_rows(batch: Attributions, explainer: DashboardExplainer) -> None:
+def _require_same_rows(batch: Attributions, explainer: Any) -> None:
     columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
     if columns != names:
         raise ValueError(

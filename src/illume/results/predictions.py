@@ -55,8 +55,17 @@ def take_rows(result: T, rows: Any, **changes: Any) -> T:
     return replace(kind, **{n: None if v is None else v[rows] for n, v in values.items()}, **changes)
 
 
+class PerRow:
+    """Base of dataclasses whose fields in `PER_ROW` have an entry per row; indexing takes rows of these."""
+
+    PER_ROW: ClassVar[tuple[str, ...]] = ()
+
+    def __getitem__(self, rows: Any) -> Self:
+        return take_rows(self, rows)
+
+
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(PerRow):
     """Names of features, inputs and classes.
 
     `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
@@ -70,8 +79,6 @@ class Labels:
     owner: IntArray
     unit: FloatArray
 
-    PER_ROW: ClassVar[tuple[str, ...]] = ()
-
     @property
     def outputs(self) -> tuple[str, ...]:
         """The explained outputs: the second of two classes, or every class."""
@@ -79,12 +86,12 @@ class Labels:
 
     def feature(self, name: int | str) -> int:
         """Return the position of a feature, given by its name or position."""
-        if isinstance(name, str) and name not in self.features:
+        found = _position(name, self.features)
+        if found is None and isinstance(name, str):
             raise ValueError(f"the feature asked for is {describe_unknown(name, self.features)}")
-        position = self.features.index(name) if isinstance(name, str) else int(name)
-        if not -len(self.features) <= position < len(self.features):
-            raise ValueError(f"there is no feature {position}; there are {len(self.features)}")
-        return position % len(self.features)
+        if found is None:
+            raise ValueError(f"there is no feature {name}; there are {len(self.features)}")
+        return found
 
     def categories(self, j: int) -> tuple[str, ...] | None:
         """Return the categories of feature j as text; None for a number or a constant column."""
@@ -95,15 +102,18 @@ class Labels:
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
-        names = self.outputs
-        if isinstance(name, str) and name not in names:
+        found = _position(name, self.outputs)
+        if found is None:
             opposite = "; contributions to the other class are the same with the opposite sign"
             hint = opposite if name in self.classes else ""
-            raise ValueError(f"output {name!r} is not known; choose one of {list(names)}{hint}")
-        position = names.index(name) if isinstance(name, str) else int(name)
-        if not -len(names) <= position < len(names):
-            raise ValueError(f"output {position} is not known; there are {len(names)}: {list(names)}")
-        return position % len(names)
+            raise ValueError(f"output {name!r} is not known; choose one of {list(self.outputs)}{hint}")
+        return found
+
+
+def _position(name: int | str, names: tuple[str, ...]) -> int | None:
+    if isinstance(name, str):
+        return names.index(name) if name in names else None
+    return int(name) % len(names) if -len(names) <= name < len(names) else None
 
 
 class Batch(Generic[RowT]):
@@ -113,6 +123,7 @@ class Batch(Generic[RowT]):
     PER_ROW: ClassVar[tuple[str, ...]]
     probabilities: FloatArray
     origin: Origin
+    novelty: Any
 
     def __len__(self) -> int:
         return len(self.probabilities)
@@ -137,6 +148,11 @@ class Batch(Generic[RowT]):
     def row_labels(self) -> np.ndarray[Any, Any]:
         """The index of the rows, or their positions where they have none, (n,)."""
         return np.arange(len(self)) if self.origin.index is None else np.asarray(self.origin.index)
+
+    @property
+    def outside(self) -> BoolArray:
+        """Which rows are outside of what the explainer was fitted on, (n,)."""
+        return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a `.json` or `.parquet` file, which `illume.load_result` reads.

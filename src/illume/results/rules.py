@@ -166,36 +166,25 @@ class Rules(Batch[Rule]):
 
     Parameters
     ----------
-    bounds
-        The rules: conditions on features.
-    box
-        Their sound form: boxes inside which every oblique condition holds with the row's own map.
-    oblique
-        Their oblique form: the leaf's conditions on weighted sums of inputs.
-    decisions
-        The decision that each rule is for, as a position in `class_names`.
-    probabilities
-        The black box's probabilities, (n, n_classes).
-    n_covered, n_correct
-        Number of report rows that each rule covers, and of those that the black box decides alike.
-    n_rows
-        Number of report rows.
-    wanted
-        The precision that rules were polished to; 0 where they were not.
-    polished
-        Which rules have bounds chosen for precision; the others' are the tree's own.
-    refinement
-        Whether the tree agreed with the black box at once, was refined, or is not faithful.
+    bounds, box, oblique
+        The rules, as conditions on features; their sound form, boxes inside which every oblique condition
+        holds with the row's own map; and the leaf's own conditions, on weighted sums of inputs.
+    decisions, probabilities
+        The black box's decisions, which the rules are for, (n,), and its probabilities, (n, n_classes).
+    n_covered, n_correct, n_rows
+        Number of report rows that each rule covers, of those that the black box decides alike, and of all.
+    wanted, polished
+        The precision that rules were polished to, 0 where they were not; and which rules have bounds chosen
+        for it, as the others' are the tree's own.
+    refinement, novelty
+        See `Refinement` and `Novelty`; the latter is None for rules of counterfactuals.
     source
         The tree that the rules come from: `local`, on the rows' own latents, or `global`, on the inputs.
-    columns
-        The columns that the explainer was fitted with.
-    data
-        The rows themselves, (n, n_features); None for rules of counterfactuals.
+    columns, data
+        The columns that the explainer was fitted with, and the rows themselves, (n, n_features); None for
+        rules of counterfactuals.
     stand_in
         Whether there was no black box: the decisions are then the surrogate's own.
-    novelty
-        Which rows are outside of what the explainer was fitted on; None for rules of counterfactuals.
     """
 
     bounds: Bounds
@@ -257,11 +246,6 @@ class Rules(Batch[Rule]):
     def faithful(self) -> BoolArray:
         """Which rows' leaves decide like the black box, at once or after refinement."""
         return self.refinement.faithful
-
-    @property
-    def outside(self) -> BoolArray:
-        """Which rows are outside of what the explainer was fitted on, (n,)."""
-        return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.data.column_values import is_missing
-from illume.data.schema import MISSING
+from illume.data.schema import MISSING, Other
 from illume.results.predictions import STAND_IN
 
 if TYPE_CHECKING:
@@ -50,9 +50,15 @@ def format_bound(number: float) -> str:
 
 
 def plain_value(value: Any) -> Any:
-    """Return a value that JSON knows: None if missing, a Python number for a NumPy one."""
-    if is_missing(value):
+    """Return what JSON knows: None if missing or infinite, Python's numbers for NumPy's, also in lists."""
+    if isinstance(value, dict):
+        return {name: plain_value(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(each) for each in value]
+    if is_missing(value) or (isinstance(value, float) and math.isinf(value)):
         return None
+    if value is Other.OTHER:
+        return str(value)
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.results.predictions import take_rows
+from illume.results.predictions import PerRow
 
 AGREED, REFINED, NOT_FAITHFUL = "agreed", "refined", "not faithful"
 FAR = "far from all fitted rows"
 
 
 @dataclass(frozen=True, eq=False)
-class Trust:
+class Trust(PerRow):
     """Local trust figures, one per row.
 
     Parameters
@@ -44,9 +44,6 @@ class Trust:
         agreement, error, distance, contribution_error = np.full((4, n), np.nan)
         return cls(agreement, error, np.full(n, n_rows, dtype=np.intp), distance, contribution_error)
 
-    def __getitem__(self, rows: Any) -> Trust:
-        return take_rows(self, rows)
-
 
 def typical_errors(standard_errors: FloatArray) -> FloatArray:
     """Return the root mean square of each row's standard errors, (n,).
@@ -61,7 +58,7 @@ def typical_errors(standard_errors: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class Refinement:
+class Refinement(PerRow):
     """Whether the surrogate agreed at once, was refined towards a neighbour, or is not faithful.
 
     Parameters
@@ -115,9 +112,6 @@ class Refinement:
     def __len__(self) -> int:
         return len(self.agreed)
 
-    def __getitem__(self, rows: Any) -> Refinement:
-        return take_rows(self, rows)
-
     def __setitem__(self, rows: Any, other: Refinement) -> None:
         for name in self.PER_ROW:
             getattr(self, name)[rows] = getattr(other, name)
@@ -137,7 +131,7 @@ class Refinement:
 
 
 @dataclass(frozen=True, eq=False)
-class Novelty:
+class Novelty(PerRow):
     """Which rows have values, or lie in places, that no fitted row has.
 
     Parameters
@@ -148,8 +142,6 @@ class Novelty:
     far
         Which rows are a tenth farther from the nearest place where trust was measured than 99.9 % of the
         training rows are, (n,).
-    names
-        The names of the features.
     """
 
     features: BoolArray
@@ -168,9 +160,6 @@ class Novelty:
         """Which rows are outside of what the explainer was fitted on, (n,)."""
         return np.asarray(self.features.any(1) | self.far)
 
-    def __getitem__(self, rows: Any) -> Novelty:
-        return take_rows(self, rows)
-
     def reasons(self, row: int = 0) -> tuple[str, ...]:
         """Return why one row is outside; empty if it is not.
 
@@ -183,10 +172,6 @@ class Novelty:
         return (*values, *((FAR,) if self.far[row] else ()))
 
     def note(self, row: int = 0) -> str:
-        """Return the reasons in one line; empty if there are none.
-
-        >>> Novelty.empty(1, ("age", "income")).note()
-        ''
-        """
+        """Return the reasons in one line; empty if there are none."""
         reasons = self.reasons(row)
         return f"outside what it was fitted on: {'; '.join(reasons)}" if reasons else ""
