@@ -29,7 +29,7 @@ from illume.io.settings import require_complete
 from illume.results.attributions import Attributions
 from illume.results.check import Check
 from illume.results.counterfactuals import Counterfactuals
-from illume.results.history import History
+from illume.results.diagnostics import History
 from illume.results.interactions import Interactions
 from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality

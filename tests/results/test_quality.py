@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from illume.metrics.fidelity import Fidelity
-from illume.results.calibration import calibration, class_agreement
+from illume.results.diagnostics import calibration, class_agreement
 from illume.results.quality import ClassQuality, ContributionQuality
 from illume.shapley.effort import EFFORTS, next_effort
 from tests.common import loans

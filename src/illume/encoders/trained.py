@@ -22,7 +22,7 @@ from illume.encoders.forward import Forward
 from illume.encoders.options import Objective, Training
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import MissingExtraError
-from illume.results.history import History
+from illume.results.diagnostics import History
 
 if TYPE_CHECKING:
     import torch

@@ -39,7 +39,7 @@ from illume.encoders.training_state import (
     restore_state,
 )
 from illume.errors import OutOfMemoryError
-from illume.results.history import Epoch, History
+from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
     from illume.encoders.trained import TrainedEncoder

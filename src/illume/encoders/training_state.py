@@ -15,7 +15,7 @@ from illume.data.checkpoints import Stage
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.typed_json import dump, read
 from illume.errors import CheckpointError, FormatError
-from illume.results.history import Epoch
+from illume.results.diagnostics import Epoch
 
 DENSE, THINNING, SPARSE, FINISHED = range(4)
 DIVERGED = "the loss became NaN; the best weights before that were kept"

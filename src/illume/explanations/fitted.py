@@ -22,7 +22,7 @@ from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.metrics.fidelity import Fidelity
-from illume.results.history import History
+from illume.results.diagnostics import History
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
 

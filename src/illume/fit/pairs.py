@@ -14,7 +14,7 @@ from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.metrics.fidelity import Fidelity, fidelity
-from illume.results.history import History
+from illume.results.diagnostics import History
 from illume.surrogates.logistic import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates, large_trees, subsample_indices
 

@@ -25,7 +25,7 @@ from illume.explanations.fitted import AnsweredRows, Fitted, Trial
 from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting
 from illume.io.shapley_parts import dump_shapley
-from illume.results.history import History
+from illume.results.diagnostics import History
 from illume.results.quality import Quality, RuleQuality
 
 MODEL, ROWS = "model.safetensors", "rows.safetensors"

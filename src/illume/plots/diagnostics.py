@@ -11,8 +11,7 @@ from illume.plots.captions import as_label, class_labels
 from illume.plots.style import Axes, get_axes, get_two_axes, hide_frame, legend, require
 from illume.results import colours
 from illume.results.attributions import Attributions
-from illume.results.calibration import Calibration, ClassAgreement
-from illume.results.history import History
+from illume.results.diagnostics import Calibration, ClassAgreement, History
 from illume.results.quality import UNKNOWN, Quality
 
 MOST_CLASSES = 20

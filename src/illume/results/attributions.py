@@ -12,7 +12,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import frames, html, interop, text
-from illume.results.calibration import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.diagnostics import Calibration, ClassAgreement, calibration, class_agreement
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
