@@ -8,9 +8,8 @@ import pyarrow as pa
 import pytest
 
 from illume import Explainer, SurrogateOptions
-from illume.data.encoding import Encoding
+from illume.data.encoding import LARGEST, Encoding, standardise
 from illume.data.frames import as_frame
-from illume.data.number_scaling import LARGEST, standardise
 from illume.data.schema import Schema
 from illume.errors import SchemaError
 from illume.explanations.rule_sample import roundest

@@ -5,8 +5,11 @@ import pyarrow as pa
 import pytest
 
 from illume import Schema
+from illume.data.column_values import is_missing
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
+from illume.data.match_dtypes import FrameBuilder
+from illume.data.schema import Feature, Kind
 from illume.errors import SchemaError
 from tests.common import loans
 
@@ -146,3 +149,77 @@ def test_a_slope_per_unit_is_a_number_however_small_the_unit():
     encoding = Encoding.fit(Schema.infer(frame.native), frame)
     assert np.isfinite(1.0 / encoding.scale).all()
     assert np.isfinite(encoding.transform(frame).X).all()
+
+
+NAMES = ("a", "fixed", "town", "b", "empty")
+SCHEMA = Schema(
+    (
+        Feature("a", Kind.NUMERIC, low=-1.0, high=2.0),
+        Feature("fixed", Kind.NUMERIC, low=3.0, high=3.0),
+        Feature("town", Kind.CATEGORICAL, ("Bonn", "Ulm", None)),
+        Feature("b", Kind.NUMERIC, low=0.0, high=9.0),
+        Feature("empty", Kind.NUMERIC, low=np.nan, high=np.nan),
+    )
+)
+ROWS = {
+    "a": [0.5, np.nan, -7.0, 2.0, 1e300],
+    "fixed": [3.0, 3.0, 4.0, np.nan, 3.0],
+    "town": ["Ulm", "Bonn", "Ulm", None, "Bonn"],
+    "b": [1.0, 2.0, 9.5, np.nan, 0.0],
+    "empty": [np.nan, 1.0, np.nan, np.nan, np.nan],
+}
+
+
+def plain(columns):
+    return {name: [None if is_missing(v) else v for v in values] for name, values in columns.items()}
+
+
+@pytest.fixture
+def mixed():
+    return Encoding.fit(SCHEMA, as_frame(pd.DataFrame({**ROWS, "a": [0.5, 1.0, -1.0, 2.0, 0.0]})))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pd.DataFrame,
+        lambda rows: FrameBuilder(NAMES, "pandas").frame(plain(rows)),
+        lambda rows: pa.table(plain(rows)),
+    ],
+    ids=["pandas", "plain", "arrow"],
+)
+def test_missing_odd_and_huge_numbers_are_flagged_in_every_library(mixed, make):
+    found = mixed.transform(as_frame(make(ROWS)))
+    expected = mixed.transform(as_frame(pd.DataFrame(ROWS).astype(object)))
+    for name in ("X", "imputed", "odd"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
+    assert found.X.shape == (5, 5)
+    assert found.imputed[:, 0].tolist() == [False, True, False, False, False]
+    assert found.odd.T.astype(int).tolist()[:2] == [[0, 0, 1, 0, 1], [0, 0, 1, 0, 0]]
+    assert found.odd[:, 4].tolist() == [False, True, False, False, False]  # no value had been seen
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_all_types_are_encoded_alike_and_stay_unchanged(dtype, order):
+    array = np.asarray(np.arange(12).reshape(4, 3) % 7, dtype=dtype, order=order)
+    before, encoding = array.copy(), encoding_of(array[:3])
+    found, expected = (encoding.transform(as_frame(each)) for each in (array, array.astype(object)))
+    np.testing.assert_array_equal(found.X, expected.X)
+    np.testing.assert_array_equal(found.odd, expected.odd)
+    np.testing.assert_array_equal(array, before)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["a", "fixed"])
+def test_an_infinite_number_is_named_beside_categories(mixed, name, value):
+    frame = pd.DataFrame(ROWS)
+    frame.loc[3, name] = value
+    with pytest.raises(SchemaError, match=rf"column '{name}' holds {value} in row 3"):
+        mixed.transform(as_frame(frame))
+
+
+def test_text_is_no_number_even_if_it_could_be_read_as_one(mixed):
+    frame = FrameBuilder(NAMES, "pandas").frame({**plain(ROWS), "a": ["0.5", "1", "2", "3", "4"]})
+    with pytest.raises(SchemaError, match=r"column 'a' holds text such as '0\.5'"):
+        mixed.transform(frame)

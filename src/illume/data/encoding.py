@@ -11,11 +11,12 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame
-from illume.data.number_scaling import NumberBlock, column_means, number_columns, scale_of, standardise
 from illume.data.schema import Feature, Other, Schema, Unknown, labels, unseen_error
 from illume.data.threads import in_chunks
 from illume.errors import RowError, SchemaError
 
+LARGEST = 1e9  # standard deviations
+SMALLEST = 1e-303  # that a standard deviation may be, for a slope per unit to be a number
 FINITE = "replace infinite values by a finite number or by a missing value"
 
 
@@ -34,15 +35,6 @@ class Encoded:
     X: FloatArray
     imputed: BoolArray
     odd: BoolArray
-
-    @classmethod
-    def room(cls, n: int, n_inputs: int, n_features: int) -> Encoded:
-        """Allocate n rows; nothing is imputed or odd yet."""
-        imputed = np.zeros((n, n_features), dtype=bool)
-        return cls(np.empty((n, n_inputs)), imputed, np.zeros_like(imputed))
-
-    def __getitem__(self, rows: slice) -> Encoded:
-        return Encoded(self.X[rows], self.imputed[rows], self.odd[rows])
 
     @classmethod
     def plain(cls, X: FloatArray, n_features: int) -> Encoded:
@@ -81,9 +73,11 @@ class Encoding:
         raw = cls(schema, owner, np.zeros(len(owner)), np.ones(len(owner)), unknown)
         mean, scale = [], []
         for j in live:
-            block = raw.block(frame, schema.features[j])
+            block = raw._block(frame, schema.features[j])
             mean.append(column_means(block))
-            scale.append(scale_of(block) if schema.features[j].numeric else np.ones(block.shape[1]))
+            scale.append(
+                standard_deviations(block) if schema.features[j].numeric else np.ones(block.shape[1])
+            )
         return cls(schema, owner, np.concatenate([*mean, []]), np.concatenate([*scale, []]), unknown)
 
     @staticmethod
@@ -101,8 +95,7 @@ class Encoding:
     @property
     def onehot(self) -> BoolArray:
         """Which inputs encode a category, (m,)."""
-        numeric = np.array([feature.numeric for feature in self.schema.features], dtype=bool)
-        return ~numeric[self.owner]
+        return ~self.numeric[self.owner]
 
     @cached_property
     def input_names(self) -> tuple[str, ...]:
@@ -120,88 +113,68 @@ class Encoding:
         """Return the standard deviation of numeric feature j."""
         return float(self.scale[np.searchsorted(self.owner, j)])
 
-    def block(self, frame: Frame, feature: Feature) -> FloatArray:
+    def transform(self, frame: Frame) -> Encoded:
+        """Encode the rows of a frame that has the schema's columns."""
+        X = np.empty((len(frame), self.n_inputs))
+        imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
+        odd = np.zeros_like(imputed)
+        raw, inputs = self._all_numbers(frame), ~self.onehot
+        low, high, live = self._ranges
+
+        def scale_numbers(rows: slice) -> None:
+            numbers = raw[rows]
+            missing = np.isnan(numbers)
+            imputed[rows, self.numeric], odd[rows, self.numeric] = missing, (numbers < low) | (numbers > high)
+            scaled = standardise(numbers[:, live], self.mean[inputs], self.scale[inputs])
+            X[rows, inputs] = np.where(missing[:, live], 0.0, scaled)
+
+        if self.numeric.any():
+            in_chunks(scale_numbers, len(frame))
+        for j in np.flatnonzero(~self.numeric):
+            feature = self.schema.features[j]
+            if not feature.constant:
+                columns = slice(self._starts[j], self._starts[j] + len(feature.categories))
+                block = self._block(frame, feature)
+                X[:, columns] = (block - self.mean[columns]) / self.scale[columns]
+                odd[:, j] = ~block.any(1)
+            elif not feature.open:
+                odd[:, j] = [value not in feature.categories for value in labels(frame, feature)]
+        return Encoded(X, imputed, odd)
+
+    @cached_property
+    def numeric(self) -> BoolArray:
+        """Which features are numbers, (n_features,)."""
+        return np.array([feature.numeric for feature in self.schema.features], dtype=bool)
+
+    @cached_property
+    def _ranges(self) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """The lowest and highest fitted values of numeric features, and which of them have an input."""
+        features = [feature for feature in self.schema.features if feature.numeric]
+        live = np.array([not feature.constant for feature in features], dtype=bool)
+        low, high = (np.array([getattr(f, end) for f in features], dtype=float) for end in ("low", "high"))
+        unseen = ~live & (low != high)  # every value is outside of the range of a feature without values
+        return np.where(unseen, np.inf, low), np.where(unseen, -np.inf, high), live
+
+    def _all_numbers(self, frame: Frame) -> FloatArray:
+        """Return all numeric features of the rows (n, f)."""
+        features = [feature for feature in self.schema.features if feature.numeric]
+        block = frame.block([feature.name for feature in features]) if features else None
+        if block is None or np.isinf(block).any():
+            return np.array([self.numbers(frame, feature) for feature in features]).T
+        return block.astype(np.float64, copy=False)
+
+    def _block(self, frame: Frame, feature: Feature) -> FloatArray:
         """Return one feature as raw numbers (n, width): the number itself, or 0 and 1."""
         if feature.numeric:
             return self.numbers(frame, feature)[:, None]
         codes = self._codes(frame, feature)
         return (codes[:, None] == np.arange(len(feature.categories))).astype(np.float64)
 
-    def transform(self, frame: Frame) -> Encoded:
-        """Encode the rows of a frame that has the schema's columns."""
-        encoded = Encoded.room(len(frame), self.n_inputs, len(self.schema))
-        self.fill(frame, encoded)
-        return encoded
-
-    def fill(self, frame: Frame, out: Encoded) -> None:
-        """Encode rows into `out`; numbers all at once if the frame has them as one array."""
-        one_by_one = self.categories if self._fill_numbers(frame, out) else range(len(self.schema))
-        for j in one_by_one:
-            self._fill_feature(frame, j, out)
-
-    def _fill_numbers(self, frame: Frame, out: Encoded) -> bool:
-        """Encode all numeric features at once; return False if that is impossible or a number is infinite."""
-        block = number_columns(frame, self.number_block.names)
-        if block is None:
-            return False
-        bad: list[slice] = []
-
-        def fill(rows: slice) -> None:
-            raw: FloatArray = np.ascontiguousarray(block[rows], dtype=np.float64)
-            if not bad and not self.number_block.fill(raw, out.X[rows], out.imputed[rows], out.odd[rows]):
-                bad.append(rows)
-
-        in_chunks(fill, len(out.X))
-        return not bad
-
-    def _fill_feature(self, frame: Frame, j: int, out: Encoded) -> None:
-        feature, imputed, odd = self.schema.features[j], out.imputed[:, j], out.odd[:, j]
-        if feature.constant:  # no input, but its values are still checked
-            self._check_constant(frame, feature, imputed, odd)
-            return
-        block = self.block(frame, feature)
-        start = self._starts[j]
-        columns = slice(start, start + block.shape[1])
-        scaled = standardise(block, self.mean[columns], self.scale[columns])
-        if feature.numeric:
-            imputed[:] = np.isnan(block[:, 0])
-            odd[:] = _beyond(block[:, 0], feature)
-            scaled[np.isnan(scaled)] = 0.0
-        elif self.unknown == "ignore":
-            odd[:] = ~block.any(1)
-        out.X[:, columns] = scaled
-
-    @cached_property
-    def number_block(self) -> NumberBlock:
-        """How the numeric features are encoded at once."""
-        return NumberBlock.of(self.schema, self.owner, self.mean, self.scale)
-
-    @cached_property
-    def categories(self) -> tuple[int, ...]:
-        """Positions of the categorical and boolean features."""
-        return tuple(j for j, feature in enumerate(self.schema.features) if not feature.numeric)
-
-    @property
-    def all_numeric(self) -> bool:
-        """Whether every feature is a number."""
-        return not self.categories
-
     @cached_property
     def _starts(self) -> dict[int, int]:
         """The first input of every feature that has inputs."""
         live, starts = np.unique(self.owner, return_index=True)
         return dict(zip(live.tolist(), starts.tolist(), strict=True))
-
-    def _check_constant(
-        self, frame: Frame, feature: Feature, imputed_out: BoolArray, odd_out: BoolArray
-    ) -> None:
-        """Set the flags of a feature that had at most one value in fit."""
-        if feature.numeric:
-            numbers = self.numbers(frame, feature)
-            imputed_out[:] = np.isnan(numbers)
-            odd_out[:] = _beyond(numbers, feature) if feature.low == feature.high else ~imputed_out
-        elif not feature.open:
-            odd_out[:] = [value not in feature.categories for value in labels(frame, feature)]
 
     def gather(self, per_input: FloatArray) -> FloatArray:
         """Sum values of inputs (…, m) to values of features (…, n_features)."""
@@ -269,10 +242,39 @@ def _describe(value: object) -> str:
     return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
 
 
-def _beyond(numbers: FloatArray, feature: Feature) -> BoolArray:
-    """Which numbers are outside of the fitted range; missing ones are not."""
-    return np.asarray((numbers < feature.low) | (numbers > feature.high))
-
-
 def _width(feature: Feature) -> int:
     return 1 if feature.numeric else len(feature.categories)
+
+
+def standardise(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return `(numbers − mean) / scale`, clipped to ± 10⁹, whose square single precision holds.
+
+    >>> standardise(np.array([3.0, 1e300]), np.array([1.0, 1.0]), np.array([2.0, 2.0]))
+    array([1.e+00, 1.e+09])
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (numbers - mean) / scale
+        if np.isinf(scaled).any():  # a difference, too, may be too large for a number
+            scaled = np.where(np.isinf(scaled), numbers / scale - mean / scale, scaled)
+    return np.clip(scaled, -LARGEST, LARGEST)
+
+
+def column_means(block: FloatArray) -> FloatArray:
+    """Mean over rows that is safe for huge values; 0 where all are missing."""
+    top = _top(block)
+    seen = np.maximum((~np.isnan(block)).sum(0), 1)
+    return top * (np.nansum(block / top, axis=0) / seen)
+
+
+def standard_deviations(block: FloatArray) -> FloatArray:
+    """Return the standard deviation over rows, 1 where it vanishes."""
+    top = _top(block)
+    deviation = block / top - column_means(block) / top
+    seen = np.maximum((~np.isnan(block)).sum(0), 1)
+    scale = top * np.sqrt(np.nansum(deviation**2, axis=0) / seen)
+    return np.where(scale > 0, np.maximum(scale, SMALLEST), 1.0)
+
+
+def _top(block: FloatArray) -> FloatArray:
+    top = np.max(np.abs(block), axis=0, initial=0.0, where=~np.isnan(block))
+    return np.where(top > 0, top, 1.0)

@@ -35,6 +35,9 @@ class Frame(Protocol):
     def __len__(self) -> int: ...
     def storage(self, name: str) -> Storage: ...
     def numbers(self, name: str) -> FloatArray: ...
+    def block(self, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
+        """Return columns of numbers as one array, or None if that takes as long as one by one."""
+
     def labels(self, name: str) -> list[Hashable | None]: ...
     def select(self, names: Sequence[str]) -> Frame: ...
     def slice(self, start: int, stop: int) -> Frame: ...
@@ -164,6 +167,13 @@ class NarwhalsFrame(IsFrame):
             return np.where(column.is_null().to_numpy(), np.nan, values)
         return np.asarray(column.cast(nw.Float64).to_numpy(), dtype=np.float64)
 
+    def block(self, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
+        if not self.view.implementation.is_pandas():
+            return None
+        native = self.select(names).native
+        plain = all(isinstance(kind, np.dtype) and kind.kind in "fiu" for kind in set(native.dtypes))
+        return native.to_numpy(dtype=np.float64) if plain else None
+
     def labels(self, name: str) -> list[Hashable | None]:
         column = self._column(name)
         values: list[Hashable | None] = column.to_list()
@@ -266,6 +276,9 @@ class NumpyFrame(IsFrame):
         if column.dtype.kind in "fiub":
             return column.astype(np.float64)
         return numbers_of_values(name, self.labels(name))
+
+    def block(self, names: Sequence[str]) -> np.ndarray[Any, Any] | None:
+        return self.select(names).array if self.array.dtype.kind in "fiub" else None
 
     def labels(self, name: str) -> list[Hashable | None]:
         values: list[Hashable | None] = self._column(name).tolist()

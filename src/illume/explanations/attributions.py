@@ -10,7 +10,6 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
-from illume.data.encoding import Encoded
 from illume.data.frames import Frame
 from illume.data.threads import RowChunks, in_chunks, single_blas_thread
 from illume.errors import BlackBoxError, LeftOutError
@@ -107,13 +106,10 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
 
 
 def _encode(fitted: Fitted, piece: Frame, rows: _Rows, at: slice) -> FloatArray:
-    X = np.empty((len(piece), fitted.encoding.n_inputs))
-    imputed, odd = rows.imputed[at], rows.odd[at]
-    fitted.encoding.fill(piece.select(fitted.schema.names), Encoded(X, imputed, odd))
-    if imputed.any():
-        odd |= imputed & ~fitted.missing
-    rows.X[at] = X
-    return X
+    encoded = fitted.encoding.transform(piece.select(fitted.schema.names))
+    rows.X[at], rows.imputed[at] = encoded.X, encoded.imputed
+    rows.odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
+    return encoded.X
 
 
 def _fill_values(shapley: ShapleyModel, rows: _Rows, X: FloatArray, at: slice) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.encoding import Encoding
-from illume.data.number_scaling import standardise
+from illume.data.encoding import Encoding, standardise
 from illume.surrogates.base import TreeSurrogate
 
 

@@ -11,7 +11,6 @@ from illume._typing import FloatArray
 from illume.data.black_box import BATCH_ROWS, predict_piece
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, chunks
-from illume.data.number_scaling import number_columns
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.schema import check_names
 from illume.data.threads import RowChunks
@@ -50,16 +49,15 @@ def fitted_labels(fitted: Fitted) -> Labels:
 
 def row_values(encoding: Encoding, frame: Frame) -> np.ndarray[Any, Any]:
     """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
-    names, numeric, numbers = encoding.schema.names, encoding.all_numeric, encoding.number_block
-    if numeric and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
+    names, numeric = encoding.schema.names, encoding.numeric
+    if numeric.all() and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
         return frame.select(names).array
-    data = np.empty((len(frame), len(names)), dtype=float if numeric else object, order="F")
-    block = number_columns(frame, numbers.names)
+    data = np.empty((len(frame), len(names)), dtype=float if numeric.all() else object, order="F")
+    block = frame.block([names[j] for j in np.flatnonzero(numeric)]) if numeric.any() else None
     if block is not None:
-        data[:, numbers.features] = block.astype(np.float64, copy=False)
-    for j in range(len(names)) if block is None else encoding.categories:
-        is_number = encoding.schema.features[j].numeric
-        data[:, j] = frame.numbers(names[j]) if is_number else frame.labels(names[j])
+        data[:, numeric] = block.astype(np.float64, copy=False)
+    for j in range(len(names)) if block is None else np.flatnonzero(~numeric):
+        data[:, j] = frame.numbers(names[j]) if numeric[j] else frame.labels(names[j])
     return data
 
 

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.encoding import Encoded, Encoding
+from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
-from illume.data.number_scaling import standardise
 from illume.data.threads import RowChunks
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes

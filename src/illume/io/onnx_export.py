@@ -14,8 +14,8 @@ from typing import Any, Literal
 import numpy as np
 
 from illume.data import archive
+from illume.data.encoding import LARGEST as FARTHEST
 from illume.data.encoding import Encoding
-from illume.data.number_scaling import LARGEST as FARTHEST
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
