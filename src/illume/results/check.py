@@ -109,14 +109,11 @@ class Check:
         Of the rows as a whole, and of the surrogate; None where they could not be computed, see `off`.
     outside_share
         Share of rows that are flagged as outside of what the explainer was fitted on.
-    n_rows, n_fitted
-        Number of new rows, and of fitted rows; 0 where that is not known.
-    warnings
-        Reasons not to use explanations of these rows, each with advice.
-    off
-        What could not be compared, and why.
-    n_source
-        Number of rows that these were drawn from at random; None where all rows were compared.
+    n_rows, n_fitted, n_source
+        Number of new rows; of fitted rows, 0 where that is not known; and of the rows that the new ones were
+        drawn from at random, None where all rows were compared.
+    warnings, off
+        Reasons not to use explanations of these rows, each with advice; what could not be compared, and why.
     """
 
     features: tuple[FeatureCheck, ...]

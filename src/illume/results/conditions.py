@@ -200,11 +200,10 @@ class ObliqueCondition:
         order = order[self.weights[order] != 0]
         total = " ".join(f"{self.weights[j]:+.3g}·[{self.inputs[j]}]" for j in order[:TERMS_SHOWN])
         total += f" … ({len(order) - TERMS_SHOWN} more)" if len(order) > TERMS_SHOWN else ""
-        if math.isinf(self.low):
-            return f"{total} ≤ {format_value(self.high)}"
         if math.isinf(self.high):
             return f"{total} > {format_value(self.low)}"
-        return f"{format_value(self.low)} < {total} ≤ {format_value(self.high)}"
+        low = "" if math.isinf(self.low) else f"{format_value(self.low)} < "
+        return f"{low}{total} ≤ {format_value(self.high)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return weights by input, and bounds; an open side is None."""
@@ -246,9 +245,3 @@ class ObliqueRules(PerRow):
             low, high = np.array([self.low[row, d], self.high[row, d]]) + float(weights @ self.mean)
             found.append(ObliqueCondition(self.inputs, weights, float(low), float(high)))
         return tuple(found)
-
-    def covers(self, X: FloatArray) -> BoolArray:
-        """Return whether encoded rows X (n, n_inputs), one per rule, satisfy all their conditions."""
-        value = (self.weights @ X[:, :, None])[:, :, 0]
-        inside: BoolArray = (self.latent < 0) | ((value > self.low) & (value <= self.high))
-        return np.asarray(inside.all(1))

@@ -36,8 +36,6 @@ class Interactions:
         (n, k, k), or (n, k, k, n_classes), in log-odds; symmetric.
     features
         The k features, strongest first.
-    labels, origin
-        Names of outputs, and the library and index of the rows.
     """
 
     values: FloatArray

@@ -35,22 +35,19 @@ class Plane:
         """
         k = Z.shape[1]
         if k <= 2 or not len(Z):
-            return cls(np.zeros(k), np.eye(2, k), _variance_shares(Z.var(0) if len(Z) else np.zeros(k)))
-        centre = Z.mean(0)
-        variance, components = np.linalg.eigh(np.cov(Z - centre, rowvar=False, bias=True))
-        variance, components = variance[::-1], components[:, ::-1].T
-        largest = np.abs(components).argmax(1)
-        components = components * np.sign(components[np.arange(k), largest])[:, None]
-        return cls(centre, components[:2] + 0.0, _variance_shares(variance))
+            centre, components, variance = np.zeros(k), np.eye(2, k), Z.var(0) if len(Z) else np.zeros(k)
+        else:
+            centre = Z.mean(0)
+            variance, components = np.linalg.eigh(np.cov(Z - centre, rowvar=False, bias=True))
+            variance, components = variance[::-1], components[:, ::-1].T[:2]
+            largest = components[[0, 1], np.abs(components).argmax(1)]
+            components = components * np.sign(largest)[:, None] + 0.0
+        share = np.append(variance, [0.0, 0.0])[:2] / (variance.sum() or 1.0)
+        return cls(centre, components, share)
 
     def __call__(self, Z: FloatArray) -> FloatArray:
         """Return coordinates of latents Z (n, k) in the plane, (n, 2)."""
         return (Z - self.centre) @ self.directions.T
-
-
-def _variance_shares(variance: FloatArray) -> FloatArray:
-    total = variance.sum()
-    return np.append(variance, [0.0, 0.0])[:2] / total if total > 0 else np.zeros(2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,8 +125,7 @@ class Latents(LabelledBatch[LatentRow]):
     names
         Names of the latents: `z1`, `z2` and so on, or the inputs where these are the latents.
     view
-        The plane for plots; it is fitted to the training rows, so that a row's place does not depend on the
-        other rows.
+        The plane for plots, fitted to the training rows: a row's place does not depend on the other rows.
     stand_in
         Whether the probabilities are the surrogate's own, because there was no black box.
     """

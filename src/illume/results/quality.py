@@ -112,23 +112,16 @@ class Quality:
 
     Parameters
     ----------
-    report
-        Agreement of decisions and R² of probabilities on the report rows.
-    baseline
-        The same for the global surrogate, a logistic regression on the inputs.
-    classes
-        Per class: agreement on the rows that the black box gave this class, and R² of its probability.
-    alignment
-        The weight of the objective's alignment of explanations.
+    report, baseline, classes
+        Agreement of decisions and R² of probabilities on the report rows; the same for the global surrogate,
+        a logistic regression on the inputs; and by class.
     fell_back, reason
         Whether the global surrogate explains, because the local one was not better on validation rows, and
         the figures that decided.
     n_training, n_validation, n_queries, n_asked
         Rows of each kind, and the number of rows that the black box answered in all.
-    sampling
-        How the rows were drawn; None where all rows were used.
-    contributions
-        Quality of contributions; None for kind `pullback`, where it is not measured.
+    sampling, contributions
+        None where all rows were used; None for kind `pullback`, where contributions are not measured.
     ignored
         Columns that the model ignores: their contributions are exactly 0.
     majority

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from html import escape
 from typing import Any, ClassVar
@@ -89,13 +90,11 @@ class Rule(Row):
 
         An unseen category satisfies no condition on its column.
         """
-        unnamed = isinstance(frame, np.ndarray)
-        columns = self.batch.columns if unnamed else [condition.name for condition in self.conditions]
+        named = [condition.name for condition in self.conditions]
+        columns = self.batch.columns if isinstance(frame, np.ndarray) else named
         rows = as_frame(frame)
         inside, rows = np.ones(len(rows), dtype=bool), require_columns(rows, columns)
-        for condition in self.conditions:
-            inside &= condition.covers(rows)
-        return inside
+        return np.all([inside, *(condition.covers(rows) for condition in self.conditions)], axis=0)
 
     def to_sql(self) -> str:
         """Return the expression after WHERE that selects exactly the covered rows.
@@ -269,8 +268,8 @@ class Rules(Batch[Rule]):
         if not n:
             return head
         mean = float(np.nanmean(self.precision)) if (self.n_covered > 0).any() else float("nan")
-        status, counts = np.unique(self.refinement.status.astype(str), return_counts=True)
-        statuses = ", ".join(f"{count} {name}" for name, count in zip(status, counts, strict=True))
+        counts = sorted(Counter(self.refinement.status).items())
+        statuses = ", ".join(f"{count} {name}" for name, count in counts)
         return "\n".join(
             [
                 f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
