@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from illume import distributed, errors, plots
     from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
-    from illume.encoders.linear import IdentityEncoder, LinearEncoder
-    from illume.encoders.meta import MetaEncoder
+    from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder
     from illume.encoders.options import Objective, Training
     from illume.explainer import Explainer, load
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
@@ -38,9 +37,9 @@ _HOMES = {
     "DataOptions": "illume.explanations.options",
     "Explainer": "illume.explainer",
     "Feature": "illume.data.schema",
-    "IdentityEncoder": "illume.encoders.linear",
+    "IdentityEncoder": "illume.encoders.meta",
     "Kind": "illume.data.schema",
-    "LinearEncoder": "illume.encoders.linear",
+    "LinearEncoder": "illume.encoders.meta",
     "MetaEncoder": "illume.encoders.meta",
     "Objective": "illume.encoders.options",
     "RuleOptions": "illume.explanations.options",

@@ -6,7 +6,7 @@ import pytest
 from illume.cli import demo
 from illume.errors import MissingExtraError
 from illume.fit import settings
-from illume.shapley.effort import EFFORTS
+from illume.shapley.training_run import EFFORTS
 from tests.common import FAST
 
 

@@ -8,8 +8,15 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from illume.surrogates.base import LinearSurrogate, TreeSurrogate, probabilities_of, scores
-from illume.surrogates.logistic import HeadSurrogate, LinearAdapter, LogisticSurrogate
+from illume.surrogates.base import (
+    HeadSurrogate,
+    LinearAdapter,
+    LinearSurrogate,
+    LogisticSurrogate,
+    TreeSurrogate,
+    probabilities_of,
+    scores,
+)
 from illume.surrogates.selection import best_surrogate, candidates, subsample_indices
 from illume.surrogates.tree import DecisionTreeSurrogate
 

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from illume.encoders import distances, losses
+from illume.encoders import losses
 
 
 def random_distances(n, seed=0):
@@ -136,12 +136,12 @@ def off_diagonal(matrix):
 def test_cosine_equals_the_definition_pair_by_pair():
     A = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
     slow = [[slow_cosine(u, v) for v in A.tolist()] for u in A.tolist()]
-    torch.testing.assert_close(distances.cosine(A), torch.tensor(slow), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(losses.cosine(A), torch.tensor(slow), atol=1e-6, rtol=1e-5)
 
 
 def test_a_zero_row_is_at_distance_one_and_has_a_finite_gradient():
     A = torch.tensor([[0.0, 0.0], [1.0, 2.0]], requires_grad=True)
-    D = distances.cosine(A)
+    D = losses.cosine(A)
     D.sum().backward()
     assert D[0, 1] == 1
     assert A.grad.isfinite().all()
@@ -152,8 +152,8 @@ def test_hamming_counts_differing_columns_centred_or_not():
     slow = torch.tensor(
         [[sum(a != b for a, b in zip(u, v, strict=True)) / 4 for v in onehot] for u in onehot]
     )
-    torch.testing.assert_close(distances.hamming(onehot), slow)
-    torch.testing.assert_close(distances.hamming(onehot - onehot.mean(0)), slow)
+    torch.testing.assert_close(losses.hamming(onehot), slow)
+    torch.testing.assert_close(losses.hamming(onehot - onehot.mean(0)), slow)
 
 
 @pytest.mark.parametrize("h", [0, 2, 4])
@@ -163,13 +163,13 @@ def test_the_input_distance_weighs_both_kinds_by_their_number_of_columns(h):
     mask = torch.tensor([False] * (4 - h) + [True] * h)
     expected = torch.zeros(5, 5)
     if h < 4:
-        expected += (4 - h) / 4 * distances.cosine(numeric)
+        expected += (4 - h) / 4 * losses.cosine(numeric)
     if h > 0:
-        expected += h / 4 * distances.hamming(onehot)
-    torch.testing.assert_close(distances.mixed(torch.cat([numeric, onehot], 1), mask, h), expected)
+        expected += h / 4 * losses.hamming(onehot)
+    torch.testing.assert_close(losses.input_distances(torch.cat([numeric, onehot], 1), mask, h), expected)
 
 
 def test_the_distance_of_maps_is_the_mean_over_directions():
-    W = distances.unit(torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(2)))
-    slow = torch.stack([distances.cosine(W[:, r]) for r in range(3)]).mean(0)
-    torch.testing.assert_close(off_diagonal(distances.maps(W)), off_diagonal(slow), atol=1e-6, rtol=1e-5)
+    W = losses.unit(torch.randn(4, 3, 5, generator=torch.Generator().manual_seed(2)))
+    slow, fast = torch.stack([losses.cosine(W[:, r]) for r in range(3)]).mean(0), losses.map_distances(W)
+    torch.testing.assert_close(off_diagonal(fast), off_diagonal(slow), atol=1e-6, rtol=1e-5)

@@ -15,10 +15,9 @@ from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders import losses, networks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import MAX_ROWS, Forward, keep_largest, lengths
-from illume.encoders.meta import RANK, WIDE, resolve_rank
+from illume.encoders.meta import RANK, WIDE, resolve_rank, restore_encoder, weight_shapes
 from illume.encoders.networks import LED_LENGTH, EncodedBatch, MapNetwork
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.stored import restore_encoder, weight_shapes
 
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=4, patience=4, sparsity_epochs=2)
 M, K = 7, 3

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from illume import Objective
-from illume.encoders import distances, losses
+from illume.encoders import losses
 from illume.encoders.base import as_probabilities
 from illume.encoders.batches import Batch
 from illume.encoders.networks import EncoderModel, MapNetwork, linear
@@ -32,7 +32,7 @@ def model(n_classes=2, rank=None):
 def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
     data, net = batch(n_classes), model(n_classes, rank)
     terms = loss_terms(ALL, net, data, NUMERIC, 4)
-    W = distances.unit(net.maps(data.X))
+    W = losses.unit(net.maps(data.X))
     Z = torch.einsum("nkm,nm->nk", W, data.X)
     B = net.head.weight
     B = B - B.mean(0) if n_classes > 2 else B
@@ -41,15 +41,15 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
     log = {
         name: losses.log_neighbours(D)
         for name, D in {
-            "x": distances.cosine(data.X),
-            "y": distances.cosine(data.P),
-            "z": distances.cosine(Z),
-            "w": distances.maps(W),
-            "psi": distances.cosine(psi.flatten(1)),
-            "phi": distances.cosine(phi.flatten(1)),
+            "x": losses.cosine(data.X),
+            "y": losses.cosine(data.P),
+            "z": losses.cosine(Z),
+            "w": losses.map_distances(W),
+            "psi": losses.cosine(psi.flatten(1)),
+            "phi": losses.cosine(phi.flatten(1)),
         }.items()
     }
-    near = losses.nearest(distances.cosine(data.X), data.P.argmax(1))
+    near = losses.nearest(losses.cosine(data.X), data.P.argmax(1))
     expected = {
         "x": losses.divergence(log["x"], log["z"]),
         "w": losses.divergence(log["z"], log["w"]),

@@ -5,11 +5,10 @@ import pytest
 import torch
 
 from illume import LinearEncoder, MetaEncoder, Objective, Training
-from illume.encoders import cuda_graphs, starts
+from illume.encoders import batches, networks
 from illume.encoders import training as module
-from illume.encoders.batches import Batch
-from illume.encoders.cuda_graphs import GraphedStep
-from illume.encoders.starts import linear_directions
+from illume.encoders.batches import Batch, GraphedStep
+from illume.encoders.networks import linear_directions
 from illume.encoders.training import Trainer
 from tests.common import FAST
 
@@ -254,7 +253,7 @@ def test_an_outlier_does_not_decide_the_direction_and_many_rows_are_thinned(monk
     P = answers(X[:, 0])
     X[0, 5], P[0] = 1e9, [0.001, 0.999]
     assert linear_directions(X, P)[0, 0] > 0.99
-    monkeypatch.setattr(starts, "MAX_ROWS", 100)
+    monkeypatch.setattr(networks, "START_ROWS", 100)
     X = normal(300, 2)
     P = answers(np.where(np.arange(300) % 3 == 0, X[:, 0], 5 * X[:, 1]))
     np.testing.assert_allclose(linear_directions(X, P), [[1.0, 0.0]], atol=1e-5)
@@ -284,7 +283,7 @@ def test_recorded_steps_train_like_others(objective, monkeypatch):  # pragma: no
     X[:, 4:] = X[:, 4:] > 0
     losses = []
     for warmup in (10**9, 3):
-        monkeypatch.setattr(cuda_graphs, "WARMUP", warmup)
+        monkeypatch.setattr(batches, "WARMUP", warmup)
         training = Training(max_epochs=20, sparsity_epochs=5, batch_size=128)
         encoder = MetaEncoder(3, objective=objective, training=training, onehot=(4, 5), device="cuda")
         history = encoder.fit(X, X[:, 0] > 0).history_

@@ -16,7 +16,7 @@ from illume.explanations.step_search import (
     search_grid,
     smallest_steps,
 )
-from illume.surrogates.logistic import FittedWeights, LogisticSurrogate
+from illume.surrogates.base import FittedWeights, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 K, M = 3, 4

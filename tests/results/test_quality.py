@@ -8,7 +8,7 @@ import pytest
 from illume.metrics.fidelity import Fidelity
 from illume.results.diagnostics import calibration, class_agreement
 from illume.results.quality import ClassQuality, ContributionQuality
-from illume.shapley.effort import EFFORTS, next_effort
+from illume.shapley.training_run import EFFORTS, next_effort
 from tests.common import loans
 
 MEASURED = ContributionQuality(0.95, 0.92, 0.97, 0.051, 0.94, 200, 4_000, 0.98)

@@ -1,7 +1,6 @@
 r"""The encoders in torch: :math:`z = W(x) x`, where a network gives every row x its own map W(x).
 
-This is the only torch version of the formula: training and export use it. `forward.py` is the same in NumPy,
-for explaining.
+Training and export use this module; `forward.py` is the same in NumPy, for explaining.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
+from scipy.sparse.linalg import lsqr  # type: ignore[import-untyped]
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -69,12 +69,8 @@ class MapNetwork(nn.Module):
     A(x) (k, r) only, and :math:`V(x) = V_0 + A(x) B`, where V0 (k, m) and B (r, m) are trained and shared by
     all rows: the number of weights then grows as m, not m². With rank 0, all rows share the map V0.
 
-    Parameters
-    ----------
-    widths
-        Widths of the two hidden layers.
-    calm
-        Factor on the last layer's initial weights; near 0, all rows start with the same map.
+    `widths` are those of the two hidden layers. `calm` is a factor on the last layer's initial weights: near
+    0, all rows start with the same map.
     """
 
     def __init__(
@@ -179,14 +175,8 @@ class EncodedBatch:
     only if they are cut, or if the loss asks for W. In one run on a busy machine, a fit of 2,000
     rows of 1,000 inputs took 133 s by factors and 342 s whole.
 
-    Parameters
-    ----------
-    v
-        Directions (s, m) for the first s rows, along which maps are differentiated.
-    alpha
-        The number of inputs per latent.
-    whole
-        Whether W is needed.
+    Maps of the first s rows are differentiated along v (s, m); `alpha` is the number of inputs per latent,
+    and `whole` says whether W is needed.
     """
 
     def __init__(self, maps: MapNetwork, X: Tensor, v: Tensor, alpha: int, whole: bool) -> None:
@@ -262,3 +252,26 @@ def linear(n_in: int, n_out: int, generator: torch.Generator | None) -> nn.Linea
     nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
     nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
     return layer
+
+
+CLIP = 1e-3  # probabilities are clipped to this distance from 0 and 1
+START_ROWS = 16_384
+START_LARGEST = 10.0  # inputs are clipped to so many standard deviations, so that outliers do not decide
+ITERATIONS = 8  # few: stopping early shrinks the solution, as ridge regression does
+
+
+def linear_directions(X: FloatArray, P: FloatArray) -> FloatArray:
+    """Return unit directions (1 or c, m) in which the log-odds of P grow with X; 0 where they are constant.
+
+    >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
+    >>> linear_directions(X, np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]])).round(6)
+    array([[1., 0.]])
+    """
+    every = slice(None, None, -(-len(X) // START_ROWS))
+    X = np.clip(X[every], -START_LARGEST, START_LARGEST)
+    X -= X.mean(0)
+    logs = np.log(np.clip(P[every], CLIP, 1 - CLIP))
+    logs = logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdims=True)
+    found = np.array([lsqr(X, y, iter_lim=ITERATIONS)[0] for y in (logs - logs.mean(0)).T])
+    length = np.linalg.norm(found, axis=1, keepdims=True)
+    return found / np.where(length > 0, length, 1.0)

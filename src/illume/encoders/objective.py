@@ -8,7 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from illume.encoders import distances, losses
+from illume.encoders import losses
 from illume.encoders.batches import Batch
 from illume.encoders.networks import EncodedBatch, EncoderModel
 from illume.encoders.options import Objective
@@ -31,12 +31,12 @@ class PairwiseCache:
     @cached_property
     def inputs(self) -> Tensor:
         """Distances of inputs (n, n)."""
-        return distances.mixed(self.batch.X, self.onehot.mask, self.onehot.count)
+        return losses.input_distances(self.batch.X, self.onehot.mask, self.onehot.count)
 
     @cached_property
     def log_Y(self) -> Tensor:
         """Log of the neighbourhoods by decisions (n, n)."""
-        return losses.log_neighbours(distances.cosine(self.batch.P))
+        return losses.log_neighbours(losses.cosine(self.batch.P))
 
     @cached_property
     def near(self) -> Tensor:
@@ -86,11 +86,11 @@ def _structure_terms(
     terms: dict[str, Tensor] = {}
     if not (objective.lambda_x or objective.lambda_y or W is not None):
         return terms
-    log_Z = losses.log_neighbours(distances.cosine(Z))
+    log_Z = losses.log_neighbours(losses.cosine(Z))
     if objective.lambda_x:
         terms["x"] = losses.divergence(losses.log_neighbours(pairs.inputs), log_Z)
     if W is not None:
-        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(distances.maps(W)))
+        terms["w"] = losses.divergence(log_Z, losses.log_neighbours(losses.map_distances(W)))
     if objective.lambda_y:
         terms["y"] = losses.divergence(pairs.log_Y, log_Z)
     return terms
@@ -100,7 +100,7 @@ def _explanation_terms(objective: Objective, pairs: PairwiseCache, psi: Tensor) 
     """Return the terms on slopes psi (n, c * m) and on contributions, slopes times inputs."""
     terms = {}
     if objective.lambda_e:
-        terms["e"] = losses.divergence(pairs.log_Y, losses.log_neighbours(distances.cosine(psi)))
+        terms["e"] = losses.divergence(pairs.log_Y, losses.log_neighbours(losses.cosine(psi)))
     if objective.lambda_n:
         terms["n"] = losses.neighbour_spread(psi, pairs.near)
     if not (objective.lambda_py or objective.lambda_pn):
@@ -108,7 +108,7 @@ def _explanation_terms(objective: Objective, pairs: PairwiseCache, psi: Tensor) 
     X = pairs.batch.X
     contributions = psi * X.repeat(1, psi.shape[1] // X.shape[1])
     if objective.lambda_py:
-        apart = losses.log_neighbours(distances.cosine(contributions))
+        apart = losses.log_neighbours(losses.cosine(contributions))
         terms["py"] = losses.divergence(pairs.log_Y, apart)
     if objective.lambda_pn:
         terms["pn"] = losses.neighbour_spread(contributions, pairs.near)

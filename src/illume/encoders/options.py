@@ -67,20 +67,8 @@ class Objective:
     @property
     def weights(self) -> dict[str, float]:
         """The weight of each loss term, by the name of the term in `History`."""
-        return {
-            "x": self.lambda_x,
-            "w": self.lambda_w,
-            "y": self.lambda_y,
-            "st": self.lambda_st,
-            "so": self.lambda_so,
-            "co": self.lambda_co,
-            "g": self.lambda_g,
-            "l": self.lambda_l,
-            "e": self.lambda_e,
-            "n": self.lambda_n,
-            "py": self.lambda_py,
-            "pn": self.lambda_pn,
-        }
+        names = [field.name for field in fields(self) if field.name.startswith("lambda_")]
+        return {name.removeprefix("lambda_"): getattr(self, name) for name in names}
 
     @property
     def joint(self) -> bool:
@@ -99,13 +87,8 @@ class Objective:
 
     def with_alignment(self, alignment: float) -> Objective:
         """Return the objective with the four terms on slopes and contributions multiplied by `alignment`."""
-        return replace(
-            self,
-            lambda_e=alignment * self.lambda_e,
-            lambda_n=alignment * self.lambda_n,
-            lambda_py=alignment * self.lambda_py,
-            lambda_pn=alignment * self.lambda_pn,
-        )
+        names = ("lambda_e", "lambda_n", "lambda_py", "lambda_pn")
+        return replace(self, **{name: alignment * getattr(self, name) for name in names})
 
     @classmethod
     def preset(cls, name: str) -> Objective:
@@ -206,13 +189,3 @@ QUICK = Training(
     sparsity_epochs=20,
     stability_rows=64,
 )
-
-
-def hidden_widths(n_inputs: int, n_latents: int, least: int = 0) -> tuple[int, int]:
-    """Return the widths of two hidden layers, geometric between m and m * k, at least `least`.
-
-    >>> hidden_widths(10, 8), hidden_widths(10, 8, least=32)
-    ((20, 40), (32, 40))
-    """
-    ratio = n_latents ** (1 / 3)
-    return max(least, round(n_inputs * ratio)), max(least, round(n_inputs * ratio**2))

@@ -22,16 +22,8 @@ class SoftBins:
     """Piecewise linear encoding of numeric inputs.
 
     Each bin of an input is 0 below its lower knot, 1 above its upper knot and linear in between, so that
-    weighted sums of an input's bins are the functions that are linear between knots.
-
-    Parameters
-    ----------
-    column
-        The input of each bin, (d,); bins of one input are adjacent and in ascending order.
-    low
-        The lower knots, (d,).
-    steepness
-        1 / (upper knot - lower knot), (d,).
+    weighted sums of an input's bins are the functions that are linear between knots. Bins of one input are
+    adjacent and in ascending order; `steepness` is 1 / (upper knot - lower knot). All arrays are (d,).
     """
 
     column: IntArray

@@ -53,16 +53,6 @@ class TrainingData:
     seed: int
 
 
-@dataclass(frozen=True, eq=False)
-class TrainedWeights:
-    """What a training returns: weights by name, inputs per latent, the joint head and the epochs."""
-
-    weights: dict[str, FloatArray]
-    alpha: int
-    head: Head | None
-    history: History
-
-
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """An encoder whose maps come from a network, trained by torch; once fitted, it holds plain arrays.
 
@@ -123,7 +113,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         data = self._training_data(X, y, validation)
         from illume.encoders.training import Trainer
 
-        return self._take(Trainer(self, data, checkpoint).fit(), data.bins)
+        Trainer(self, data, checkpoint).fit()
+        return self
 
     def fit_trial(
         self, X: FloatArray, y: Any, *, validation: tuple[FloatArray, FloatArray] | None = None
@@ -132,7 +123,8 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         data = self._training_data(X, y, validation)
         from illume.encoders.training import Trainer
 
-        return self._take(Trainer(self, data).fit_trial(), data.bins)
+        Trainer(self, data).fit_trial()
+        return self
 
     def _training_data(
         self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None
@@ -158,10 +150,6 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         seed = int(rng.randint(2**31 - 1))
         training = self.training or Training()
         return TrainingData(X, P, validation, objective, training, self._bins(X), seed)
-
-    def _take(self, trained: TrainedWeights, bins: SoftBins) -> Self:
-        self.history_ = trained.history
-        return self.set_weights(trained.weights, trained.alpha, trained.head, bins)
 
     def set_weights(
         self, weights: Mapping[str, FloatArray], alpha: int, head: Head | None, bins: SoftBins

@@ -19,13 +19,10 @@ from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
 from illume.data.threads import is_out_of_memory
 from illume.encoders.base import Head
-from illume.encoders.batches import Batch, RowTensors, find_device
-from illume.encoders.cuda_graphs import GraphedStep, Terms
-from illume.encoders.networks import EncoderModel, linear
+from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device
+from illume.encoders.networks import EncoderModel, linear, linear_directions
 from illume.encoders.objective import OneHot, loss_terms, total
 from illume.encoders.ranks import ranks
-from illume.encoders.starts import linear_directions
-from illume.encoders.trained import TrainedWeights, TrainingData
 from illume.encoders.training_state import (
     DENSE,
     DIVERGED,
@@ -33,7 +30,6 @@ from illume.encoders.training_state import (
     NOTHING,
     SPARSE,
     THINNING,
-    TrainingParts,
     TrainingState,
     dump_state,
     restore_state,
@@ -42,7 +38,7 @@ from illume.errors import OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
-    from illume.encoders.trained import TrainedEncoder
+    from illume.encoders.trained import TrainedEncoder, TrainingData
 
 INTERRUPTED = "interrupted, the best so far was kept"
 BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
@@ -58,7 +54,7 @@ class Trainer:
     """
 
     def __init__(self, encoder: TrainedEncoder, data: TrainingData, slot: Slot | None = None) -> None:
-        self.encoder, self.objective, self.slot = encoder, data.objective, slot
+        self.encoder, self.objective, self.slot, self.bins = encoder, data.objective, slot, data.bins
         self.ranks = ranks()
         self.training = self.ranks.widen(data.training)
         device = find_device(encoder.device)
@@ -99,7 +95,7 @@ class Trainer:
             maps, linear(self.encoder.n_latents, outputs, generator) if self.objective.joint else None
         )
 
-    def fit(self) -> TrainedWeights:
+    def fit(self) -> None:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
         self._resume()
         state = self.state
@@ -113,10 +109,9 @@ class Trainer:
                 ended, best = state.ended, state.best
             except KeyboardInterrupt:
                 interrupted, ended, best = True, INTERRUPTED, self._best_epoch()
-        self._reset_graphs()
-        return self._result(History(state.epochs, best, ended, interrupted, diverged=state.diverged))
+        self._finish(History(state.epochs, best, ended, interrupted, diverged=state.diverged))
 
-    def fit_trial(self) -> TrainedWeights:
+    def fit_trial(self) -> None:
         """Take the first steps of a training only, and average the weights over the last of them."""
         n_steps = trial_steps(self.n_epochs * self.training.epoch_steps(len(self.rows)))
         averaged, interrupted = AveragedModel(self.model), False
@@ -130,10 +125,8 @@ class Trainer:
                 self.model.load_state_dict(averaged.module.state_dict())
             except KeyboardInterrupt:
                 interrupted = True
-        self._reset_graphs()
-        return self._result(
-            History((), 0, INTERRUPTED if interrupted else f"a trial of {n_steps} steps", interrupted)
-        )
+        ended = INTERRUPTED if interrupted else f"a trial of {n_steps} steps"
+        self._finish(History((), 0, ended, interrupted))
 
     def _run_phases(self, thinning: int) -> None:
         state = self.state
@@ -271,24 +264,24 @@ class Trainer:
         same = [epoch for epoch in self.state.epochs if epoch.alpha == self.state.alpha]
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
 
-    def _result(self, history: History) -> TrainedWeights:
+    def _finish(self, history: History) -> None:
+        """Hand history and weights to the encoder, and free what a GPU holds for graphs."""
+        self._reset_graphs()
+
         def array(tensor: Tensor) -> FloatArray:
             return tensor.detach().cpu().numpy().copy()
 
         head = self.model.head
         weights = {name: array(tensor) for name, tensor in self.model.maps.state_dict().items()}
         found = None if head is None else Head(array(head.weight), array(head.bias))
-        return TrainedWeights(weights, self.state.alpha, found, history)
-
-    @property
-    def _parts(self) -> TrainingParts:
-        return TrainingParts(self.model, self.best, self.optimizer, self.generator)
+        self.encoder.history_ = history
+        self.encoder.set_weights(weights, self.state.alpha, found, self.bins)
 
     def _resume(self) -> None:
         stage = None if self.slot is None else self.slot.load()
         if stage is None:
             return
-        self.state = restore_state(stage, self._parts)
+        restore_state(stage, self)
         if self.state.epochs:
             self.start = time.perf_counter() - self.state.epochs[-1].seconds
 
@@ -298,7 +291,7 @@ class Trainer:
 
     def _write_checkpoint(self) -> None:
         if self.slot is not None:
-            self.slot.save(*dump_state(self.state, self._parts))
+            self.slot.save(*dump_state(self))
 
     def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
         verbose = self.encoder.verbose

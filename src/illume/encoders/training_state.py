@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from illume.data.checkpoints import Stage
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
@@ -17,12 +17,13 @@ from illume.data.typed_json import dump, read
 from illume.errors import CheckpointError, FormatError
 from illume.results.diagnostics import Epoch
 
+if TYPE_CHECKING:
+    from illume.encoders.training import Trainer
+
 DENSE, THINNING, SPARSE, FINISHED = range(4)
 DIVERGED = "the loss became NaN; the best weights before that were kept"
 NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
 MOMENTS = ("exp_avg", "exp_avg_sq")
-
-StateDict = dict[str, Tensor]
 
 
 @dataclass
@@ -47,42 +48,31 @@ class TrainingState:
         self.phase, self.done, self.best_loss, self.best, self.ended = phase, 0, math.inf, best, ""
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingParts:
-    """What changes in training beside its state; `best` are the weights to return to."""
-
-    model: nn.Module
-    best: StateDict
-    optimizer: torch.optim.Adam
-    generator: torch.Generator
-
-
-def dump_state(state: TrainingState, parts: TrainingParts) -> tuple[Any, ArrayWriter]:
+def dump_state(trainer: Trainer) -> tuple[Any, ArrayWriter]:
     """Return the state of a training as JSON values and arrays."""
     arrays = ArrayWriter()
-    _add(arrays, "model", parts.model.state_dict())
-    if state.phase != FINISHED:
-        _add(arrays, "best", parts.best)
-        arrays.add("generator", parts.generator.get_state().numpy())
-        for i, moments in enumerate(parts.optimizer.state.values()):
+    _add(arrays, "model", trainer.model.state_dict())
+    if trainer.state.phase != FINISHED:
+        _add(arrays, "best", trainer.best)
+        arrays.add("generator", trainer.generator.get_state().numpy())
+        for i, moments in enumerate(trainer.optimizer.state.values()):
             _add(arrays, f"adam.{i}", moments)
-    return dump(TrainingState, state), arrays
+    return dump(TrainingState, trainer.state), arrays
 
 
-def restore_state(stage: Stage, parts: TrainingParts) -> TrainingState:
-    """Return the stored state; restore the parts in place."""
+def restore_state(stage: Stage, trainer: Trainer) -> None:
+    """Continue a training from a stored state."""
     try:
-        state: TrainingState = read(TrainingState, stage.values, "training")
-        arrays, now = stage.arrays, parts.model.state_dict()
-        parts.model.load_state_dict(_take(arrays, "model", now))
-        if state.phase != FINISHED:
-            parts.best.update(_take(arrays, "best", now))
-            _restore_optimizer(arrays, parts.optimizer)
-            parts.generator.set_state(torch.from_numpy(arrays.take("generator", np.uint8, (None,))))
+        trainer.state = read(TrainingState, stage.values, "training")
+        arrays, now = stage.arrays, trainer.model.state_dict()
+        trainer.model.load_state_dict(_take(arrays, "model", now))
+        if trainer.state.phase != FINISHED:
+            trainer.best = _take(arrays, "best", now)
+            _restore_optimizer(arrays, trainer.optimizer)
+            trainer.generator.set_state(torch.from_numpy(arrays.take("generator", np.uint8, (None,))))
         arrays.finish()
     except FormatError as error:
         raise CheckpointError(f"the checkpoint does not fit the training: {error}") from error
-    return state
 
 
 def _restore_optimizer(arrays: ArrayReader, adam: torch.optim.Adam) -> None:
@@ -102,7 +92,7 @@ def _add(arrays: ArrayWriter, prefix: str, tensors: Mapping[str, Tensor]) -> Non
         arrays.add(f"{prefix}.{name}", tensor.detach().cpu().numpy())
 
 
-def _take(arrays: ArrayReader, prefix: str, like: Mapping[str, Tensor]) -> StateDict:
+def _take(arrays: ArrayReader, prefix: str, like: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return copies of stored tensors with the shapes and on the device of others."""
     found = {}
     for name, tensor in like.items():

@@ -20,9 +20,9 @@ from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
 from illume.results.trust import Novelty, Trust, typical_errors
-from illume.shapley.interaction_values import interaction_values
 from illume.shapley.refiner import ShapleyRefiner
 from illume.shapley.shapley_model import Contributions, ShapleyModel
+from illume.shapley.walks import interaction_values
 
 VALUES_AT_ONCE = 1_024  # rows, whose numbers then stay in the cache of a core
 REFINED_AT_ONCE = 512

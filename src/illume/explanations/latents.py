@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.frames import Frame
 from illume.data.threads import RowChunks
-from illume.encoders.linear import IdentityEncoder, LinearEncoder
+from illume.encoders.meta import IdentityEncoder, LinearEncoder
 from illume.explanations.encode_rows import encode_and_ask, fitted_labels, row_values
 from illume.explanations.fitted import Fitted, Pair
 from illume.results.latents import Latents, Plane

@@ -17,8 +17,7 @@ from illume.explanations.fitted import Fitted
 from illume.explanations.step_search import LatentRefiner, LinearRegions, Refined, carrier, refine_scores
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
-from illume.surrogates.base import scores
-from illume.surrogates.logistic import WeightedSurrogate
+from illume.surrogates.base import WeightedSurrogate, scores
 
 AT_ONCE = 4_096  # rows per thread: with many more, one thread waits long for the last of another
 ENTRIES = 2**24  # of neighbours' slopes at once

@@ -13,8 +13,7 @@ from illume.data.threads import RowChunks, row_chunks
 from illume.explanations.neighbours import Neighbours
 from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
-from illume.surrogates.base import TreeSurrogate, Weights, probabilities_of
-from illume.surrogates.logistic import FittedWeights
+from illume.surrogates.base import FittedWeights, TreeSurrogate, Weights, probabilities_of
 
 # Steps in ascending order: none, then a thousandth to the whole way, evenly in logarithms.
 GRID = np.concatenate([[0.0], np.logspace(-3, 0, 100)])

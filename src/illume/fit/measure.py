@@ -21,7 +21,7 @@ from illume.fit.shapley_values import TrainedShapley, ignored_features
 from illume.fit.trials import Choice
 from illume.metrics.fidelity import agreement, fidelity, r_squared
 from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
-from illume.shapley.effort import next_effort
+from illume.shapley.training_run import next_effort
 from illume.surrogates.base import TreeSurrogate
 
 JUDGED_RULES = 1_000

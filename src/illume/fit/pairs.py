@@ -15,7 +15,7 @@ from illume.encoders.trained import TrainedEncoder
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.results.diagnostics import History
-from illume.surrogates.logistic import HeadSurrogate
+from illume.surrogates.base import HeadSurrogate
 from illume.surrogates.selection import best_surrogate, candidates, large_trees, subsample_indices
 
 VALIDATION_ROWS = 50_000  # that choose; with this many, agreement is known to .003

@@ -21,7 +21,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows
 from illume.explanations.reference import Reference
 from illume.fit.answers import ask_once, naming_queries
 from illume.fit.settings import Settings
-from illume.shapley.effort import resolve_queries
+from illume.shapley.training_run import resolve_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from

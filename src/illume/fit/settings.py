@@ -18,8 +18,7 @@ from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
 from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder
-from illume.encoders.linear import IdentityEncoder, LinearEncoder
-from illume.encoders.meta import MetaEncoder, resolve_rank
+from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder, resolve_rank
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder, require_torch
@@ -27,7 +26,7 @@ from illume.errors import MissingExtraError
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-from illume.shapley.effort import EFFORTS, Effort, require_effort
+from illume.shapley.training_run import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
 

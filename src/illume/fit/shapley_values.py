@@ -68,16 +68,11 @@ def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str)
         disable = None if settings.verbose is None else not settings.verbose
         with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
             running = TrainingProgress(lambda share: bar.update(100 * share))
-            found = fit_shapley(
-                data.encoding,
-                data.material,
-                data.answers,
-                settings.budget,
-                seed=seed,
-                device=device,
-                running=running,
+            material, answers, effort = data.material, data.answers, settings.budget
+            model, quality = fit_shapley(
+                data.encoding, material, answers, effort, seed=seed, device=device, running=running
             )
-        return TrainedShapley(found.model, found.quality, running.interrupted)
+        return TrainedShapley(model, quality, running.interrupted)
 
     return ranks().from_first(train)
 

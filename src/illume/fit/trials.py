@@ -12,7 +12,7 @@ import numpy as np
 
 from illume.data.checkpoints import Stages, checkpoint_slot
 from illume.encoders.base import Encoder
-from illume.encoders.linear import IdentityEncoder
+from illume.encoders.meta import IdentityEncoder
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations.fitted import FitRows, Pair, Setting, Trial
 from illume.fit.pairs import (

@@ -13,9 +13,8 @@ from illume.data.encoding import Encoding
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.encoders.base import Head
-from illume.encoders.linear import IdentityEncoder
+from illume.encoders.meta import IdentityEncoder, restore_encoder, weight_shapes
 from illume.encoders.soft_bins import SoftBins
-from illume.encoders.stored import restore_encoder, weight_shapes
 from illume.errors import FormatError, SaveError
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows
@@ -24,7 +23,7 @@ from illume.explanations.reference import KNOTS, LEVELS, Reference
 from illume.explanations.rule_sample import Sample
 from illume.explanations.trust_map import TrustMap
 from illume.io.settings import ENCODERS, dump_setting, read_encoder_settings
-from illume.surrogates.logistic import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
+from illume.surrogates.base import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
 from illume.surrogates.tree import DecisionTreeSurrogate, TreeNodes, require_tree
 
 LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate)

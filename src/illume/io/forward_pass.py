@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import Forward
-from illume.encoders.linear import IdentityEncoder
+from illume.encoders.meta import IdentityEncoder
 from illume.encoders.soft_bins import SoftBins
 from illume.errors import ExportError
 from illume.explanations.fitted import Fitted
@@ -156,7 +156,7 @@ def shapley_arrays(model: ShapleyModel) -> dict[str, Any]:
     the order of the features.
     """
     coding, table = model.coding, model.values.table
-    embedding, others = RowEmbedding.of(coding, table), np.flatnonzero(~coding.numeric)
+    embedding, others = RowEmbedding.from_table(coding, table), np.flatnonzero(~coding.numeric)
     sizes, missing = coding.widths[others], coding.starts + coding.widths
     within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     inputs = np.repeat(coding.inputs[others], sizes) + within

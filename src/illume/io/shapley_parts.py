@@ -10,8 +10,7 @@ from illume.data.encoding import Encoding
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import FormatError
 from illume.io.fitted_parts import add_fields, take_fields
-from illume.shapley.codes import Coding
-from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays, arrays_of
+from illume.shapley.network_arrays import Coding, ModelArrays, Table, ValueArrays, arrays_of
 from illume.shapley.shapley_model import LEAST, MOST, ErrorModel, LogOdds, ShapleyModel
 
 

@@ -24,7 +24,7 @@ class WalkEstimates:
     walk_variance: FloatArray
 
     @classmethod
-    def of(cls, walks: FloatArray, network: tuple[FloatArray, FloatArray]) -> WalkEstimates:
+    def from_walks(cls, walks: FloatArray, network: tuple[FloatArray, FloatArray]) -> WalkEstimates:
         """Put together the network's own values and walks (w, n, m, c) of what it misses of the model."""
         values, variance = network
         each = walks.var(0, ddof=1) if len(walks) > 1 else np.full(walks.shape[1:], np.nan)

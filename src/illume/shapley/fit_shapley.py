@@ -15,19 +15,16 @@ from illume.data.sampling import Split
 from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
 from illume.shapley.accuracy import WalkEstimates, fit_errors, measure_quality
-from illume.shapley.codes import Codes, Coding
-from illume.shapley.effort import QUERIES_PER_FEATURE, Effort
-from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_values
+from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_changes
+from illume.shapley.network_arrays import Codes, Coding
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
-from illume.shapley.training_run import TrainingProgress
+from illume.shapley.training_run import Effort, TrainingProgress
 from illume.shapley.walks import Game, Walks, network_values
 
 Ask = Callable[[Frame], FloatArray]
 
-PROBE_SHARE, WALK_SHARE = (
-    0.04,
-    0.08,
-)  # of the queries: for probes, and for walks of each kind of held-out rows
+PROBE_SHARE = 0.04  # of the queries
+WALK_SHARE = 0.08  # of the queries, for validation rows and for report rows
 FEWEST_PROBES, MOST_PROBES = 64, 512
 MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
 VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
@@ -82,20 +79,27 @@ def ask_model(
 ) -> Answers:
     """Put mixed rows to the model: to find features without effect, to learn from, and to measure with."""
     names = encoding.schema.names
-    frames = MixedFrames.of(material.frame, material.background, names)
+    frames = MixedFrames.from_names(material.frame, material.background, names)
     f = len(names)
     live = np.zeros(f, dtype=bool)
     live[np.unique(encoding.owner)] = True
-    training, background = material.split.training, np.arange(len(material.background))
+    training, n_background = material.split.training, len(material.background)
     used, n_probes = _find_used(encoding, material, ask, n_queries, live=live, rng=rng)
-    walks_for = int(WALK_SHARE * n_queries)
+    features, walks_for = np.flatnonzero(used), int(WALK_SHARE * n_queries)
     validation, report = (
-        _draw_held_out(rows, f, np.flatnonzero(used), len(background), n_points=walks_for, rng=rng)
+        _draw_held_out(rows, f, features, n_background, n_points=walks_for, rng=rng)
         for rows in (material.split.validation, material.split.report)
     )
-    _warn_few_queries(walks_for, int(used.sum()))
+    m = len(features)
+    if m > 1 and walks_for // (4 * (m - 1)) < FEWEST_ROWS:
+        warnings.warn(
+            f"there are too few queries to measure how far contributions of {m} features are off: standard "
+            f"errors are NaN, and refine has no effect; fit with at least {QUERIES_PER_FEATURE * m} queries",
+            FewQueriesWarning,
+            stacklevel=2,
+        )
     left = max(n_queries - n_probes - validation.n_points - report.n_points, n_queries // 2)
-    mixtures = _mixtures(training, background, f, np.flatnonzero(used), n=left, rng=rng)
+    mixtures = Mixtures.draw(training, n_background, features, f, n=left, rng=rng)
     every = Mixtures.concatenate([mixtures, *validation.mixtures, *report.mixtures])
     P = frames.answers(every, ask)
     scale = LogOdds.fit(np.concatenate([material.P, material.background_answers, P]))
@@ -112,16 +116,6 @@ def ask_model(
         scale=scale,
         n_asked=n_probes + len(every),
     )
-
-
-def _warn_few_queries(n_points: int, m: int) -> None:
-    if m > 1 and n_points // (4 * (m - 1)) < FEWEST_ROWS:
-        warnings.warn(
-            f"there are too few queries to measure how far contributions of {m} features are off: standard "
-            f"errors are NaN, and refine has no effect; fit with at least {QUERIES_PER_FEATURE * m} queries",
-            FewQueriesWarning,
-            stacklevel=2,
-        )
 
 
 def _find_used(
@@ -142,23 +136,11 @@ def _find_used(
     told_apart = np.zeros((len(codes), len(live)))
     told_apart[:, coding.features] = codes.at + codes.part
     asked = probes(told_apart, material.split.training, n, rng)
-    P = MixedFrames.of(material.frame, material.frame, encoding.schema.names).answers(asked, ask)
+    P = MixedFrames.from_names(material.frame, material.frame, encoding.schema.names).answers(asked, ask)
     moved = np.abs(P - material.P[asked.row]).max(1) > NO_EFFECT
     changed = (~asked.from_row).argmax(1)
     used = np.bincount(changed[moved], minlength=len(live)) > 0
-    if not used.any():
-        return live, len(asked)
-    return np.asarray(used & live), len(asked)
-
-
-def _mixtures(
-    rows: IntArray, background: IntArray, f: int, used: IntArray, *, n: int, rng: np.random.Generator
-) -> Mixtures:
-    """Draw mixed rows to learn from; features without effect come from the background."""
-    drawn = Mixtures.draw(rows, background, len(used), n, rng)
-    from_row = np.zeros((n, f), dtype=bool)
-    from_row[:, used] = drawn.from_row
-    return Mixtures(drawn.row, drawn.background, from_row)
+    return (np.asarray(used & live) if used.any() else live), len(asked)
 
 
 def _draw_held_out(
@@ -173,22 +155,8 @@ def _draw_held_out(
     chosen = np.sort(rng.choice(rows, n_rows, replace=False))
     n_walks = min(MOST_WALKS, n_points // (n_rows * a_walk))
     walks = tuple(Walks.draw(n_rows, m, n_background, rng) for _ in range(n_walks))
-    background = np.arange(n_background)
-    mixtures = []
-    for walk in walks:
-        points = Mixtures.along_walks(chosen, walk, background)
-        from_row = np.zeros((len(points), f), dtype=bool)
-        from_row[:, used] = points.from_row
-        mixtures.append(Mixtures(points.row, points.background, from_row))
-    return HeldOutWalks(chosen, walks, tuple(mixtures))
-
-
-@dataclass(frozen=True, eq=False)
-class FittedShapley:
-    """Shapley values that were fitted, and how true they are."""
-
-    model: ShapleyModel
-    quality: ContributionQuality
+    points = tuple(Mixtures.along_walks(chosen, walk, range(1, m), used, f) for walk in walks)
+    return HeldOutWalks(chosen, walks, points)
 
 
 def fit_shapley(
@@ -200,7 +168,7 @@ def fit_shapley(
     seed: int,
     device: str,
     running: TrainingProgress,
-) -> FittedShapley:
+) -> tuple[ShapleyModel, ContributionQuality]:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
     from illume.shapley.train_networks import train_model_network, train_value_network
 
@@ -213,36 +181,20 @@ def fit_shapley(
     n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
     held_out = (codes[:n_validation], answers.log_odds[:n_validation])
     sizes = effort.sizes(coding.n_features, len(codes))
-    network = train_model_network(
-        coding,
-        codes[n_validation:],
-        answers.log_odds[n_validation:],
-        held_out,
-        sizes,
-        seed=seed,
-        device=device,
-        running=running,
-    )
+    learned = (codes[n_validation:], answers.log_odds[n_validation:])
+    network = train_model_network(coding, learned, held_out, sizes, seed=seed, device=device, running=running)
     fidelity = _r2(network(held_out[0]), held_out[1])
     some = background[np.sort(rng.permutation(len(background))[:BACKGROUND_ROWS])]
     game = Game(network, rows[training], some)
-    values = train_value_network(
-        coding,
-        game,
-        sizes,
-        seed=seed + 1,
-        device=device,
-        running=running,
-    )
+    values = train_value_network(coding, game, sizes, seed=seed + 1, device=device, running=running)
     background_log_odds = answers.scale(material.background_answers)
-    m, c = coding.n_features, answers.log_odds.shape[1]
     model = ShapleyModel(
         log_odds=answers.scale,
         coding=coding,
         network=network,
         values=values,
         base=background_log_odds.mean(0),
-        errors=ErrorModel.unknown(m, c),
+        errors=ErrorModel.unknown(coding.n_features, answers.log_odds.shape[1]),
         n_features=len(encoding.schema),
     )
     log_odds = answers.scale(material.P)
@@ -250,7 +202,7 @@ def fit_shapley(
     if len(answers.validation.rows):
         model = replace(model, errors=held_out_values.errors(answers.validation))
     quality = replace(held_out_values, model=model).quality(answers.report, fidelity)
-    return FittedShapley(model, quality)
+    return model, quality
 
 
 def _r2(found: FloatArray, wanted: FloatArray) -> float:
@@ -293,8 +245,7 @@ class _HeldOutValues:
         start = self.background_log_odds - self.model.network(self.background)
         each = []
         for walk, points, mixtures in zip(held_out.walks, held_out.points, held_out.mixtures, strict=True):
-            missed = points - self.model.network(
-                mixtures.codes(self.rows, self.background, self.model.coding.features)
-            )
-            each.append(walk_values(missed, start[walk.background], end, walk.order))
-        return WalkEstimates.of(np.stack(each), found)
+            mixed = mixtures.codes(self.rows, self.background, self.model.coding.features)
+            changes = walk_changes(points - self.model.network(mixed), start[walk.background], end)
+            each.append(np.take_along_axis(changes, walk.order.argsort(1)[:, :, None], axis=1))
+        return WalkEstimates.from_walks(np.stack(each), found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.shapley.codes import Codes
+from illume.shapley.network_arrays import Codes
 from illume.shapley.walks import Walks, first_features
 
 AT_ONCE = 32_768  # rows that are put together and asked about at a time
@@ -40,53 +40,55 @@ class Mixtures:
         )
 
     @classmethod
-    def draw(cls, rows: IntArray, background: IntArray, f: int, n: int, rng: np.random.Generator) -> Mixtures:
-        """Draw n mixed rows; every number of features from the first row, 0 to f, is as likely."""
-        size = rng.integers(f + 1, size=(n, 1))
-        rank = rng.random((n, f), dtype=np.float32).argsort(1).argsort(1)
-        return cls(rng.choice(rows, n), rng.choice(background, n), rank < size)
+    def draw(
+        cls,
+        rows: IntArray,
+        n_background: int,
+        features: IntArray,
+        f: int,
+        *,
+        n: int,
+        rng: np.random.Generator,
+    ) -> Mixtures:
+        """Draw n mixed rows; every number of `features` from the row is as likely, others never are."""
+        size = rng.integers(len(features) + 1, size=(n, 1))
+        rank = rng.random((n, len(features)), dtype=np.float32).argsort(1).argsort(1)
+        from_row = np.zeros((n, f), dtype=bool)
+        from_row[:, features] = rank < size
+        return cls(rng.choice(rows, n), rng.choice(np.arange(n_background), n), from_row)
 
     @classmethod
-    def along_walks(cls, rows: IntArray, walks: Walks, background: IntArray) -> Mixtures:
-        """Return all points of walks and of the reversed walks but their ends, step by step."""
-        f = walks.order.shape[1]
-        masks = [mask for k in range(1, f) for mask in _and_reverse(first_features(walks.order, k))]
-        times = len(masks)
-        every = np.concatenate(masks) if masks else np.empty((0, f), dtype=bool)
-        return cls(np.tile(rows, times), np.tile(background[walks.background], times), every)
+    def along_walks(
+        cls, rows: IntArray, walks: Walks, cuts: Sequence[int], features: IntArray, f: int
+    ) -> Mixtures:
+        """Return the points of walks and of their reverses after `cuts` numbers of changes, cut by cut."""
+        first = [first_features(walks.order, cut) for cut in cuts]
+        masks = [each for mask in first for each in (mask, ~mask)]
+        from_row = np.zeros((len(masks) * len(rows), f), dtype=bool)
+        from_row[:, features] = np.concatenate(masks)
+        return cls(np.tile(rows, len(masks)), np.tile(walks.background, len(masks)), from_row)
 
     def codes(self, rows: Codes, background: Codes, features: IntArray) -> Codes:
         """Return the codes of the mixed rows; `features` says which of the mask's columns have codes."""
-        keep = self.from_row[:, features]
-        at = np.where(keep, rows.at[self.row], background.at[self.background])
-        return Codes(at, np.where(keep, rows.part[self.row], background.part[self.background]))
+        return rows[self.row].mix(background[self.background], self.from_row[:, features])
 
 
-def _and_reverse(mask: BoolArray) -> tuple[BoolArray, BoolArray]:
-    return mask, ~mask
-
-
-def walk_values(points: FloatArray, start: FloatArray, end: FloatArray, order: IntArray) -> FloatArray:
-    """Return the mean change that each feature makes on a walk and its reverse, (n, f, c).
+def walk_changes(points: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return the mean change that each step makes on a walk and on its reverse, (n, steps, c).
 
     `points` are the values at what `Mixtures.along_walks` gives, `start` and `end` (n, c) those of the
     background rows and of the rows themselves.
 
-    >>> order = np.array([[1, 0]])
     >>> f = lambda a, b: a + 10 * b + 100 * a * b
-    >>> points = np.array([[f(0, 1)], [f(1, 0)]])
-    >>> walk_values(points, np.array([[f(0, 0)]]), np.array([[f(1, 1)]]), order)
-    array([[[51.],
-            [60.]]])
+    >>> points = np.array([[f(0, 1)], [f(1, 0)]])  # b changes first
+    >>> walk_changes(points, np.array([[f(0, 0)]]), np.array([[f(1, 1)]]))
+    array([[[60.],
+            [51.]]])
     """
-    n, f = order.shape
-    steps = points.reshape(f - 1, 2, n, -1)
+    steps = points.reshape(-1, 2, *end.shape)
     there = np.concatenate([start[None], steps[:, 0], end[None]])
     back = np.concatenate([end[None], steps[:, 1], start[None]])
-    change = 0.5 * (there[1:] - there[:-1] + back[:-1] - back[1:])
-    values = np.empty((n, f, points.shape[-1]))
-    np.put_along_axis(values, order[:, :, None], change.transpose(1, 0, 2), axis=1)
-    return values
+    return 0.5 * np.diff(there - back, axis=0).transpose(1, 0, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,13 +104,13 @@ class MixedFrames:
     columns: IntArray
 
     @classmethod
-    def of(cls, frame: Frame, background: Frame, names: tuple[str, ...]) -> MixedFrames:
+    def from_names(cls, frame: Frame, background: Frame, names: tuple[str, ...]) -> MixedFrames:
         """Mix the features of these names."""
         columns = np.array([frame.names.index(name) for name in names], dtype=np.intp)
         return cls(frame, background.select(frame.names), columns)
 
     def answers(self, mixtures: Mixtures, ask: Callable[[Frame], FloatArray]) -> FloatArray:
-        """Ask about mixed rows, so many at a time."""
+        """Ask about mixed rows in chunks."""
         mixer = self.frame.mixer(self.background)
         answers = []
         for start in range(0, len(mixtures), AT_ONCE):

@@ -9,10 +9,10 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.shapley.codes import Codes
-from illume.shapley.mixtures import MixedFrames, Mixtures
+from illume.shapley.mixtures import MixedFrames, Mixtures, walk_changes
+from illume.shapley.network_arrays import Codes
 from illume.shapley.shapley_model import Contributions, ShapleyModel
-from illume.shapley.walks import Walks, first_features, network_values, row_keys
+from illume.shapley.walks import Walks, network_values, row_keys
 
 NETWORK_WALKS = 32
 TINY = 1e-18  # a variance of 0, of a class that is never answered
@@ -42,48 +42,58 @@ class ShapleyRefiner:
         model = self.model
         values, remainder = model.start(codes, log_odds)
         prior = np.square(model.errors.errors(values, remainder))
-        plan = _Plan.of(n_asks, model.coding.n_features)
-        measured = np.isfinite(prior).all() and np.isfinite(model.errors.walk_variance).all()
-        if plan is not None and len(codes) and measured:
-            change, variance = self._measure(
-                codes, frame, log_odds, ask, plan=plan, values=values, prior=prior
-            )
-            values, prior = values + change, variance
+        n_walks, cuts = plan_walks(n_asks, model.coding.n_features)
+        if (
+            n_walks
+            and len(codes)
+            and np.isfinite(prior).all()
+            and np.isfinite(model.errors.walk_variance).all()
+        ):
+            mixed = self._mixed_walks(codes, frame, ask, n_walks, cuts)
+            change, prior = self._measure(codes, log_odds, mixed, cuts, values=values, prior=prior)
+            values = values + change
         return Contributions(model.spread(values), model.spread(np.sqrt(prior)))
+
+    def _mixed_walks(
+        self, codes: Codes, frame: Frame, ask: Ask, n_walks: int, cuts: list[int]
+    ) -> list[tuple[Walks, FloatArray]]:
+        """Return walks, and by how much the network misses the model's log-odds at their points."""
+        model, keys, rows = self.model, row_keys(codes), np.arange(len(codes))
+        features, n_background = model.coding.features, len(self.background_codes)
+        walks = [Walks.draw_by_row(keys, len(features), n_background, salt) for salt in range(n_walks)]
+        mixtures = Mixtures.concatenate(
+            [Mixtures.along_walks(rows, walk, cuts, features, model.n_features) for walk in walks]
+        )
+        P = MixedFrames.from_names(frame, self.background, self.names).answers(mixtures, ask)
+        missed = model.log_odds(P) - model.network(mixtures.codes(codes, self.background_codes, features))
+        return list(zip(walks, np.split(missed, n_walks), strict=True))
 
     def _measure(
         self,
         codes: Codes,
-        frame: Frame,
         log_odds: FloatArray,
-        ask: Ask,
+        walked: list[tuple[Walks, FloatArray]],
+        cuts: list[int],
         *,
-        plan: _Plan,
         values: FloatArray,
         prior: FloatArray,
     ) -> tuple[FloatArray, FloatArray]:
         """Return by how much values change, and the variances of their errors afterwards."""
-        model, m = self.model, self.model.coding.n_features
-        keys, n_background = row_keys(codes), len(self.background_codes)
-        walks = [Walks.draw_by_row(keys, m, n_background, salt) for salt in range(plan.n_walks)]
-        parts = [plan.mixtures(walk, model.coding.features, model.n_features) for walk in walks]
-        mixtures = Mixtures.concatenate(parts)
-        P = MixedFrames.of(frame, self.background, self.names).answers(mixtures, ask)
-        mixed = mixtures.codes(codes, self.background_codes, model.coding.features)
-        missed = model.log_odds(P) - model.network(mixed)
+        model, keys, (n_background, m) = self.model, row_keys(codes), self.background_codes.at.shape
         end = log_odds - model.network(codes)
         begin = self.background_log_odds - model.network(self.background_codes)
         own = (Walks.draw_by_row(keys, m, n_background, 1_000 + salt) for salt in range(NETWORK_WALKS))
         start, noise = network_values(model.network, codes, self.background_codes, own)
         growth = prior / np.maximum(model.errors.variance, TINY)
-        walked = model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
+        by_walk = model.errors.walk_variance * np.clip(growth, 0.25, 4.0)
         precision, total = np.zeros_like(values), np.zeros_like(values)
-        for walk, points in zip(walks, np.split(missed, plan.n_walks), strict=True):
-            changes = plan.changes(points, begin[walk.background], end)
-            block = plan.blocks(walk.order)
-            found = _block_values(changes, block) + _block_sums(start - values, block, plan.n_blocks)
+        block_at = np.searchsorted(np.array(cuts), np.arange(m), side="right")
+        for walk, points in walked:
+            changes = walk_changes(points, begin[walk.background], end)
+            block = block_at[walk.order.argsort(1)]
+            found = _block_values(changes, block) + _block_sums(start - values, block, len(cuts) + 1)
             # the other features of a block are noise, too
-            spread = np.maximum(_block_sums(prior + walked, block, plan.n_blocks) - prior, TINY)
+            spread = np.maximum(_block_sums(prior + by_walk, block, len(cuts) + 1) - prior, TINY)
             precision += 1 / spread
             total += found / spread
         measured, uncertainty = total / precision, 1 / precision + noise + TINY
@@ -94,53 +104,19 @@ class ShapleyRefiner:
         return change, variance
 
 
-@dataclass(frozen=True)
-class _Plan:
-    """How many walks with how many points: features change in blocks where there are too few questions."""
+def plan_walks(n_asks: int, m: int) -> tuple[int, list[int]]:
+    """Return how many walks to take, and after how many changes of features the model is asked on each.
 
-    n_walks: int
-    cuts: tuple[int, ...]
-    m: int
+    Every walk comes with its reverse. If there are too few questions, features change in blocks.
 
-    @classmethod
-    def of(cls, n_asks: int, m: int) -> _Plan | None:
-        """Plan walks, each with its reverse, of at most so many questions; None where there are too few."""
-        if m < 2 or n_asks < 2:
-            return None
-        if n_asks >= 2 * (m - 1):
-            return cls(n_asks // (2 * (m - 1)), tuple(range(1, m)), m)
-        points = n_asks // 2
-        return cls(1, tuple(int(cut) for cut in np.round(np.linspace(0, m, points + 2))[1:-1]), m)
-
-    @property
-    def n_blocks(self) -> int:
-        return len(self.cuts) + 1
-
-    def mixtures(self, walk: Walks, features: IntArray, n_features: int) -> Mixtures:
-        """Return the points of a walk and of its reverse, cut by cut, for all rows."""
-        n = len(walk.order)
-        parts = []
-        for cut in self.cuts:
-            mask = np.zeros((n, n_features), dtype=bool)
-            mask[:, features] = first_features(walk.order, cut)
-            reverse = np.zeros_like(mask)
-            reverse[:, features] = ~mask[:, features]
-            parts += [Mixtures(np.arange(n), walk.background, each) for each in (mask, reverse)]
-        return Mixtures.concatenate(parts)
-
-    def changes(self, points: FloatArray, begin: FloatArray, end: FloatArray) -> FloatArray:
-        """Return the mean change that each block makes on a walk and on its reverse, (n, blocks, c)."""
-        steps = points.reshape(len(self.cuts), 2, len(end), -1).transpose(2, 0, 1, 3)
-        there = np.concatenate([begin[:, None], steps[:, :, 0], end[:, None]], 1)
-        back = np.concatenate([end[:, None], steps[:, :, 1], begin[:, None]], 1)
-        return 0.5 * np.diff(there - back, axis=1)
-
-    def blocks(self, order: IntArray) -> IntArray:
-        """Return in which block each feature changes, (n, m)."""
-        by_place = np.searchsorted(np.array(self.cuts), np.arange(self.m), side="right")
-        block = np.empty_like(order)
-        np.put_along_axis(block, order, np.broadcast_to(by_place, order.shape), axis=1)
-        return block
+    >>> plan_walks(12, 4), plan_walks(4, 6), plan_walks(1, 6)
+    ((2, [1, 2, 3]), (1, [2, 4]), (0, []))
+    """
+    if m < 2 or n_asks < 2:
+        return 0, []
+    if n_asks >= 2 * (m - 1):
+        return n_asks // (2 * (m - 1)), list(range(1, m))
+    return 1, np.round(np.linspace(0, m, n_asks // 2 + 2))[1:-1].astype(int).tolist()
 
 
 def _block_values(per_block: FloatArray, block: IntArray) -> FloatArray:

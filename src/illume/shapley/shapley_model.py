@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.shapley.codes import Codes, Coding
-from illume.shapley.network_arrays import ModelArrays, RowEmbedding, ValueArrays
+from illume.shapley.network_arrays import Codes, Coding, ModelArrays, RowEmbedding, ValueArrays
 
 LEAST, MOST = 1e-6, 1e-2  # bounds of what a probability of 0 counts as
 
@@ -95,22 +94,8 @@ class ShapleyModel:
 
     Values are interventional Shapley values of the model's log-odds: the game's value of a set of features is
     the mean log-odds over background rows whose features of that set are the row's. They add up to the row's
-    log-odds less `base`, the mean log-odds of the background rows.
-
-    Parameters
-    ----------
-    log_odds
-        The scale.
-    coding
-        How rows are coded; features that it leaves out have values of exactly 0.
-    network, values
-        The network that learned the model, and the one that learned its Shapley values.
-    base
-        The model's mean log-odds of the background rows, (c,).
-    errors
-        How far values are off.
-    n_features
-        How many features the schema has.
+    log-odds less `base` (c,), the mean log-odds of the background rows. Features that `coding` leaves out
+    have values of exactly 0; `n_features` counts all.
     """
 
     log_odds: LogOdds
@@ -131,7 +116,7 @@ class ShapleyModel:
     @cached_property
     def embedding(self) -> RowEmbedding:
         """How encoded rows are embedded."""
-        return RowEmbedding.of(self.coding, self.values.table)
+        return RowEmbedding.from_table(self.coding, self.values.table)
 
     def start(self, codes: Codes, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, m, c) of coded rows that add up to `log_odds`, and what was shared out (n, c)."""

@@ -1,4 +1,4 @@
-"""Training the two networks: torch begins and ends here."""
+"""The two networks behind Shapley values, in torch, and their training."""
 
 from __future__ import annotations
 
@@ -11,12 +11,118 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from illume._typing import FloatArray
-from illume.shapley.codes import Codes, Coding
-from illume.shapley.effort import BATCH, Sizes
-from illume.shapley.network_arrays import ModelArrays, Table, ValueArrays
-from illume.shapley.torch_networks import ModelNetwork, ValueNetwork
-from illume.shapley.training_run import TrainingProgress
-from illume.shapley.walks import Game, WalkLabels
+from illume.shapley.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
+from illume.shapley.training_run import BATCH, Sizes, TrainingProgress
+from illume.shapley.walks import BackgroundCorrection, Game, Walks, network_walks
+
+SPREAD = 1.5  # of a feature's embedding over its table, at the start
+
+
+class FeatureTable(nn.Module):
+    """Each feature's value as numbers: `main` (c of them) and an embedding (d of them).
+
+    Entries of a number are steps from one knot to the next, so that neighbouring bins learn together.
+    """
+
+    is_step: Tensor
+    start: Tensor
+
+    def __init__(self, coding: Coding, n_main: int, n_embedding: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.n_main = n_main
+        steps = torch.from_numpy(coding.steps)
+        start = torch.from_numpy(coding.starts[coding.owner])
+        widths = torch.from_numpy(coding.widths[coding.owner]).float()
+        self.register_buffer("is_step", steps)
+        self.register_buffer("start", start)
+        scale = torch.where(steps, SPREAD / widths.sqrt(), torch.tensor(SPREAD / 2))
+        embedding = torch.randn(coding.size, n_embedding, generator=generator) * scale[:, None]
+        self.weights = nn.Parameter(torch.cat([torch.zeros(coding.size, n_main), embedding], 1))
+
+    def nodes(self) -> Tensor:
+        """Return the table itself, (size, c + d): steps added up."""
+        up = torch.where(self.is_step[:, None], self.weights, 0.0).cumsum(0)
+        level = self.weights[self.start] + up - up[self.start]
+        return torch.where(self.is_step[:, None], level, self.weights)
+
+    def forward(self, at: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
+        """Return main values (n, m, c) and embeddings (n, m, d) of codes (n, m)."""
+        nodes = self.nodes()
+        rise = torch.cat([nodes[1:] - nodes[:-1], torch.zeros_like(nodes[:1])])
+        width = nodes.shape[1]
+        found = functional.embedding(at, torch.cat([nodes, rise], 1))
+        values = found[..., :width] + part[..., None] * found[..., width:]
+        return values[..., : self.n_main], values[..., self.n_main :]
+
+
+def _linear(n_in: int, n_out: int, generator: torch.Generator, scale: float = 1.0) -> nn.Linear:
+    layer = nn.utils.skip_init(nn.Linear, n_in, n_out)
+    with torch.no_grad():
+        layer.weight.copy_(scale * torch.randn(n_out, n_in, generator=generator) / n_in**0.5)
+        layer.bias.zero_()
+    return layer
+
+
+def gate_units(hidden: Tensor) -> Tensor:
+    """Return SiLU of the first half times the second half, on the last axis."""
+    gate, value = hidden.chunk(2, -1)
+    return functional.silu(gate) * value
+
+
+class ModelNetwork(nn.Module):
+    """The model's log-odds: main effects of each feature, and gated units of all embeddings together.
+
+    The first layer is a sum over features, so that a walk that changes one feature at a time changes one
+    summand at a time.
+    """
+
+    def __init__(
+        self, coding: Coding, n_outputs: int, n_embedding: int, n_units: int, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        self.table = FeatureTable(coding, n_outputs, n_embedding, generator)
+        self.first = _linear(coding.n_features * n_embedding, 2 * n_units, generator)
+        self.last = _linear(n_units, n_outputs, generator, scale=0.0)
+
+    def forward(self, at: Tensor, part: Tensor) -> Tensor:
+        """Return outputs (n, c)."""
+        main, embedding = self.table(at, part)
+        return main.sum(1) + self.interacting(embedding)
+
+    def interacting(self, embedding: Tensor) -> Tensor:
+        """Return what the gated units add, (n, c)."""
+        return self.last(gate_units(self.first(embedding.flatten(1))))
+
+
+class ValueNetwork(nn.Module):
+    r"""Shapley values: :math:`\phi_j = g_j(x_j) + \langle C_j(x), e_j(x_j) \rangle`.
+
+    Each feature's own embedding times coefficients that depend on the whole row: a row has its own linear
+    map of its features' embeddings.
+    """
+
+    def __init__(
+        self, coding: Coding, n_outputs: int, n_embedding: int, n_units: int, generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        m = coding.n_features
+        self.shape = (m, n_embedding, n_outputs)
+        self.table = FeatureTable(coding, n_outputs, n_embedding, generator)
+        self.constant = nn.Parameter(torch.zeros(m, n_outputs))
+        self.first = _linear(m * n_embedding, 3 * n_units, generator)
+        self.last = _linear(2 * n_units, m * n_embedding * n_outputs, generator, scale=0.1)
+
+    def forward(self, at: Tensor, part: Tensor) -> Tensor:
+        """Return values (n, m, c)."""
+        main, embedding = self.table(at, part)
+        hidden = self.first(embedding.flatten(1))
+        units = hidden.shape[1] // 3
+        context = torch.cat([gate_units(hidden[:, : 2 * units]), hidden[:, 2 * units :]], 1)
+        coefficients = self.last(context).unflatten(1, self.shape)
+        return main + self.constant + (coefficients * embedding[..., None]).sum(2)
+
+
+Answered = tuple[Codes, FloatArray]  # coded rows and the model's log-odds (n, c)
 
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
@@ -71,17 +177,16 @@ def _batches(n: int, generator: torch.Generator) -> Iterator[Tensor]:
 
 def train_model_network(
     coding: Coding,
-    codes: Codes,
-    targets: FloatArray,
-    validation: tuple[Codes, FloatArray],
+    learned: Answered,
+    validation: Answered,
     sizes: Sizes,
     *,
     seed: int,
     device: str,
     running: TrainingProgress,
 ) -> ModelArrays:
-    """Learn log-odds `targets` (n, c) of coded rows; an interrupt ends the training with what there is."""
-    where = torch.device(device)
+    """Learn the log-odds of coded rows; an interrupt ends the training with what there is."""
+    (codes, targets), where = learned, torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     network = ModelNetwork(coding, targets.shape[1], sizes.n_embedding, sizes.n_units, generator).to(where)
     middle = targets.mean(0)
@@ -110,11 +215,7 @@ def train_model_network(
 
 @torch.no_grad()
 def _r_squared(
-    network: nn.Module,
-    validation: tuple[Codes, FloatArray],
-    middle: FloatArray,
-    scale: float,
-    where: torch.device,
+    network: nn.Module, validation: Answered, middle: FloatArray, scale: float, where: torch.device
 ) -> float:
     codes, targets = validation
     answers = [
@@ -158,13 +259,7 @@ def _model_arrays(
 
 
 def train_value_network(
-    coding: Coding,
-    game: Game,
-    sizes: Sizes,
-    *,
-    seed: int,
-    device: str,
-    running: TrainingProgress,
+    coding: Coding, game: Game, sizes: Sizes, *, seed: int, device: str, running: TrainingProgress
 ) -> ValueArrays:
     """Learn the Shapley values of the network that learned the model, from its walks."""
     where = torch.device(device)
@@ -174,7 +269,8 @@ def train_value_network(
     network = ValueNetwork(coding, c, d, sizes.n_value_units, generator).to(where)
     with torch.no_grad():
         _start_from(network.table, game.model.table.nodes[:, c:])
-    labels = WalkLabels(game, rng)
+    correction = BackgroundCorrection.fit(game.model, game.background)
+    mean = game.model.interacting_codes(game.background).mean(0)
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
     optimiser = _optimiser(network, VALUE_RATE)
     schedule = Schedule(optimiser, VALUE_RATE, n_steps)
@@ -182,7 +278,9 @@ def train_value_network(
     with running.interruptible():
         while schedule.done < n_steps:
             rows = draw_rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
-            wanted, totals = labels.draw(rows), labels.totals(rows)
+            walks = Walks.draw(len(rows), coding.n_features, len(game.background), rng)
+            wanted = network_walks(game.model, rows, game.background, walks) - correction(walks)
+            totals = game.model.interacting_codes(rows) - mean
             scale = scale or max(float(wanted.std()), 1e-12)
             at, part = _tensors(rows, where)
             goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))
@@ -213,7 +311,7 @@ def draw_rows_like(rows: Codes, n: int, rng: np.random.Generator) -> Codes:
     m = rows.at.shape[1]
     first, second = rng.integers(len(rows), size=(2, n))
     keep = (rng.random((n, m), dtype=np.float32) >= 0.15) | (rng.random((n, 1)) < 0.4)
-    return rows.mixed(first, second, keep)
+    return rows[first].mix(rows[second], keep)
 
 
 def _value_arrays(network: ValueNetwork, coding: Coding, game: Game, scale: float) -> ValueArrays:

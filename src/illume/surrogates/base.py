@@ -1,10 +1,15 @@
-"""The interface of surrogates, which users' own surrogates implement as well."""
+"""The interface of surrogates, and the linear ones: log-odds are a weighted sum of latents."""
 
 from __future__ import annotations
 
-from typing import Protocol, Self, runtime_checkable
+import warnings
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
+from scipy.special import expit, softmax  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 
 from illume._typing import FloatArray, IntArray
 
@@ -62,15 +67,87 @@ def probabilities_of(logits: FloatArray) -> FloatArray:
     array([[0.5, 0.5]])
     """
     if logits.shape[1] == 1:
-        return _two_classes(logits[:, 0])
-    weights = np.exp(logits - logits.max(1, keepdims=True))
-    return weights / weights.sum(1, keepdims=True)
+        return np.column_stack([expit(-logits[:, 0]), expit(logits[:, 0])])
+    return np.asarray(softmax(logits, axis=1))
 
 
-def _two_classes(logit: FloatArray) -> FloatArray:
-    """Return softmax of (0, logit), (n, 2), without overflow."""
-    less = np.exp(-np.abs(logit))
-    more = 1.0 / (1.0 + less)
-    less *= more
-    second = logit >= 0
-    return np.column_stack([np.where(second, less, more), np.where(second, more, less)])
+NEVER = -20.0  # log-odds of a class that does not occur in training
+
+
+class WeightedSurrogate:
+    """A surrogate that is its weights `coef_` and `intercept_`."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    def probabilities(self, Z: FloatArray) -> FloatArray:
+        """Return class probabilities (n, c)."""
+        return probabilities_of(scores(self, Z))
+
+    def _take(self, model: Any, n_classes: int) -> Self:
+        """Take the weights of a fitted linear classifier; classes that it has not seen never win."""
+        coef, intercept = np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_)
+        if len(model.classes_) < n_classes:
+            if len(coef) == 1:
+                coef, intercept = np.vstack([-coef, coef]) / 2, np.concatenate([-intercept, intercept]) / 2
+            seen = coef, intercept
+            coef, intercept = np.zeros((n_classes, coef.shape[1])), np.full(n_classes, NEVER)
+            coef[model.classes_], intercept[model.classes_] = seen
+        self.coef_, self.intercept_ = center_classes(coef, intercept)
+        return self
+
+
+class LogisticSurrogate(WeightedSurrogate, BaseEstimator):
+    """Logistic regression on the black box's probabilities, not only on its decisions."""
+
+    def __init__(self, C: float = 1.0) -> None:
+        self.C = C
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Learn one weight per latent and class; every row counts for a class with weight P."""
+        row, label = np.nonzero(P > 1e-6)
+        model = LogisticRegression(C=self.C, max_iter=1000)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fidelity on validation rows decides
+            model.fit(Z[row], label, sample_weight=P[row, label])
+        return self._take(model, P.shape[1])
+
+
+class LinearAdapter(WeightedSurrogate, BaseEstimator):
+    """Any scikit-learn linear classifier (`coef_`, `intercept_`, `classes_`) as a surrogate."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Fit a clone of the estimator on the black box's decisions."""
+        model = self.model_ = clone(self.estimator).fit(Z, P.argmax(1))
+        if not hasattr(model, "coef_"):
+            raise ValueError(f"{self.estimator!r} has no coef_; use a linear classifier")
+        return self._take(model, P.shape[1])
+
+
+class FittedWeights(WeightedSurrogate):
+    """Weights that are fitted already."""
+
+    def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
+        self.coef_, self.intercept_ = coef, intercept
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Do nothing."""
+        return self
+
+
+class HeadSurrogate(FittedWeights):
+    """The linear head that was trained jointly with the encoder."""
+
+    def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
+        super().__init__(*center_classes(coef, intercept))
+
+
+def center_classes(coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Subtract what all classes share, which softmax ignores, so that log-odds are unique."""
+    coef, intercept = np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)
+    if len(coef) == 1:
+        return coef, intercept
+    return coef - coef.mean(0), intercept - intercept.mean()

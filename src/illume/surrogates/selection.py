@@ -12,8 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import fidelity
-from illume.surrogates.base import LinearSurrogate, Surrogate
-from illume.surrogates.logistic import LinearAdapter, LogisticSurrogate
+from illume.surrogates.base import LinearAdapter, LinearSurrogate, LogisticSurrogate, Surrogate
 from illume.surrogates.tree import DecisionTreeSurrogate
 
 Rows = tuple[FloatArray, FloatArray]  # latents and the black box's probabilities

@@ -15,12 +15,8 @@ from illume._typing import FloatArray, IntArray
 class DecisionTreeSurrogate(BaseEstimator):
     """A scikit-learn decision tree on the black box's decisions.
 
-    Parameters
-    ----------
-    estimator
-        Any scikit-learn tree classifier (with `tree_` and `classes_`).
-    spare
-        Whether to take this tree only if no other decides for as many classes.
+    `estimator` may be any scikit-learn tree classifier (with `tree_` and `classes_`). A `spare` tree is taken
+    only if no other decides for as many classes.
     """
 
     def __init__(self, estimator: Any = None, spare: bool = False) -> None:
@@ -53,12 +49,8 @@ class DecisionTreeSurrogate(BaseEstimator):
 class TreeNodes:
     """A fitted tree as arrays; node 0 is the root, and children come after their parents.
 
-    Parameters
-    ----------
-    children_left_, children_right_
-        The child if `z[feature] <= threshold`, and the other child; -1 at a leaf.
-    value_
-        The shares of the classes at each node, (n_nodes, n_classes).
+    `children_left_` is the child if `z[feature] <= threshold`, `children_right_` the other one, -1 at a leaf;
+    `value_` (n_nodes, n_classes) are the shares of the classes at each node.
 
     >>> nodes = TreeNodes(*map(np.array, ([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, -2.0, -2.0])),
     ...                   value_=np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))
