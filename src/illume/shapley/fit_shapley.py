@@ -18,7 +18,7 @@ from illume.shapley.accuracy import WalkEstimates, fit_errors, measure_quality
 from illume.shapley.mixtures import MixedFrames, Mixtures, probes, walk_changes
 from illume.shapley.network_arrays import Codes, Coding
 from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
-from illume.shapley.training_run import Effort, TrainingProgress
+from illume.shapley.training_run import QUERIES_PER_FEATURE, Effort, TrainingProgress
 from illume.shapley.walks import Game, Walks, network_values
 
 Ask = Callable[[Frame], FloatArray]
