@@ -230,7 +230,7 @@ def attributions_dict(batch: Attributions) -> dict[str, Any]:
 
 
 def _nan_to_none(array: np.ndarray[Any, Any]) -> Any:
-    return np.where(np.isfinite(array), array.astype(object), None).tolist()
+    return np.where(np.isfinite(array), array.astype(object), np.array(None)).tolist()
 
 
 def attribution_dict(row: Attribution) -> dict[str, Any]:
