@@ -1,8 +1,11 @@
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import illume
+from illume.data.frames import as_frame
 
 
 def test_show_prints_schema_quality_and_versions(run, explainer):
@@ -94,3 +97,50 @@ def test_a_folder_of_parquet_files_is_checked_too(run, explainer, rows, tmp_path
 def test_the_help_names_the_exit_code(run):
     assert "3  `illume check`" in run("--help").stdout
     assert "exit code is 0" in run("check", "--help").stdout
+
+
+@pytest.mark.parametrize("words", [(), ("--encoded",)])
+def test_export_writes_a_graph_that_explains_like_the_file(run, folder, tmp_path, words, loaded):
+    runtime = pytest.importorskip("onnxruntime")
+    answer = run("export", folder / "loans.illume", tmp_path / "a.onnx", *words)
+    assert (answer.exit_code, answer.stdout) == (0, ""), answer.stderr
+    assert "Graph written to" in answer.stderr
+    session = runtime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
+    frame = pd.read_csv(folder / "new.csv").dropna()[list(loaded.schema_.names)]
+    if words:
+        given = {"X": loaded.fitted_.encoding.transform(as_frame(frame)).X.astype(np.float32)}
+    else:
+        texts = frame[["owner", "education"]].astype(str).to_numpy(dtype=object)
+        given = {"numbers": frame[["age", "income"]].to_numpy(dtype=float), "categories": texts}
+    (found,) = session.run(["probabilities"], given)
+    np.testing.assert_allclose(found, loaded(frame).surrogate_probabilities, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        (("export", "EXPLAINER", "a.txt"), 2, "must end in .onnx"),
+        (("export", "EXPLAINER", "nowhere/a.onnx"), 1, "create it first"),
+        (("export", "nowhere.illume", "a.onnx"), 1, "does not exist"),
+        (("report", "EXPLAINER", "ROWS", "--model own.joblib -o report.pdf"), 2, "must end in .html"),
+        (("report", "EXPLAINER", "ROWS", "-o report.html"), 2, "give it with --model MODEL"),
+    ],
+)
+def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkeypatch, case):
+    words, code, said = case
+    monkeypatch.chdir(tmp_path)
+    paths = {"EXPLAINER": model.parent / "loans.illume", "ROWS": model.parent / "new.csv"}
+    answer = run(*(paths.get(word, word) for word in words))
+    assert answer.exit_code == code
+    assert said.replace("MODEL", str(model)) in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_is_written_at_once_and_stdout_stays_empty(run, explainer, model, folder, tmp_path):
+    out = tmp_path / "report.html"
+    words = ("report", explainer, folder / "new.csv", "--model", model, "--trust-model --title", "Loans <1>")
+    answer = run(*words, "-o", out)
+    assert (answer.exit_code, answer.stdout) == (0, ""), answer.stderr
+    assert answer.stderr.splitlines()[-1].startswith(f"Report written to {out} (")
+    assert "Loans &lt;1&gt;" in out.read_text()
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]

@@ -10,23 +10,20 @@ def rows(n=60):
     return pd.DataFrame({"a": rng.normal(size=n), "b": rng.choice(["x", "y", None], n)})
 
 
-def test_what_one_column_decides_is_learned():
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        (lambda up: np.where(up, "up", "down"), ["down", "up"]),
+        (lambda up: up.astype(float), [0, 1]),
+        (lambda up: up, [False, True]),
+    ],
+)
+def test_what_one_column_decides_is_learned_and_classes_keep_their_type(values, classes):
     X = rows()
-    model, score = train_gbm(X, pd.Series(np.where(X["a"] > 0, "up", "down"), name="y"), ["b"], seed=0)
+    model, score = train_gbm(X, pd.Series(values(X["a"] > 0), name="y"), ["b"], seed=0)
     assert score.accuracy > 0.85
     assert score.n_validation == 12
-    assert model.classes_.tolist() == ["down", "up"]
-
-
-def test_whole_numbers_stay_whole_classes():
-    X = rows()
-    target = pd.Series((X["a"] > 0).astype(float), name="y")
-    assert train_gbm(X, target, ["b"], seed=0)[0].classes_.tolist() == [0, 1]
-
-
-def test_booleans_stay_booleans():
-    X = rows()
-    assert train_gbm(X, X["a"] > 0, ["b"], seed=0)[0].classes_.tolist() == [False, True]
+    assert model.classes_.tolist() == classes
 
 
 def test_a_class_of_one_row_and_a_column_of_nothing_do_not_stop_it():

@@ -216,19 +216,16 @@ def test_memory_while_reading_depends_neither_on_the_part_nor_on_row_groups(
     assert max(held) < 6e6
 
 
-def test_damage_inside_a_file_is_told_with_its_name(source, given, tmp_path):
+def test_damage_and_missing_columns_are_told_with_the_file(source, given, rows, tmp_path):
+    short = write_files(tmp_path / "short", rows.drop(columns="income"))
+    with pytest.raises(SchemaError, match=r"\d\.parquet: column 'income' is missing"):
+        explain_parquet(short, tmp_path / "out-short", workers=0, **given)
     path = source / "0.parquet"
     start = pq.read_metadata(path).row_group(0).column(0).data_page_offset
     content = bytearray(path.read_bytes())
     content[start : start + 40] = b"\xff" * 40
     path.write_bytes(content)
     with pytest.raises(FormatError, match=r"0\.parquet cannot be read as Parquet"):
-        explain_parquet(source, tmp_path / "out", workers=0, **given)
-
-
-def test_a_missing_column_is_told_with_the_file(given, rows, tmp_path):
-    source = write_files(tmp_path / "rows", rows.drop(columns="income"))
-    with pytest.raises(SchemaError, match=r"\d\.parquet: column 'income' is missing"):
         explain_parquet(source, tmp_path / "out", workers=0, **given)
 
 

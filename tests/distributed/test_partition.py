@@ -17,15 +17,11 @@ from tests.distributed.common import KINDS, Fails, assert_same, keyed, poisoned
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_columns_are_the_same_for_some_rows_for_one_and_for_none(kind, rows, given):
+def test_the_schema_is_that_of_every_answer_even_to_one_row_or_none(kind, rows, given, loan_explainer):
     whole, one, none = (explain_partition(rows[:n], kind=kind, **given) for n in (20, 1, 0))
     assert whole.dtypes.equals(one.dtypes)
     assert whole.dtypes.equals(none.dtypes)
     assert len(none) == 0
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_schema_is_that_of_the_answer(kind, rows, given, loan_explainer):
     table = pa.Table.from_pandas(rows[:5])
     schema = output_schema(loan_explainer, kind, keep={"key": pa.int64()})
     for some in (table, table[:0], table.to_batches()[0]):
@@ -42,6 +38,9 @@ def test_attributions_are_those_of_the_explainer_and_add_up(rows, given, loan_ex
     assert table["output"].unique().tolist() == ["refuse"]
     assert table["key"].tolist() == rows["key"].tolist()
     assert not table["stand_in"].any()
+    assert explain_partition(rows[:3], given["explainer"])["stand_in"].all()  # without the model
+    packed = explain_partition(rows, pack(loan_explainer), keep=["key"])
+    assert_same(packed, explain_partition(rows, loan_explainer, keep=["key"]))
 
 
 def test_the_decided_class_or_all_of_several_classes(three_class_explainer, three_class):
@@ -175,10 +174,6 @@ def test_texts_are_categories_for_the_model_where_they_were(loan_frame):
     )
 
 
-def test_without_a_model_the_surrogate_stands_in_and_the_answer_says_so(rows, files):
-    assert explain_partition(rows[:3], files[0])["stand_in"].all()
-
-
 def test_a_file_is_read_once_until_it_changes(files, tmp_path, loan_explainer):
     path = tmp_path / "a.illume"
     path.write_bytes(files[0].read_bytes())
@@ -190,22 +185,13 @@ def test_a_file_is_read_once_until_it_changes(files, tmp_path, loan_explainer):
     assert packed.load() is pack(loan_explainer).load()
 
 
-def test_a_packed_explainer_answers_as_the_explainer(rows, loan_explainer):
-    assert_same(
-        explain_partition(rows, pack(loan_explainer), keep=["key"]),
-        explain_partition(rows, loan_explainer, keep=["key"]),
-    )
-
-
-def test_kept_columns_can_be_given_types(rows, loan_explainer):
-    found = explain_partition(pa.Table.from_pandas(rows[:3]), loan_explainer, keep={"key": pa.float32()})
+def test_kept_columns_can_be_given_types_and_spark_gets_plain_strings(rows, loan_explainer):
+    table = pa.Table.from_pandas(rows[:3])
+    found = explain_partition(table, loan_explainer, keep={"key": pa.float32()})
     assert found.schema.field("key").type == pa.float32()
-
-
-def test_spark_gets_plain_strings(loan_explainer):
-    table = decode_dictionaries(explain_partition(pa.Table.from_pandas(keyed(2)), loan_explainer))
-    assert table.schema.field("decision").type == pa.string()
-    assert table.schema.names == output_schema(loan_explainer).names
+    plain = decode_dictionaries(found)
+    assert plain.schema.field("decision").type == pa.string()
+    assert plain.schema.names == ["key", *output_schema(loan_explainer).names]
 
 
 def test_rows_of_later_pieces_count_from_the_start_of_a_frame(files, loan_model, monkeypatch):
@@ -222,23 +208,16 @@ def test_rows_of_later_pieces_count_from_the_start_of_a_frame(files, loan_model,
         ({"keep": "key"}, ValueError, r"write \['key'\]"),
         ({"keep": ["kex"]}, SchemaError, "nearest column is 'key'"),
         ({"trust_model": False}, ValueError, "pass trust_model=True"),
+        ({"frame": keyed(3).drop(columns="income")}, SchemaError, "column 'income' is missing"),
     ],
 )
 def test_what_cannot_work_is_refused(options, error, message, rows, given):
     with pytest.raises(error, match=message):
-        explain_partition(rows, **{**given, **options})
+        explain_partition(**{"frame": rows, **given, **options})
 
 
-def test_a_model_that_cannot_be_pickled_is_refused_with_advice(files):
+def test_models_that_cannot_be_sent_or_used_are_refused(rows, files, loan_explainer):
     with pytest.raises(ValueError, match="save it with joblib"):
         pack(files[0], model=(each for each in "ab"))
-
-
-def test_an_explainer_and_another_model_do_not_go_together(rows, loan_explainer):
     with pytest.raises(ValueError, match="its own model"):
         explain_partition(rows, loan_explainer, model=len)
-
-
-def test_missing_columns_are_named(rows, given):
-    with pytest.raises(SchemaError, match="column 'income' is missing"):
-        explain_partition(rows.drop(columns="income"), **given)

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from illume import __version__
-from illume.cli import demo, explain, export, fit, serve, show
+from illume.cli import demo, explain, fit, serve, show
 from illume.cli.messages import ExitCode, Messages, UsageError
 from illume.cli.options import Debug, Quiet, start
 
@@ -116,9 +116,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": show.show,
     "explain": explain.explain,
     "rules": show.rules,
-    "report": export.report,
+    "report": show.report,
     "check": show.check,
-    "export": export.export,
+    "export": show.export,
     "serve": serve.serve,
 }
 for name, command in COMMANDS.items():

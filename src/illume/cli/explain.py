@@ -8,21 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Context, Option
 
-from illume.cli import load
+from illume.cli import load, options
 from illume.cli.messages import CommandError, Messages, UsageError
-from illume.cli.options import (
-    Debug,
-    ExplainerFile,
-    MissingWords,
-    Model,
-    Names,
-    Quiet,
-    Rows,
-    TrustModel,
-    UnknownCategories,
-    split_names,
-    start,
-)
+from illume.cli.options import Names, split_names
 from illume.cli.output import JSON, SUFFIXES, Kind, Layout, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.errors import rows_after
@@ -36,8 +24,8 @@ FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 def explain(
     context: Context,
-    explainer: ExplainerFile,
-    rows: Rows,
+    explainer: options.ExplainerFile,
+    rows: options.Rows,
     *,
     kind: Annotated[Kind, Option("--kind", "-k", help="Kind of explanation.")] = "attributions",
     out: Annotated[
@@ -49,7 +37,7 @@ def explain(
             help="A .parquet, .csv, .json or .jsonl file; for folders a folder.",
         ),
     ] = None,
-    model: Model = None,
+    model: options.Model = None,
     json: Annotated[bool, Option("--json", help="Print a line of JSON per row instead of CSV.")] = False,
     long: Annotated[bool, Option("--long", help="A line per row and feature (condition, change).")] = False,
     keep: Annotated[Names, Option(metavar="A,B", help="Columns of ROWS to copy to the output.")] = None,
@@ -68,11 +56,11 @@ def explain(
         int | None,
         Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
-    unknown: UnknownCategories = None,
-    missing: MissingWords = None,
-    trust_model: TrustModel = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    unknown: options.UnknownCategories = None,
+    missing: options.MissingWords = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Explain the rows of a file: attributions, rules or counterfactuals.
 
@@ -85,7 +73,7 @@ def explain(
 
     [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
     """
-    messages = start(context, quiet, debug)
+    messages = options.start(context, quiet, debug)
     changes = {"desired_class": desired, "features_to_vary": vary or None, "max_changes": max_changes}
     arguments = _arguments(
         kind,

@@ -7,23 +7,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Argument, Context, Option
+from typer import Argument, Context, Option, echo
 
+from illume.cli import options
 from illume.cli.load import load_model, model_path, require_features
 from illume.cli.messages import Messages, UsageError
-from illume.cli.options import (
-    Debug,
-    Json,
-    MissingWords,
-    Model,
-    Names,
-    Quiet,
-    TrustModel,
-    Unknown,
-    split_names,
-    start,
-)
-from illume.cli.output import print_json, print_result, require_output
+from illume.cli.options import Names, Unknown, split_names
+from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
 from illume.data.archive import atomic_path
 
@@ -40,7 +30,7 @@ def fit(
     *,
     out: Annotated[Path, Option("--out", "-o", metavar="FILE.illume", help="File to write or replace.")],
     target: Annotated[str | None, Option(metavar="COL", help="Column of classes; not a feature.")] = None,
-    model: Model = None,
+    model: options.Model = None,
     trainer: Annotated[
         Literal["gbm"] | None, Option("--train", help="Train a model, and write it to FILE.model.joblib.")
     ] = None,
@@ -48,7 +38,7 @@ def fit(
     drop: Annotated[Names, Option(metavar="A,B", help="Columns to leave out, such as identifiers.")] = None,
     text: Annotated[Names, Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
     number: Annotated[Names, Option(metavar="A,B", help="Columns of CSV with numbers such as 007.")] = None,
-    missing: MissingWords = None,
+    missing: options.MissingWords = None,
     n_latents: Annotated[str, Option(metavar="N|auto", help="Latents; auto tries 4, 8 and 16.")] = "auto",
     rank: Annotated[str, Option(metavar="N|auto|none", help="For wide data: rank of the maps.")] = "auto",
     effort: Annotated[
@@ -70,10 +60,10 @@ def fit(
     checkpoint_dir: Annotated[
         Path | None, Option(metavar="DIR", help="Save progress here; to resume, run the same command again.")
     ] = None,
-    trust_model: TrustModel = False,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    trust_model: options.TrustModel = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Fit an explainer to a model and write it to a file.
 
@@ -87,7 +77,7 @@ def fit(
     from illume.cli.train import load_training_rows
     from illume.data.checkpoints import lock_folder
 
-    messages = start(context, quiet, debug)
+    messages = options.start(context, quiet, debug)
     surrogate_options = SurrogateOptions(
         objective=objective,
         n_latents=_number_or_word(n_latents, ("auto",), "--n-latents"),
@@ -133,7 +123,7 @@ def fit(
         print_json(files | _summary(explainer, score, rows.n_rows))
     else:
         files_text = f"Explainer: {out}\nModel:     {model_file}"
-        print_result(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files_text}")
+        echo(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files_text}")
 
 
 def _require_model_source(model: Path | None, trainer: str | None, target: str | None) -> None:

@@ -123,22 +123,19 @@ def require_features(model: Any, columns: Sequence[str], target: str | None) -> 
 
 def read_rows_for(explainer: Explainer, path: Path, missing: Iterable[str] | None = None) -> Any:
     """Return the rows of a file, with CSV read as in `illume fit`."""
-    rows = read_rows(path, csv_options_for(explainer, missing))
-    if not len(rows):
-        raise CommandError(f"{path} holds no rows; expected some below the line of column names")
-    return rows
-
-
-def csv_options_for(explainer: Explainer, missing: Iterable[str] | None = None) -> CsvOptions:
-    """Return how to read CSV: text columns as text, even if all values of a few rows look like numbers."""
     categories = {
         feature.name: frozenset(value for value in feature.categories if isinstance(value, str))
         for feature in explainer.schema_.features
     }
     words = explainer.fitted_.missing_words if missing is None else split_names(missing)
-    return CsvOptions(
+    csv = CsvOptions(
+        # Text stays text, even if all values of a few rows look like numbers.
         text=tuple(name for name, known in categories.items() if known),
         plain=tuple(name for name, known in categories.items() if not known),
         missing=MISSING if words is None else words,
         categories=categories,
     )
+    rows = read_rows(path, csv)
+    if not len(rows):
+        raise CommandError(f"{path} holds no rows; expected some below the line of column names")
+    return rows

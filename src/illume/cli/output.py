@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal
+
+import typer
 
 from illume.cli.messages import CommandError, UsageError
 from illume.data.archive import atomic_path
@@ -41,41 +43,41 @@ def as_json(value: Any, indent: int | None = None) -> str:
     """
     from pydantic_core import to_json
 
-    return to_json(value, indent=indent, inf_nan_mode="null", fallback=_plain).decode()
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else str(value)
-
-
-def print_result(text: str) -> None:
-    """Print a result to stdout."""
-    sys.stdout.write(f"{text}\n")
+    fallback = lambda value: value.item() if hasattr(value, "item") else str(value)  # noqa: E731
+    return to_json(value, indent=indent, inf_nan_mode="null", fallback=fallback).decode()
 
 
 def print_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
-    print_result(as_json(value, indent=2))
+    typer.echo(as_json(value, indent=2))
 
 
-def write_csv(frames: Iterable[Any], stream: IO[str]) -> None:
-    """Write frames below one header."""
-    for i, frame in enumerate(frames):
-        frame.to_csv(stream, index=False, header=i == 0)
+def write(pieces: Iterable[Any], path: Path | None, json: bool = False) -> None:
+    """Write frames, or records for JSON, to a file by its suffix, or to stdout."""
+    if path is None:
+        _write_text(pieces, sys.stdout, ".jsonl" if json else ".csv")
+        return
+    suffix = path.suffix.lower()
+    with atomic_path(path) as temporary:
+        if suffix == ".parquet":
+            _write_parquet(pieces, temporary)
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as stream:
+            _write_text(pieces, stream, suffix)
 
 
-def write_json_lines(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -> None:
-    """Write a record per line."""
-    for records in batches:
-        stream.writelines(f"{as_json(record)}\n" for record in records)
+def _write_text(pieces: Iterable[Any], stream: IO[str], suffix: str) -> None:
+    if suffix == ".json":
+        stream.write(f"{as_json([record for records in pieces for record in records])}\n")
+        return
+    for i, piece in enumerate(pieces):
+        if suffix == ".csv":
+            piece.to_csv(stream, index=False, header=i == 0)
+        else:
+            stream.writelines(f"{as_json(record)}\n" for record in piece)
 
 
-def write_json(batches: Iterable[list[dict[str, Any]]], stream: IO[str]) -> None:
-    """Write one array of records."""
-    stream.write(f"{as_json([record for records in batches for record in records])}\n")
-
-
-def write_parquet(frames: Iterable[Any], path: Path) -> None:
+def _write_parquet(frames: Iterable[Any], path: Path) -> None:
     """Write one table; its column types are those of all rows together."""
     import pandas as pd
 
@@ -86,40 +88,13 @@ def write_parquet(frames: Iterable[Any], path: Path) -> None:
     pd.concat(list(frames), ignore_index=True).to_parquet(path, engine="pyarrow", index=False)
 
 
-def write(pieces: Iterable[Any], path: Path | None, json: bool = False) -> None:
-    """Write frames, or records for JSON, to a file by its suffix, or to stdout."""
-    if path is None:
-        (write_json_lines if json else write_csv)(pieces, sys.stdout)
-        return
-    suffix = path.suffix.lower()
-    with atomic_path(path) as temporary:
-        if suffix == ".parquet":
-            write_parquet(pieces, temporary)
-            return
-        writers: dict[str, Callable[[Iterable[Any], IO[str]], None]] = {
-            ".csv": write_csv,
-            ".json": write_json,
-            ".jsonl": write_json_lines,
-        }
-        with temporary.open("w", encoding="utf-8", newline="") as stream:
-            writers[suffix](pieces, stream)
-
-
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Lays out every piece of a result with the same columns.
-
-    Parameters
-    ----------
-    long
-        A line per row and feature (condition, change) instead of one per row (example).
-    kept
-        Columns of the explained rows to copy, a pandas frame with all rows.
-    """
+    """Lays out every piece of a result with the same columns."""
 
     kind: Kind
-    long: bool
-    kept: Any
+    long: bool  # a line per row and feature (condition, change) instead of one per row (example)
+    kept: Any  # a pandas frame with the columns of all explained rows to copy
     schema: Schema
 
     def frame(self, piece: Any) -> Any:

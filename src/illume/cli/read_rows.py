@@ -34,24 +34,12 @@ DIGITS = r"[-+.0-9]+"
 
 @dataclass(frozen=True)
 class CsvOptions:
-    """How the cells of a CSV file are read.
+    """How the cells of a CSV file are read."""
 
-    Parameters
-    ----------
-    text
-        Columns read as text, even if all values look like numbers.
-    plain
-        Columns read as numbers if all values look like numbers, even with leading zeros.
-    missing
-        Words that stand for a missing value, besides empty cells.
-    categories
-        Known values of columns; these are never missing.
-    """
-
-    text: tuple[str, ...] = ()
-    plain: tuple[str, ...] = ()
-    missing: tuple[str, ...] = MISSING
-    categories: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    text: tuple[str, ...] = ()  # columns read as text, even if all values look like numbers
+    plain: tuple[str, ...] = ()  # columns read as numbers, even with leading zeros, if all values are
+    missing: tuple[str, ...] = MISSING  # words for a missing value, besides empty cells
+    categories: Mapping[str, frozenset[str]] = field(default_factory=dict)  # known values, never missing
 
 
 def read_rows(path: Path, options: CsvOptions | None = None, note: Callable[[str], Any] = str) -> Any:

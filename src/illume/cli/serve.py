@@ -8,9 +8,10 @@ from typing import Annotated
 
 from typer import Context, Option
 
+from illume.cli import options
 from illume.cli.load import load_explainer, note_stand_in
 from illume.cli.messages import CommandError, UsageError
-from illume.cli.options import Debug, ExplainerFile, Model, Names, Quiet, TrustModel, UnknownCategories, start
+from illume.cli.options import Names
 from illume.errors import MissingExtraError
 
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
@@ -18,9 +19,9 @@ PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 def serve(
     context: Context,
-    explainer: ExplainerFile,
+    explainer: options.ExplainerFile,
     *,
-    model: Model = None,
+    model: options.Model = None,
     host: Annotated[str, Option(help="Address to listen on; by default this machine only.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     api_key: Annotated[
@@ -28,7 +29,8 @@ def serve(
     ] = None,
     cors: Annotated[Names, Option(metavar="ORIGIN", help="Web origin that may call; repeatable.")] = None,
     allowed_host: Annotated[
-        Names, Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable.")
+        Names,
+        Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable."),
     ] = None,
     max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
     max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
@@ -37,10 +39,10 @@ def serve(
     workers: Annotated[
         int, Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
     ] = 2,
-    unknown: UnknownCategories = None,
-    trust_model: TrustModel = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    unknown: options.UnknownCategories = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /quality, /health, /metrics.
 
@@ -48,7 +50,7 @@ def serve(
 
     [b]illume serve loans.illume --model loans.model.joblib[/]
     """
-    messages = start(context, quiet, debug)
+    messages = options.start(context, quiet, debug)
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for package in PACKAGES:

@@ -1,16 +1,16 @@
-"""`illume show`, `rules` and `check`: what an explainer's file holds, and whether it applies to new rows."""
+"""`illume show`, `rules`, `check`, `report` and `export`: commands on an explainer's file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Context, Exit, Option
+from typer import Argument, Context, Exit, Option, echo
 
+from illume.cli import options
 from illume.cli.load import load_explainer, model_option, read_rows_for
-from illume.cli.messages import ExitCode
-from illume.cli.options import Debug, ExplainerFile, Json, MissingWords, Model, Quiet, Rows, TrustModel, start
-from illume.cli.output import print_json, print_result
+from illume.cli.messages import ExitCode, UsageError
+from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import file_name, is_parquet, require_csv
 from illume.errors import rows_after
 
@@ -23,21 +23,21 @@ SURROGATE_SETTINGS = ("encoder", "objective", "n_latents")
 
 def show(
     context: Context,
-    explainer: ExplainerFile,
+    explainer: options.ExplainerFile,
     *,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show what is in an explainer's file: features, quality, versions."""
     from illume.data import archive
 
-    loaded = load_explainer(explainer, None, start(context, quiet, debug))
+    loaded = load_explainer(explainer, None, options.start(context, quiet, debug))
     manifest = archive.read(explainer).manifest
     if json:
         print_json(_summary(loaded, explainer, manifest))
     else:
-        print_result(_description(loaded, explainer, manifest))
+        echo(_description(loaded, explainer, manifest))
 
 
 def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -83,32 +83,32 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
 
 def rules(
     context: Context,
-    explainer: ExplainerFile,
+    explainer: options.ExplainerFile,
     *,
-    json: Json = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Show the global view: what the model decides where, with a typical rule for each region."""
-    leaves = load_explainer(explainer, None, start(context, quiet, debug)).rule_set()
+    leaves = load_explainer(explainer, None, options.start(context, quiet, debug)).rule_set()
     if json:
         print_json(leaves.to_frame().to_dict("records"))
     else:
-        print_result(str(leaves))
+        echo(str(leaves))
 
 
 def check(
     context: Context,
-    explainer: ExplainerFile,
-    rows: Rows,
+    explainer: options.ExplainerFile,
+    rows: options.Rows,
     *,
-    model: Model = None,
+    model: options.Model = None,
     sample: Annotated[int, Option(min=0, help="Most rows put to the model.")] = 1_000,
-    json: Json = False,
-    missing: MissingWords = None,
-    trust_model: TrustModel = False,
-    quiet: Quiet = False,
-    debug: Debug = False,
+    json: options.Json = False,
+    missing: options.MissingWords = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
 ) -> None:
     """Check whether explanations apply to the rows of a file, or of a folder of Parquet files.
 
@@ -119,7 +119,7 @@ def check(
 
     [b]illume check loans.illume new.csv --model loans.model.joblib[/]
     """
-    messages = start(context, quiet, debug)
+    messages = options.start(context, quiet, debug)
     require_csv(rows, missing)
     loaded = load_explainer(explainer, model, messages, trust_model)
     if model is None:
@@ -136,6 +136,61 @@ def check(
     if json:
         print_json(found.to_dict())
     else:
-        print_result(repr(found))
+        echo(repr(found))
     if not found.ok:
         raise Exit(ExitCode.DRIFTED)
+
+
+def report(
+    context: Context,
+    explainer: options.ExplainerFile,
+    rows: options.Rows,
+    *,
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, Option(help="Title of the report.")] = None,
+    model: options.Model = None,
+    unknown: options.UnknownCategories = None,
+    missing: options.MissingWords = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a self-contained HTML report about the rows of a file.
+
+    [b]illume report loans.illume new.csv --model loans.model.joblib -o report.html[/]
+    """
+    messages = options.start(context, quiet, debug)
+    if model is None:
+        raise UsageError(f"a report shows the model's decisions; give it with {model_option(explainer)}")
+    require_csv(rows, missing)
+    require_output(out, (".html", ".htm"), explainer, rows, model)
+    loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+    frame = read_rows_for(loaded, rows, missing)
+    messages.info(f"Explaining {len(frame):,} rows for the report …")
+    with rows_after(0, file_name(rows)):
+        loaded.report(frame, out, title=title)
+    messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def export(
+    context: Context,
+    explainer: options.ExplainerFile,
+    out: Annotated[Path, Argument(metavar="OUT.onnx", help="File to write or replace.")],
+    *,
+    encoded: Annotated[bool, Option("--encoded", help="Take encoded inputs instead of raw values.")] = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write attributions as an ONNX graph, for runtimes without Python.
+
+    [b]illume export loans.illume loans.onnx[/]
+    """
+    from illume import export_onnx
+
+    messages = options.start(context, quiet, debug)
+    require_output(out, (".onnx",), explainer)
+    loaded = load_explainer(explainer, None, messages)
+    export_onnx(loaded, out, inputs="encoded" if encoded else "raw")
+    messages.info(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")

@@ -34,9 +34,10 @@ class Column(NamedTuple):
 
 
 def pyarrow() -> Any:
-    """Import pyarrow."""
+    """Import pyarrow with its Parquet module."""
     try:
         import pyarrow as pa
+        import pyarrow.parquet
     except ImportError as error:
         raise MissingExtraError.of("pyarrow", "pyarrow") from error
     return pa

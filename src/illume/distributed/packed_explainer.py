@@ -26,20 +26,12 @@ _lock = Lock()
 
 @dataclass(frozen=True)
 class PackedExplainer:
-    """The bytes of an explainer's file and of its pickled model, if there is one.
-
-    Parameters
-    ----------
-    digest
-        Hash of the bytes, by which a process knows what it has loaded. It does not depend on `unknown`.
-    unknown
-        Overrides what the file says about unknown categories.
-    """
+    """The bytes of an explainer's file and of its pickled model, if there is one."""
 
     content: bytes
     model: bytes | None
-    digest: str
-    unknown: Unknown | None = None
+    digest: str  # of the bytes; by it, a process knows what it has loaded
+    unknown: Unknown | None = None  # overrides what the file says about unknown categories
 
     def load(self) -> Explainer:
         """Load the explainer, once per process."""

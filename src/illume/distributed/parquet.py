@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import pickle  # nosec B403
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -129,21 +128,28 @@ def explain_parquet(
         raise ValueError(f"workers must be 0 or more, found {n_workers}")
     files, folder = parquet_files(source), Path(target)
     layout = {"kind": kind, "classes": classes, "float32": float32, "standard_errors": standard_errors}
-    kept = kept_columns(_parquet().read_schema(files[0]).empty_table(), keep)
+    kept = kept_columns(pyarrow().parquet.read_schema(files[0]).empty_table(), keep)
     settings = {**layout, "keep": {name: column.type for name, column in kept.items()}, **options}
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     task = PartTask(packed, folder.absolute(), settings, int(batch_rows), compression)
-    with _locked(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def refuse(holder: str) -> FileExistsError:
+        said = f"another run, of {holder}, is writing explanations into {folder}"
+        return FileExistsError(f"{said}; wait until it is done, or name another folder")
+
+    with lock(folder / LOCK, refuse):
         parts = _planned_parts(folder, task.fingerprint(files), _split(files, part_rows, n_workers))
         there = [part for part in parts if (folder / part.name).is_file()]
-        before = {part.number: _parquet().read_metadata(folder / part.name).num_rows for part in there}
+        before = {part.number: pyarrow().parquet.read_metadata(folder / part.name).num_rows for part in there}
         left = [part for part in parts if part.number not in before]
         n_rows = sum(part.n_rows for part in parts)
         disable = None if verbose is None else not verbose
         with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
             bar.update(n_rows - sum(part.n_rows for part in left))
             lines, deaths = _explain_parts(task, left, n_workers, retries, bar.update)
-        _remove_unfinished(folder)
+        for path in folder.glob(".part-*.tmp*"):  # left by a process that died
+            path.unlink(missing_ok=True)
         n_lines = sum({**before, **lines}.values())
         about = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
         with atomic_path(folder / SUCCESS) as temporary:
@@ -173,11 +179,12 @@ class PartTask:
         """Return the number of lines written."""
         explainer, lines, start = self.packed.load(), 0, 0
         # Neither all row groups nor a whole large one is read ahead.
-        reader = _parquet().ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
+        reader = pyarrow().parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
         before = sum(reader.metadata.row_group(i).num_rows for i in range(part.first_group))
         with reader, _name_file(part.path):
             empty = explain_partition(reader.schema_arrow.empty_table(), explainer, **self.settings)
-            with self._writer(part, empty.schema) as writer:
+            path = self.folder / part.name
+            with atomic_path(path) as temporary, self._writer(temporary, empty.schema) as writer:
                 for batch in self._batches(reader, part, explainer):
                     with rows_after(before + start, part.path):
                         first_row = part.first_row + start
@@ -197,17 +204,12 @@ class PartTask:
         except (pyarrow().ArrowInvalid, OSError) as error:
             raise FormatError(f"{part.path} cannot be read as Parquet: {error}") from error
 
-    @contextmanager
-    def _writer(self, part: Part, schema: Any) -> Iterator[Any]:
+    def _writer(self, path: Path, schema: Any) -> Any:
         texts = [field.name for field in schema if str(field.type) not in ("float", "double")]
-        level = {"compression_level": 1} if self.compression == "zstd" else {}
-        with (
-            atomic_path(self.folder / part.name) as path,
-            _parquet().ParquetWriter(
-                path, schema, use_dictionary=texts, compression=self.compression, **level
-            ) as writer,
-        ):
-            yield writer
+        level = 1 if self.compression == "zstd" else None
+        return pyarrow().parquet.ParquetWriter(
+            path, schema, use_dictionary=texts, compression=self.compression, compression_level=level
+        )
 
 
 def _explain_parts(
@@ -222,8 +224,8 @@ def _explain_parts(
     while left := [part for part in parts if part.number not in lines]:
         death = None
         n_processes = min(workers, len(left))
-        with ProcessPoolExecutor(n_processes, get_context("spawn"), _start_worker, (task,)) as pool:
-            futures = {pool.submit(_work, part): part for part in left}
+        with ProcessPoolExecutor(n_processes, get_context("spawn"), _limit_threads) as pool:
+            futures = {pool.submit(task, part): part for part in left}
             try:
                 for future in as_completed(futures):
                     if isinstance(future.exception(), BrokenProcessPool):
@@ -243,30 +245,13 @@ def _explain_parts(
     return lines, deaths
 
 
-def _start_worker(task: PartTask) -> None:
-    """Give libraries one thread each, those loaded later too, and keep the task."""
+def _limit_threads() -> None:
+    """Give libraries one thread each, those loaded later too."""
     from threadpoolctl import threadpool_limits
 
-    global _task
     os.environ.update(dict.fromkeys(THREADS, "1"))
     threadpool_limits(1)
     pyarrow().set_cpu_count(1)
-    _task = task
-
-
-_task: PartTask | None = None
-
-
-def _work(part: Part) -> int:
-    assert _task is not None  # nosec B101
-    try:
-        return _task(part)
-    except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))  # nosec B301
-        except Exception:
-            raise WorkerError(f"{type(error).__name__}: {error}") from None
-        raise
 
 
 def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
@@ -274,7 +259,7 @@ def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
     groups = {}
     for path in files:
         try:
-            about = _parquet().read_metadata(path)
+            about = pyarrow().parquet.read_metadata(path)
         except (pyarrow().ArrowInvalid, OSError) as error:
             raise FormatError(f"{path} cannot be read as Parquet: {error}") from error
         groups[path] = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
@@ -292,18 +277,6 @@ def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
     return parts or [Part(0, str(files[0].absolute()), 0, 0, 0, 0)]  # no rows still make a file with columns
 
 
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def refuse(holder: str) -> FileExistsError:
-        said = f"another run, of {holder}, is writing explanations into {folder}"
-        return FileExistsError(f"{said}; wait until it is done, or name another folder")
-
-    with lock(folder / LOCK, refuse):
-        yield
-
-
 def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Part]:
     """Write the plan into a folder, or return the one that is there if it is for the same work."""
     path = folder / PLAN
@@ -314,7 +287,6 @@ def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Pa
                 f"{folder} holds explanations of other rows, of another explainer or with other settings; "
                 f"name another folder, or remove this one"
             )
-        _remove_unfinished(folder)
         return [Part(**part) for part in plan["parts"]]
     if any(each.name != LOCK for each in folder.iterdir()):
         raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
@@ -322,11 +294,6 @@ def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Pa
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(plan))
     return parts
-
-
-def _remove_unfinished(folder: Path) -> None:
-    for path in folder.glob(".part-*.tmp*"):
-        path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -340,10 +307,3 @@ def _name_file(path: str) -> Iterator[None]:
         if type(error) is SchemaError:
             raise SchemaError(f"{path}: {error}") from error.__cause__
         raise
-
-
-def _parquet() -> Any:
-    pyarrow()
-    from pyarrow import parquet
-
-    return parquet
