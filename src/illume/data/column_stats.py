@@ -11,7 +11,7 @@ import numpy as np
 
 from illume.data.column_values import is_missing
 from illume.data.frames import as_frame
-from illume.data.schema import Feature, Kind, categorical_feature, count_values, require_finite
+from illume.data.schema import Feature, Kind, categorical_feature, count_values, numeric_feature
 from illume.errors import SchemaError
 
 MOST_VALUES = 100_000  # distinct labels that are counted; a column with more identifies its rows
@@ -27,16 +27,11 @@ class NumberStats:
     def add(self, table: Any, start: int) -> None:
         """Update from an Arrow table; `start` rows came before."""
         values = as_frame(table).numbers(self.name)
-        gaps = np.isnan(values)
-        known = values[~gaps] if gaps.any() else values
-        self.missing |= len(known) < len(values)
-        if not len(known):
-            return
-        low, high = float(known.min()), float(known.max())
-        if math.isinf(low) or math.isinf(high):
-            require_finite(self.name, values, start)
-        self.low, self.high = min(self.low, low), max(self.high, high)
-        self.whole = self.whole and bool((known == np.round(known)).all())
+        self.missing |= bool(np.isnan(values).any())
+        found = numeric_feature(self.name, values, start)
+        if not math.isnan(found.low):
+            self.low, self.high = min(self.low, found.low), max(self.high, found.high)
+            self.whole &= found.whole
 
     def feature(self, sample: list[Hashable | None]) -> Feature:
         """Return the feature; the sample of values is not needed."""

@@ -130,7 +130,7 @@ class Encoding:
 
         if self.numeric.any():
             in_chunks(scale_numbers, len(frame))
-        for j in np.flatnonzero(~self.numeric):
+        for j in np.flatnonzero(~self.numeric).tolist():
             feature = self.schema.features[j]
             if not feature.constant:
                 columns = slice(self._starts[j], self._starts[j] + len(feature.categories))

@@ -168,16 +168,8 @@ def to_frame(table: Any, backend: str, like: Any = None) -> Any:
     # A named index becomes a column; one without a name only counts the rows.
     frame = frame.reset_index(drop=all(name is None for name in frame.index.names))[table.column_names]
     shared = [name for name in frame.columns if like is not None and name in like.columns]
-    cast = {name: _cast_or_keep(frame[name], like[name].dtype) for name in shared}
-    return frame.assign(**cast) if cast else frame
-
-
-def _cast_or_keep(column: Any, dtype: Any) -> Any:
-    categories = getattr(dtype, "categories", None)
-    if categories is None or column.dtype == dtype:
-        cast = cast_pandas(column, dtype)
-        return column if cast is None else cast
-    return column.astype(dtype) if bool((column.isin(categories) | column.isna()).all()) else column
+    cast = {name: cast_pandas(frame[name], like[name].dtype) for name in shared}
+    return frame.assign(**{name: column for name, column in cast.items() if column is not None})
 
 
 def default_backend() -> str:

@@ -110,25 +110,19 @@ class Schema:
     def from_features(cls, features: Iterable[Feature]) -> Schema:
         """Return the schema of these features, and warn of constant ones."""
         schema = cls(tuple(features))
-        schema._warn_of_constants()
+        for feature in schema.features:
+            if feature.constant:
+                found = "only one value" if _any_value(feature) else "no value"
+                words = f"column {feature.name!r} holds {found}; its attribution will be 0"
+                warnings.warn(words, UserWarning, stacklevel=4)
         return schema
 
     def complete(self, frame: Frame) -> Schema:
         """Fill in ranges and categories that are not given, from a frame."""
         check_names(frame.names, self.names)
         return Schema.from_features(
-            feature if feature.known else _completed(feature, frame) for feature in self.features
+            each if each.known else _observe(frame, each.name, each.kind) for each in self.features
         )
-
-    def _warn_of_constants(self) -> None:
-        for feature in self.features:
-            if feature.constant:
-                found = "only one value" if _any_value(feature) else "no value"
-                warnings.warn(
-                    f"column {feature.name!r} holds {found}; its attribution will be 0",
-                    UserWarning,
-                    stacklevel=5,
-                )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -197,21 +191,17 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f"the columns are {', '.join(map(repr, names[:8]))}{', …' if len(names) > 8 else ''}"
 
 
-def _completed(feature: Feature, frame: Frame) -> Feature:
-    if feature.numeric:
-        return _numeric(feature.name, frame.numbers(feature.name))
-    return _labels(feature.name, feature.kind, frame)
-
-
 def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
     storage = frame.storage(name)
     if storage is Storage.NUMBER and not is_code:
-        return _numeric(name, frame.numbers(name))
-    kind = Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL
-    return _labels(name, kind, frame)
+        return _observe(frame, name, Kind.NUMERIC)
+    return _observe(frame, name, Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL)
 
 
-def _labels(name: str, kind: Kind, frame: Frame) -> Feature:
+def _observe(frame: Frame, name: str, kind: Kind) -> Feature:
+    """Return the feature of a column whose kind is known."""
+    if kind is Kind.NUMERIC:
+        return numeric_feature(name, frame.numbers(name))
     return categorical_feature(name, kind, count_values(name, frame.labels(name)))
 
 
@@ -246,23 +236,19 @@ def categorical_feature(
     return Feature(name, kind, (*known, *rare, *missing))
 
 
-def _numeric(name: str, values: FloatArray) -> Feature:
-    require_finite(name, values)
+def numeric_feature(name: str, values: FloatArray, start: int = 0) -> Feature:
+    """Return a numeric feature from its values; raise if one is infinite; `start` rows came before."""
+    if np.isinf(values).any():
+        row = int(np.isinf(values).argmax())
+        raise SchemaError(
+            f"column {name!r} holds {values[row]} in row {start + row}; replace infinite values by a "
+            f"finite number or by a missing value"
+        )
     values = values[~np.isnan(values)]
     if not len(values):
         return Feature(name, Kind.NUMERIC, low=math.nan, high=math.nan)
     whole = bool((values == np.round(values)).all())
     return Feature(name, Kind.NUMERIC, low=float(values.min()), high=float(values.max()), whole=whole)
-
-
-def require_finite(name: str, values: FloatArray, start: int = 0) -> None:
-    """Raise if a number is infinite; `start` rows came before these."""
-    if np.isinf(values).any():
-        row = int(np.flatnonzero(np.isinf(values))[0])
-        raise SchemaError(
-            f"column {name!r} holds {values[row]} in row {start + row}; replace infinite values by a "
-            f"finite number or by a missing value"
-        )
 
 
 def _plain(value: Hashable) -> Hashable:
