@@ -7,7 +7,9 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from benchmarks.harness import Line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,6 +86,17 @@ class Table:
 
     def text(self, level: int = 3) -> str:
         return "\n\n".join([f"{'#' * level} {self.title}", table_text([self.head, *self.rows]), *self.notes])
+
+
+def failures(lines: Iterable[Line]) -> tuple[str, ...]:
+    """Return a sentence on what could not be measured, if anything."""
+    reasons: dict[str, set[str]] = {}
+    for line in lines:
+        if line["error"]:
+            reason = f"{line['method']}: {line['error']}"
+            reasons.setdefault(reason, set()).add(f"{line['data']} {line['model']}")
+    parts = [f"{reason} ({', '.join(sorted(where))})" for reason, where in sorted(reasons.items())]
+    return (f"Not measured: {'; '.join(parts)}.",) if parts else ()
 
 
 def write_tables(tables: Iterable[Table], out: Path) -> list[Path]:
@@ -247,8 +260,8 @@ def save_figure(figure: Drawing, path: Path) -> list[Path]:
     return paths
 
 
-def label_axes(ax: Axes, title: str, x: str, y: str, *, log: bool = False, **ticks: Any) -> None:
-    """Set title and labels; `log` gives log scales and removes the upper and right spines."""
+def label_axes(ax: Axes, title: str, x: str, y: str, *, log: bool = False) -> None:
+    """Set title and labels; `log` gives log scales, numbers in every panel, and no upper and right spines."""
     if log:
         ax.set_xscale("log")
         ax.set_yscale("log")
@@ -256,5 +269,5 @@ def label_axes(ax: Axes, title: str, x: str, y: str, *, log: bool = False, **tic
     ax.set_title(title, fontsize=10)
     ax.set_xlabel(x, fontsize=9)
     ax.set_ylabel(y, fontsize=9)
-    ax.tick_params(labelsize=8, **ticks)
+    ax.tick_params(labelsize=8, **({"labelleft": True} if log else {}))
     ax.grid(alpha=0.3)

@@ -69,20 +69,12 @@ class Term(NamedTuple):
     operator: str
     columns: tuple[int, ...]
 
-    def __str__(self) -> str:
-        names = [f"x{column}" for column in self.columns]
-        if len(names) == 2:
-            return f"({names[0]} {self.operator} {names[1]})"
-        return f"{self.operator}({names[0]})"
-
 
 @dataclass(frozen=True)
 class Expression:
     """A sum of terms; its value is real, the real part of what complex arithmetic would give.
 
     >>> expression = Expression((Term("*", (0, 1)), Term("sqrt", (1,))))
-    >>> print(expression)
-    (x0 * x1) + sqrt(x1)
     >>> expression.score(np.array([[3.0, 4.0], [3.0, -4.0]]))
     array([ 14., -12.])
     >>> expression.gradient(np.array([[3.0, 4.0]]))
@@ -90,9 +82,6 @@ class Expression:
     """
 
     terms: tuple[Term, ...]
-
-    def __str__(self) -> str:
-        return " + ".join(map(str, self.terms))
 
     def score(self, X: FloatArray) -> FloatArray:
         """Return the sum for each row of X, (n,); infinite or nan where it leaves the numbers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +18,7 @@ from benchmarks.evaluation.tables import Sheet, sheets
 from benchmarks.harness import RESULTS, ROOT
 from benchmarks.markup import write_tables
 from benchmarks.speed import tables as speed_tables
-from benchmarks.speed.figures import captions
+from benchmarks.speed.figures import FIGURES as SPEED_FIGURES
 
 PROTOCOL = """## Two protocols
 
@@ -69,7 +70,9 @@ def write_page(results: Path, page: Path) -> None:
         parts += [f"## Tables, protocol {protocol}"] * bool(run)
         parts += [sheet.text(level=3).strip() for sheet in run if not _is_detailed(sheet)]
         parts += [_collapsible(sheet) for sheet in run if _is_detailed(sheet)]
-        parts += _figures(images, page.parent, protocol)
+        captions = {f"{n}-{protocol}": f"{c} (protocol {protocol})" for n, (c, _) in FIGURES.items()}
+        figures = list(_figures(images, page.parent, captions))
+        parts += [f"## Figures, protocol {protocol}", *figures] if figures else []
     parts += _speed(results, images, page.parent)
     parts.append(_not_run(found, images))
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -121,26 +124,24 @@ def _about(lines: pd.DataFrame) -> str:
     return "\n\n".join([" ".join(sentences[:2]), *sentences[2:]])
 
 
-def _figures(images: Path, root: Path, protocol: str) -> list[str]:
-    parts = []
-    for name, (caption, _) in FIGURES.items():
-        path = images / f"{name}-{protocol}.svg"
-        path = path if path.exists() else path.with_suffix(".png")
-        if path.exists():
+def _figures(images: Path, root: Path, captions: dict[str, str]) -> Iterator[str]:
+    """Yield a section for each figure that exists, given captions by name."""
+    for name, caption in captions.items():
+        path = next(
+            (path for suffix in (".svg", ".png") if (path := images / f"{name}{suffix}").exists()), None
+        )
+        if path:
             link = Path(os.path.relpath(path, root)).as_posix()
-            parts.append(f"### {caption} (protocol {protocol})\n\n![{caption}]({link})")
-    return [f"## Figures, protocol {protocol}", *parts] if parts else []
+            yield f"### {caption}\n\n![{caption.partition(' (protocol ')[0]}]({link})"
 
 
 def _speed(results: Path, images: Path, root: Path) -> list[str]:
     found = speed_tables.tables(results)
     if not found:
         return []
+    captions = {name: caption for name, (caption, _) in SPEED_FIGURES.items()}
     parts = ["## Speed", speed_tables.about(results), *(table.text(level=3) for table in found)]
-    for caption, path in captions(images):
-        link = Path(os.path.relpath(path, root)).as_posix()
-        parts.append(f"### {caption}\n\n![{caption}]({link})")
-    return parts
+    return [*parts, *_figures(images, root, captions)]
 
 
 def _not_run(found: list[Sheet], images: Path) -> str:

@@ -14,36 +14,19 @@ from illume.metrics import Boxes
 
 @dataclass(eq=False)
 class Outcome:
-    """Explanations of test rows, as arrays.
+    """Explanations of test rows, as arrays; rules are bounds on encoded columns, (n, m) each."""
 
-    Parameters
-    ----------
-    rows
-        Positions of the explained rows among the test rows.
-    slopes
-        Per encoded column, (n, m), of the explained class's log-odds or score.
-    contributions
-        Per feature, (n, n_features); the columns of a categorical feature are summed.
-    slopes_of_one, contributions_of_one
-        The same for one class that all rows share. Explanations of the decided class change sign with the
-        decision, which would count as a difference between rows.
-    rules, raw_rules, counterfactual_rules
-        Bounds on encoded columns, (n, m) each.
-    latents
-        Training and test rows in the latent space.
-    figures
-        Other measured figures by name.
-    """
-
-    rows: IntArray
-    slopes: FloatArray | None = None
-    contributions: FloatArray | None = None
+    rows: IntArray  # positions among the test rows
+    slopes: FloatArray | None = None  # (n, m), of the explained class's log-odds or score
+    contributions: FloatArray | None = None  # (n, n_features); columns of a category are summed
+    # The same for one class that all rows share: those of the decided class change sign with the decision,
+    # which would count as a difference between rows.
     slopes_of_one: FloatArray | None = None
     contributions_of_one: FloatArray | None = None
     rules: Boxes | None = None
     raw_rules: Boxes | None = None
     counterfactual_rules: Boxes | None = None
-    latents: tuple[FloatArray, FloatArray] | None = None
+    latents: tuple[FloatArray, FloatArray] | None = None  # of training and of test rows
     figures: dict[str, float] = field(default_factory=dict)
     fit_s: float = 0.0
     explain_s: float = 0.0

@@ -153,12 +153,14 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
         outcome.latents = encoder.transform(rows.all_train), encoder.transform(rows.test.X)
         outcome.figures["epochs"] = len(encoder.history_.epochs)
     start = time.perf_counter()
-    slopes, outcome.figures["lr.faithful"] = _slopes(pairs["lr"], rows, borrow=problem.protocol == "paper")
+    slopes, values, outcome.figures["lr.faithful"] = _slopes(
+        pairs["lr"], rows, borrow=problem.protocol == "paper"
+    )
     outcome.explain_s = time.perf_counter() - start
     owner = problem.encoding.owner
-    outcome.slopes, outcome.slopes_of_one = (select_class(slopes.at, c) for c in (classes, one))
+    outcome.slopes, outcome.slopes_of_one = (select_class(slopes, c) for c in (classes, one))
     outcome.contributions, outcome.contributions_of_one = (
-        sum_by_feature(select_class(slopes.times, c), owner) for c in (classes, one)
+        sum_by_feature(select_class(values, c), owner) for c in (classes, one)
     )
     maker = rule_maker(pairs["dt"], rows)
     boxes = _boxes(maker, rows, borrow=problem.protocol == "paper")
@@ -211,16 +213,8 @@ class InputSearch:
         return np.hstack([numbers, categories])
 
 
-@dataclass(frozen=True, eq=False)
-class Slopes:
-    """Slopes (n, outputs, m) and the same times the row's values."""
-
-    at: FloatArray
-    times: FloatArray
-
-
-def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[Slopes, float]:
-    """Return slopes and contributions, and the share of rows whose explanation decides like the black box.
+def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArray, float]:
+    """Return slopes and contributions, (n, outputs, m), and the share of rows whose explanation decides like the black box.
 
     Rows on which the surrogate disagrees are refined, or, as in the paper's main text, borrow the explanation
     of the nearest training row on which surrogate and black box agree on the same decision.
@@ -231,13 +225,13 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[Slopes, float]:
     slopes, values = pulled.slopes.copy(), pulled.slopes * X[:, None, :]
     other = np.flatnonzero(pair.surrogate.probabilities(pulled.Z).argmax(1) != wanted)
     if not len(other):
-        return Slopes(slopes, values), 1.0
+        return slopes, values, 1.0
     if borrow:
         found = near.nearest(pulled.Z[other], wanted[other])
         other, found = other[found >= 0], found[found >= 0]
         slopes[other] = pair.encoder.pull_back(near.X[found], coef).slopes
         values[other] = slopes[other] * near.X[found][:, None, :]
-        return Slopes(slopes, values), 1.0
+        return slopes, values, 1.0
     refine = LatentRefiner(
         carrier(pair.encoder, pair.n_latents),
         lambda Z: pair.surrogate.probabilities(Z).argmax(1),
@@ -248,7 +242,7 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[Slopes, float]:
     nearest = np.maximum(refined.neighbour, 0)
     slopes[other] = refined.mixed(slopes[other], pair.encoder.pull_back(near.X[nearest], coef).slopes)
     values[other] = slopes[other] * X[other][:, None, :]
-    return Slopes(slopes, values), 1 - float(np.mean(~refined.agrees)) * len(other) / len(X)
+    return slopes, values, 1 - float(np.mean(~refined.agrees)) * len(other) / len(X)
 
 
 def rule_maker(pair: Pair, rows: Rows) -> TreeRules:

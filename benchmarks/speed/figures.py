@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,13 +43,8 @@ GROWTH_COLOURS = {
     "rules": GREEN,
     "counterfactuals": BLACK,
 }
-FACTOR_NAMES = {
-    "n": "rows fitted, n",
-    "r": "rows explained, r",
-    "m": "columns, m",
-    "k": "latents, k",
-    "c": "classes, c",
-}
+FACTOR_NAMES = {"n": "rows fitted, n", "r": "rows explained, r", "m": "columns, m"}
+FACTOR_NAMES |= {"k": "latents, k", "c": "classes, c"}
 
 
 @dataclass(frozen=True, order=True)
@@ -91,14 +86,8 @@ def rates(lines: Lines, grown: Any = None) -> Figure | None:
             labels += _rate_line(ax, lines, (model, method), name, style)
         apart = {"color": VERMILLION, "marker": "s", "markersize": 3, "linewidth": 1}
         labels += _rate_line(ax, lines, (model, "illume"), "illume, model apart", apart, own=True)
-        label_axes(
-            ax,
-            MODEL_NAMES[model],
-            "columns, m",
-            "rows a second" if ax is axes[0] else "",
-            log=True,
-            labelleft=True,
-        )
+        y = "rows a second" if ax is axes[0] else ""
+        label_axes(ax, MODEL_NAMES[model], "columns, m", y, log=True)
         ax.set_xticks(FEATURES, list(map(str, FEATURES)))
         ax.minorticks_off()
         named[ax] = labels
@@ -139,15 +128,9 @@ def totals(lines: Lines, grown: Any = None) -> Figure | None:
                 if np.isfinite(n):
                     marks.append(Label(cost(n), n, count(n), COLOURS[method]))
             _mark(ax, marks)
-            y = "seconds, fitting included" if column == 0 else ""
-            label_axes(
-                ax,
-                f"{' and '.join(kinds)}, {MODEL_NAMES[model]}",
-                "rows explained" if row else "",
-                y,
-                log=True,
-                labelleft=True,
-            )
+            title = f"{' and '.join(kinds)}, {MODEL_NAMES[model]}"
+            x, y = "rows explained" if row else "", "" if column else "seconds, fitting included"
+            label_axes(ax, title, x, y, log=True)
             ax.set_xlim(1, 1e6)
             named[ax] = labels
     label_lines(named)
@@ -182,14 +165,8 @@ def growing(lines: Any, grown: dict[growth.Point, Line]) -> Figure | None:
             ax.plot(curve.sizes, curve.seconds, dashes, color=colour, marker="o", markersize=4, linewidth=1.4)
             text = f"{curve.name}  {curve.exponent(2).value:.2f}"
             labels.append(Label(curve.seconds[-1], curve.sizes[-1], text, colour))
-        label_axes(
-            ax,
-            f"over {FACTOR_NAMES[factor]}",
-            FACTOR_NAMES[factor],
-            "seconds" if ax in axes[::3] else "",
-            log=True,
-            labelleft=True,
-        )
+        x, y = FACTOR_NAMES[factor], "seconds" if ax in axes[::3] else ""
+        label_axes(ax, f"over {x}", x, y, log=True)
         ticks = growth.FACTORS[factor]
         ax.set_xticks(ticks, [_tick(tick) for tick in ticks])
         ax.minorticks_off()
@@ -277,11 +254,3 @@ FIGURES: dict[str, tuple[str, Drawing]] = {
     ),
     "growth": ("Cost against rows fitted and explained, columns, latents and classes", growing),
 }
-
-
-def captions(images: Path) -> Iterable[tuple[str, Path]]:
-    """Yield the caption and the path of each figure that exists."""
-    for name, (caption, _) in FIGURES.items():
-        path = images / f"{name}.svg"
-        if path.exists():
-            yield caption, path

@@ -20,33 +20,15 @@ ASLEEP = {"OPENBLAS_THREAD_TIMEOUT": "20"}  # as the guide recommends
 
 @dataclass(frozen=True)
 class Method:
-    """How a method is measured.
+    """How a method is measured."""
 
-    Parameters
-    ----------
-    kind
-        The kind of explanation; break-even rows are counted among methods of one kind.
-    trees
-        It explains tree ensembles only.
-    many
-        It is run on the largest number of rows.
-    batch
-        Part of its cost is paid once for each call.
-    probe
-        Up to this number of rows of a batch are timed without an estimate.
-    budget_s
-        The approximate time of a cell; beyond it, fewer rows are timed.
-    limit_s
-        After this time the process is killed.
-    """
-
-    kind: str
-    trees: bool = False
-    many: bool = False
-    batch: bool = False
-    probe: int = 100
-    budget_s: float = 2.5
-    limit_s: float = 60.0
+    kind: str  # break-even rows are counted among methods of one kind
+    trees: bool = False  # it explains tree ensembles only
+    many: bool = False  # it is run on the largest number of rows
+    batch: bool = False  # part of its cost is paid once for each call
+    probe: int = 100  # up to this number of rows of a batch are timed without an estimate
+    budget_s: float = 2.5  # the approximate time of a cell; beyond it, fewer rows are timed
+    limit_s: float = 60.0  # after this time the process is killed
 
 
 METHODS = {
@@ -66,11 +48,7 @@ METHODS = {
     "model": Method("prediction", many=True, batch=True, budget_s=6.0, limit_s=90.0),
     "fit": Method("fit", limit_s=300.0),
 }
-OURS = {
-    "attributions": "illume",
-    "rules": "illume-rules",
-    "counterfactuals": "illume-counterfactuals",
-}
+OURS = {"attributions": "illume", "rules": "illume-rules", "counterfactuals": "illume-counterfactuals"}
 QUICK_METHODS = ("fit", "illume", "model", "shap-tree", "lime")
 
 
@@ -114,15 +92,8 @@ def _job_cells(job: Line, rows: list[int], limits: Line, threads: int) -> Iterat
     def measure() -> dict[int, Line]:
         answer = _fit_model(job["data"], job["model"], threads)
         if not answer.error:
-            answer = run_child(
-                measure_job,
-                threads=threads,
-                variables=ASLEEP,
-                limit_s=known.limit_s,
-                job=job,
-                rows=mine,
-                limits=limits,
-            )
+            options = {"threads": threads, "variables": ASLEEP, "limit_s": known.limit_s}
+            answer = run_child(measure_job, **options, job=job, rows=mine, limits=limits)
         failed = {"error": answer.error or "nothing was measured"}
         return dict.fromkeys(mine, failed) | {line["rows"]: line for line in answer.lines}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.harness import Line, read
-from benchmarks.markup import MISSING, Table, count, seconds
+from benchmarks.markup import MISSING, Table, count, failures, seconds
 from benchmarks.speed import growth
 from benchmarks.speed.plan import CENTRE, METHODS, MODELS, OURS, ROWS
 from benchmarks.speed.problems import LAYERS, N_LATENTS, TRAINING_ROWS, TREES
@@ -53,8 +53,9 @@ def requirements(lines: Lines) -> Table:
             rows.append((f"rows/s, times those of {peer}, {words}", f"≥ {times:,}", *cells))
     rate = [count(lines.rate(CENTRE, model, "illume", own=True)) for model in MODELS]
     rows.append(("rows/s, the model apart", "≥ 1,000,000", *rate))
-    single = [_milliseconds(lines, model) for model in MODELS]
-    rows.append(("ms for a single row, the model apart", "< 0.5", *single))
+    single = [lines.line(CENTRE, model, "illume", 1) for model in MODELS]
+    ms = [f"{1e3 / line['own_rows_per_second']:.2f}" if line else MISSING for line in single]
+    rows.append(("ms for a single row, the model apart", "< 0.5", *ms))
     compared = [count(lines.explain_to_predict(CENTRE, model)) for model in MODELS]
     rows.append(("explaining a row over predicting it", "< 1", *compared))
     for data in (CENTRE, "adult"):
@@ -68,7 +69,8 @@ def rates(lines: Lines) -> Table:
     rows = []
     for model in MODELS:
         for method in ["model", *lines.methods(model)]:
-            cells = [_rate(lines, data, model, method) for data in lines.data()]
+            best = [lines.best(data, model, method) for data in lines.data()]
+            cells = [_about(line) + count(line["rows_per_second"]) if line else MISSING for line in best]
             label = "predicting" if method == "model" else method
             rows.append((f"{label}, {MODEL_NAMES[model]}", *cells))
     head = ("rows/s, the model's time included", *map(_label, lines.data()))
@@ -76,7 +78,7 @@ def rates(lines: Lines) -> Table:
         "The best of all numbers of rows; fitting and loading apart. Tree SHAP and woodelf read the trees "
         "and do not ask the model. ≈: extrapolated from fewer rows."
     )
-    return Table("speed-rates", "Rows a second", head, tuple(rows), (note, *_failed(lines)))
+    return Table("speed-rates", "Rows a second", head, tuple(rows), (note, *failures(lines.by_cell.values())))
 
 
 def totals(lines: Lines) -> Table:
@@ -89,7 +91,7 @@ def totals(lines: Lines) -> Table:
                 continue
             peaks = [line["peak_mb"] for line in found.values() if line and not line["extrapolated"]]
             first = (seconds(some["first_s"]), f"{max(peaks, default=math.nan):.0f}")
-            cells = [_seconds(found[n]) for n in ROWS]
+            cells = [_about(line) + seconds(line["seconds"]) if line else MISSING for line in found.values()]
             rows.append((f"{method}, {MODEL_NAMES[model]}", *first, *cells))
     head = (_label(CENTRE), "first explanation, s", "peak, MB", *(f"{n:,} rows, s" for n in ROWS))
     note = (
@@ -174,35 +176,12 @@ def _other_encoders(lines: dict[growth.Point, Line]) -> tuple[str, ...]:
     return (*said, *[f"Not measured: {', '.join(failed)}."] * bool(failed))
 
 
-def _rate(lines: Lines, data: str, model: str, method: str) -> str:
-    line = lines.best(data, model, method)
-    return MISSING if line is None else _approximately(line) + count(line["rows_per_second"])
-
-
-def _seconds(line: Line | None) -> str:
-    return MISSING if line is None else _approximately(line) + seconds(line["seconds"])
-
-
-def _approximately(line: Line) -> str:
+def _about(line: Line) -> str:
     return "≈ " if line["extrapolated"] else ""
-
-
-def _milliseconds(lines: Lines, model: str) -> str:
-    line = lines.line(CENTRE, model, "illume", 1)
-    return MISSING if line is None else f"{1e3 / line['own_rows_per_second']:.2f}"
 
 
 def _percent(line: Line | None, name: str) -> str:
     return f"{100 * line[name]:.0f} %" if line and name in line else MISSING
-
-
-def _failed(lines: Lines) -> tuple[str, ...]:
-    """Return a sentence on what could not be measured."""
-    reasons: dict[str, set[str]] = {}
-    for line in (line for line in lines.by_cell.values() if line["error"]):
-        reasons.setdefault(f"{line['method']}: {line['error']}", set()).add(f"{line['data']} {line['model']}")
-    parts = [f"{reason} ({', '.join(sorted(where))})" for reason, where in sorted(reasons.items())]
-    return (f"Not measured: {'; '.join(parts)}.",) if parts else ()
 
 
 def _label(data: str) -> str:

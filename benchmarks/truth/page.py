@@ -17,6 +17,7 @@ from benchmarks.markup import (
     Table,
     canvas,
     count,
+    failures,
     label_axes,
     number,
     save_figure,
@@ -120,12 +121,7 @@ class Lines:
 
     def failures(self) -> tuple[str, ...]:
         """Return a sentence on what could not be measured, if anything."""
-        reasons: dict[str, set[str]] = {}
-        for (data, model, method), line in self.found.items():
-            if line["error"] is not None and not line["error"].startswith(NEEDS_MORE):
-                reasons.setdefault(f"{method}: {line['error']}", set()).add(f"{data} {model}")
-        parts = [f"{reason} ({', '.join(sorted(where))})" for reason, where in sorted(reasons.items())]
-        return (f"Not measured: {'; '.join(parts)}.",) if parts else ()
+        return failures(line for line in self.found.values() if not str(line["error"]).startswith(NEEDS_MORE))
 
 
 def figures_of(lines: Iterable[Line], name: str) -> np.ndarray:
@@ -242,7 +238,7 @@ def picture(lines: Lines, cost: Callable[[list[Line]], float], words: str) -> Fi
                 drawn[series.name] = ax.plot(*zip(*points, strict=True), **style)[0]
         n_cases = sum(model in models for _, model in lines.cases())
         title = f"{name}, {n_cases} {'cell' if n_cases == 1 else 'cells'}"
-        label_axes(ax, title, words, "", log=True, labelleft=True)
+        label_axes(ax, title, words, "", log=True)
         ax.set_ylim(SMALLEST, LARGEST)
     axes[0].set_ylabel("1 − R² against Shapley values, median", fontsize=9)
     figure.legend(
