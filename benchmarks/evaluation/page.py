@@ -127,10 +127,9 @@ def _about(lines: pd.DataFrame) -> str:
 def _figures(images: Path, root: Path, captions: dict[str, str]) -> Iterator[str]:
     """Yield a section for each figure that exists, given captions by name."""
     for name, caption in captions.items():
-        path = next(
-            (path for suffix in (".svg", ".png") if (path := images / f"{name}{suffix}").exists()), None
-        )
-        if path:
+        path = images / f"{name}.svg"
+        path = path if path.exists() else path.with_suffix(".png")
+        if path.exists():
             link = Path(os.path.relpath(path, root)).as_posix()
             yield f"### {caption}\n\n![{caption.partition(' (protocol ')[0]}]({link})"
 

@@ -153,9 +153,8 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
         outcome.latents = encoder.transform(rows.all_train), encoder.transform(rows.test.X)
         outcome.figures["epochs"] = len(encoder.history_.epochs)
     start = time.perf_counter()
-    slopes, values, outcome.figures["lr.faithful"] = _slopes(
-        pairs["lr"], rows, borrow=problem.protocol == "paper"
-    )
+    borrow = problem.protocol == "paper"
+    slopes, values, outcome.figures["lr.faithful"] = _slopes(pairs["lr"], rows, borrow)
     outcome.explain_s = time.perf_counter() - start
     owner = problem.encoding.owner
     outcome.slopes, outcome.slopes_of_one = (select_class(slopes, c) for c in (classes, one))
@@ -163,7 +162,7 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
         sum_by_feature(select_class(values, c), owner) for c in (classes, one)
     )
     maker = rule_maker(pairs["dt"], rows)
-    boxes = _boxes(maker, rows, borrow=problem.protocol == "paper")
+    boxes = _boxes(maker, rows, borrow)
     outcome.rules = column_bounds(boxes, rows.layout.onehot, rows.layout.owner)
     if problem.truth is not None and problem.truth.kind == "box":
         outcome.counterfactual_rules = _counterfactual_rules(maker, rows)
@@ -214,7 +213,7 @@ class InputSearch:
 
 
 def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArray, float]:
-    """Return slopes and contributions, (n, outputs, m), and the share of rows whose explanation decides like the black box.
+    """Return slopes, contributions, and the share of rows whose explanation decides like the black box.
 
     Rows on which the surrogate disagrees are refined, or, as in the paper's main text, borrow the explanation
     of the nearest training row on which surrogate and black box agree on the same decision.
