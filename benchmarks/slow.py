@@ -18,9 +18,8 @@ from benchmarks.data import real
 from benchmarks.data.problem import Encoding, Problem, split
 from benchmarks.harness import Cell, Line, cache_folder, cached, choose, latest
 from benchmarks.markup import MISSING, Table, count, number, seconds
-from benchmarks.truth import scores
 from benchmarks.truth.case import Case
-from benchmarks.truth.cells import Bench, Limits, explain_rows
+from benchmarks.truth.cells import Bench, explain_rows
 from benchmarks.truth.methods import explain_illume, parse_illume
 
 MODELS = {
@@ -31,7 +30,7 @@ METHODS = (
     *("illume", "illume-refine-16", "shap-permutation@256", "shap-kernel@256"),
     *("shap-permutation@1024", "shap-kernel@1024"),
 )
-PEER_ROWS, SCORED_ROWS, TIMED_ROWS = 50, 25, 1_000
+PEER_ROWS, TIMED_ROWS = 50, 1_000
 ABOUT = (
     "Seconds to explain so many rows, the fit included, where most of the time is the model's. ≈ marks times "
     "that were extrapolated in proportion from the rows that a method explained before its time was up."
@@ -45,17 +44,15 @@ def slow(
     rows: int = 10_000,
     training_rows: int = 20_000,
     limit_s: float = 60.0,
-    reference_asks: int = 0,
 ) -> Iterator[Cell]:
     """Explain rows of a support vector machine (svm) and of nearest neighbours, on adult or bank.
 
     illume explains all rows; other methods explain some until limit-s, and their times are extrapolated. More
-    training rows make the models slower. reference-asks: the queries for a reference on 25 rows; 0 gives no
-    scores.
+    training rows make the models slower.
     """
     for name in choose(("adult", "bank"), data, "data set"):
         for model in choose(MODELS, models, "model"):
-            slow_model = SlowModel(name, model, training_rows, rows, limit_s, reference_asks)
+            slow_model = SlowModel(name, model, training_rows, rows, limit_s)
             for method in methods:
                 settings = {"data": name, "model": model, "method": method, "rows": rows}
                 yield Cell(settings, partial(slow_model.evaluate, method))
@@ -64,31 +61,24 @@ def slow(
 class SlowModel:
     """Measures methods on one slow model, which is fitted on first use."""
 
-    def __init__(
-        self, data: str, model: str, training_rows: int, rows: int, limit_s: float, queries: int
-    ) -> None:
-        self.rows, self.limit_s, self.scored = rows, limit_s, queries > 0
-        self.bench = Bench(data, model, limits=Limits(limit_s, most_queries=queries))
+    def __init__(self, data: str, model: str, training_rows: int, rows: int, limit_s: float) -> None:
+        self.rows, self.limit_s, self.bench = rows, limit_s, Bench(data, model)
         self.load = partial(load_problem, data, model, training_rows)
         self.rows_per_s = 0.0
 
     def evaluate(self, method: str) -> Line:
         if self.bench.case is None:
             problem = self.load()
-            self.bench.case = Case(problem, SCORED_ROWS if self.scored else PEER_ROWS)
+            self.bench.case = Case(problem, PEER_ROWS)
             self.rows_per_s = answer_rate(problem.model, problem.X_test)
         case = self.bench.case
         facts = {"seed": 0, "model_rows_per_s": self.rows_per_s, "n_features": case.X.shape[1]}
         facts["training_rows"] = len(case.problem.train)
-        line, values = self.ours(method) if method.startswith("illume") else self.peer(method)
+        line = self.ours(method) if method.startswith("illume") else self.peer(method)
         line["total_s"] = line["fit_s"] + line["explain_s"]
-        if self.scored:
-            case.explainer = case.explainer or self.bench.fit("illume").explainer
-            truth = self.bench.reference()
-            line |= scores.errors(values, truth.head(len(values))) | truth.facts()
         return facts | line
 
-    def ours(self, method: str) -> tuple[Line, Any]:
+    def ours(self, method: str) -> Line:
         """Explain all rows with illume."""
         name, refine = parse_illume(method)
         fitted, case = self.bench.fit(name), self.bench.case
@@ -98,16 +88,18 @@ class SlowModel:
         explain_illume(fitted.explainer, frame, refine)
         taken, queries = time.perf_counter() - start, case.counting.queries - before
         line = {"fit_s": fitted.seconds, "fit_asks": fitted.queries, "explain_s": taken}
-        line |= {"rows_explained": len(frame), "extrapolated": False, "asks_per_row": queries / len(frame)}
-        return line, explain_illume(fitted.explainer, case.test, refine)[0] if self.scored else None
+        return line | {
+            "rows_explained": len(frame),
+            "extrapolated": False,
+            "asks_per_row": queries / len(frame),
+        }
 
-    def peer(self, method: str) -> tuple[Line, Any]:
+    def peer(self, method: str) -> Line:
         """Explain rows until the time is up, and extrapolate."""
         found = explain_rows(self.bench.case, self.bench.ready(method), self.limit_s, chunk=1, least_rows=1)
         costs, names = found.costs, ("fit_s", "fit_asks", "rows_explained", "asks_per_row", "setting")
         all_rows_s = costs["explain_s"] / costs["rows_explained"] * self.rows
-        line = {name: costs[name] for name in names} | {"explain_s": all_rows_s, "extrapolated": True}
-        return line, found.values
+        return {name: costs[name] for name in names} | {"explain_s": all_rows_s, "extrapolated": True}
 
 
 def load_problem(data: str, model: str, n_train: int) -> Problem:

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.children import run_child
+from benchmarks.children import alternate, peak_mb, run_child
 from benchmarks.harness import Cell, Line
 from benchmarks.packages import short_training
-from benchmarks.timing import alternate, peak_mb
 
 CHUNK = 4096
 

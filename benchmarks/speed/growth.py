@@ -13,12 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.children import run_child
+from benchmarks.children import clock_and_processor, peak_mb, reset_peak, run_child
 from benchmarks.harness import Cell, Line, choose, read
 from benchmarks.speed.methods import fit_options
 from benchmarks.speed.plan import ASLEEP
 from benchmarks.speed.problems import generate_rows
-from benchmarks.timing import clock_and_processor, peak_mb, reset_peak
 from illume._typing import FloatArray
 
 FACTORS = {

@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from benchmarks.children import peak_mb, reset_peak
 from benchmarks.harness import Line
 from benchmarks.speed.methods import EXPLAINERS, fit
 from benchmarks.speed.plan import METHODS, Method
 from benchmarks.speed.problems import Problem, TimedModel, load
-from benchmarks.timing import peak_mb, reset_peak
 
 REPEATS = 5
 SINGLE_REPEATS = 100

@@ -15,7 +15,6 @@ import numpy as np
 from benchmarks.data import SENECA_RC
 from benchmarks.data.real import VARIABLE
 from benchmarks.harness import Cell, Line, choose
-from benchmarks.truth import scores
 from benchmarks.truth.case import Case, load_problem
 from benchmarks.truth.methods import (
     LEAST,
@@ -29,7 +28,17 @@ from benchmarks.truth.methods import (
     make_ready,
     parse_illume,
 )
-from benchmarks.truth.reference import MOST_QUERIES, NOISE, Reference, load_reference
+from benchmarks.truth.reference import (
+    MOST_QUERIES,
+    NOISE,
+    Reference,
+    agreement,
+    coverage,
+    decided_class,
+    errors,
+    load_reference,
+    query_scores,
+)
 from illume._typing import FloatArray
 
 DEVELOPMENT = ("german", "fico", "compas", "diabetes", "spam", "yeast")
@@ -146,11 +155,11 @@ class Bench:
             self.case.explainer = self.fit("illume").explainer  # it says where log-odds are clipped
         found = explain_rows(self.case, self.ready(method), self.limits.budget_s)
         truth, decisions = self.reference().head(len(found.values)), self.case.decisions[: len(found.values)]
-        mine, right = (scores.decided_class(values, decisions) for values in (found.values, truth.values))
-        figures = scores.errors(found.values, truth) | scores.agreement(mine, right)
-        figures |= scores.query_scores(self.case, mine)
+        mine, right = (decided_class(values, decisions) for values in (found.values, truth.values))
+        figures = errors(found.values, truth) | agreement(mine, right)
+        figures |= query_scores(self.case, mine)
         if found.errors is not None:
-            figures["coverage"] = scores.coverage(found.values, found.errors, truth)
+            figures["coverage"] = coverage(found.values, found.errors, truth)
         known = {name: None if math.isnan(value) else value for name, value in figures.items()}
         facts = {"n_features": self.case.X.shape[1], "n_classes": len(self.case.problem.classes)}
         facts |= {"background_rows": len(self.case.B), "load": os.getloadavg()[0]}

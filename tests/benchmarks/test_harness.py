@@ -114,7 +114,7 @@ MODULES = (
     *("harness", "markup", "busy", "engines", "data.expressions", "methods.outcome"),
     *("evaluation.paper", "evaluation.plans", "evaluation.selection", "evaluation.tables"),
     *("speed.figures", "speed.growth", "speed.problems", "speed.summary", "speed.worker"),
-    *("truth.case", "truth.cells", "truth.methods", "truth.reference", "truth.scores"),
+    *("truth.case", "truth.cells", "truth.methods", "truth.reference"),
 )
 
 

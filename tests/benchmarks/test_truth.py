@@ -11,7 +11,7 @@ from benchmarks.children import Answer
 from benchmarks.data.problem import Encoding, Problem
 from benchmarks.harness import NotApplicableError, measured, run
 from benchmarks.markup import write_tables
-from benchmarks.truth import methods, reference, scores
+from benchmarks.truth import methods, reference
 from benchmarks.truth.case import Case, Coding, log_odds
 from benchmarks.truth.cells import DEVELOPMENT, HELD_OUT, Bench, Limits, explain_rows, select_data, truth
 from benchmarks.truth.methods import Ready, Shares, share_budget
@@ -156,14 +156,14 @@ def test_trees_are_read_where_their_margins_are_the_log_odds():
 
 def test_errors_are_0_for_the_reference_itself_and_its_noise_is_taken_out():
     truth = np.array([[[1.0], [0.0]], [[3.0], [2.0]]])
-    right = scores.errors(truth, Reference(truth, truth))
+    right = reference.errors(truth, Reference(truth, truth))
     assert right == {"relative_error": 0.0, "r2": 1.0, "r2_unbiased": 1.0, "r2_scaled": 1.0}
-    half = scores.errors(truth / 2, Reference(truth, truth))
+    half = reference.errors(truth / 2, Reference(truth, truth))
     assert (half["relative_error"], half["r2"], half["r2_scaled"]) == (0.25, 1 - 3.5 / 4, 1.0)
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(2000, 5, 1))
     halves = (truth + rng.normal(0, 0.5, truth.shape) for _ in range(2))
-    found = scores.errors(truth, Reference(*halves))
+    found = reference.errors(truth, Reference(*halves))
     assert found["r2"] < 0.95
     assert found["r2_unbiased"] == pytest.approx(1.0, abs=0.01)
 
@@ -171,12 +171,12 @@ def test_errors_are_0_for_the_reference_itself_and_its_noise_is_taken_out():
 def test_agreement_and_coverage_of_known_arrays():
     known = np.array([[0.0, 1.9, -1.9, 2.0]])
     values, truth = np.array([[4.0, -3.0, 2.0, 1.0, 0.0]]), np.array([[8.0, -6.0, 0.0, 2.0, 4.0]])
-    assert scores.agreement(truth / 2, truth) == {"correlation": pytest.approx(1.0), "top3": 1.0}
-    assert scores.agreement(values, truth)["top3"] == pytest.approx(2 / 3)
-    assert scores.coverage(np.zeros((1, 4)), np.ones((1, 4)), Reference(known, known)) == 0.75
+    assert reference.agreement(truth / 2, truth) == {"correlation": pytest.approx(1.0), "top3": 1.0}
+    assert reference.agreement(values, truth)["top3"] == pytest.approx(2 / 3)
+    assert reference.coverage(np.zeros((1, 4)), np.ones((1, 4)), Reference(known, known)) == 0.75
     both = np.array([[[1.0, 2.0]], [[3.0, 4.0]]])
-    np.testing.assert_array_equal(scores.decided_class(both, np.array([1, 0])), [[2.0], [3.0]])
-    np.testing.assert_array_equal(scores.decided_class(both[:, :, :1], np.array([1, 0])), [[1.0], [-3.0]])
+    np.testing.assert_array_equal(reference.decided_class(both, np.array([1, 0])), [[2.0], [3.0]])
+    np.testing.assert_array_equal(reference.decided_class(both[:, :, :1], np.array([1, 0])), [[1.0], [-3.0]])
 
 
 def test_the_right_explainer_makes_no_error(bench):
@@ -207,9 +207,7 @@ def test_peers_come_near_with_many_queries(bench, name):
 
 
 def test_budgets_are_shared_between_sets_and_background():
-    assert share_budget("4096", 42, 500) == Shares(64, 64)
     assert share_budget("256", 41, 500, step=41) == Shares(41, 6)
-    assert share_budget("1000000", 10, 20) == Shares(50_000, 20)
     assert share_budget("256", 8, 500, most_sets=8) == Shares(8, 32)
     with pytest.raises(NotApplicableError, match="needs at least 42 asks a row"):
         share_budget("16", 42, 500)
@@ -298,9 +296,9 @@ def test_slow_models_are_explained_whole_by_illume_and_in_part_by_peers(bench, m
     pytest.importorskip("shap")
     monkeypatch.setattr(slow, "load_problem", lambda *_: toy_problem())
     options = {"models": ("svm",), "methods": ("illume", "shap-permutation@64"), "rows": 30, "limit_s": 0.0}
-    assert run("slow", slow.slow(**options, reference_asks=10**6), tmp_path) == 0
+    assert run("slow", slow.slow(**options), tmp_path) == 0
     mine, peer = (json.loads(text) for text in (tmp_path / "slow.jsonl").read_text().splitlines())
-    assert (mine["rows_explained"], mine["extrapolated"], mine["r2"]) == (30, False, pytest.approx(1.0))
+    assert (mine["rows_explained"], mine["extrapolated"]) == (30, False)
     assert (peer["rows_explained"], peer["extrapolated"]) == (1, True)
     written = write_tables(slow.tables(tmp_path), tmp_path)
     assert "≈" in written[0].read_text()
