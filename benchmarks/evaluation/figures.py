@@ -18,7 +18,6 @@ from benchmarks.harness import RESULTS, ROOT
 from benchmarks.markup import PALETTE, canvas, label_axes, save_figure
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 VERMILLION, BLUE, SKY, GREEN, ORANGE, PURPLE, GREY, BLACK = PALETTE
@@ -182,19 +181,16 @@ def scaling(cells: pd.DataFrame, protocol: str) -> Figure | None:
     points = points.assign(
         size=points["data"].map(selection.size), train_rows=points["train_rows"].astype(int)
     )
-    sizes = [size for size in SIZES if size in set(points["size"])]
-    figure = canvas(2.6 * len(sizes) + 0.6, 3.2)
-    axes = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
-    for ax, size in zip(axes, sizes, strict=True):
-        for method, lines in points[points["size"] == size].groupby("method"):
-            settings = lines.groupby(["train_rows", "setting"])[metric].mean().groupby(level="train_rows")
-            means = settings.max() if protocol == "paper" else settings.mean()
-            _line(ax, str(method), means)
+    curves: dict[str, dict[str, pd.Series]] = {}
+    for (size, method), lines in points.groupby(["size", "method"]):
+        settings = lines.groupby(["train_rows", "setting"])[metric].mean().groupby(level="train_rows")
+        means = settings.max() if protocol == "paper" else settings.mean()
+        curves.setdefault(str(size), {})[str(method)] = means
+    figure = _panels(curves, 3.2, "training rows", "cosine with the truth")
+    rows = sorted(set(points["train_rows"]))
+    for ax in figure.axes:
         ax.set_xscale("log", base=2)
-        rows = sorted(set(points["train_rows"]))
-        ax.set_xticks(rows, [str(n) for n in rows], fontsize=7)
-        label_axes(ax, size, "training rows", "cosine with the truth" if ax is axes[0] else "")
-    _legend(figure, axes)
+        ax.set_xticks(rows, [str(n) for n in rows])
     return figure
 
 
@@ -218,31 +214,28 @@ def times(cells: pd.DataFrame, protocol: str) -> Figure | None:
             totals.setdefault(size, {})[column.method] = seconds
     if not totals:
         return None
-    sizes = [size for size in SIZES if size in totals]
-    figure = canvas(2.6 * len(sizes) + 0.6, 3.4)
-    axes = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
-    for ax, size in zip(axes, sizes, strict=True):
-        for method, line in totals[size].items():
-            _line(ax, method, line)
+    figure = _panels(totals, 3.4, "rows explained", "seconds, training included")
+    for ax in figure.axes:
         ax.set_xscale("log")
         ax.set_yscale("log")
         ax.set_xticks([100, 1_000, 10_000], ["100", "1,000", "10,000"])
-        label_axes(ax, size, "rows explained", "seconds, training included" if ax is axes[0] else "")
-    _legend(figure, axes)
     return figure
 
 
-def _line(ax: Axes, method: str, values: pd.Series) -> None:
-    label = {"paper": "ill (co)", "lin": "lin (co)"}.get(method, method)
-    marker = MARKERS.get(method, "x")
-    ax.plot(values.index, values, color=COLOURS.get(method, GREY), marker=marker, markersize=4, label=label)
-
-
-def _legend(figure: Figure, axes: Iterable[Axes]) -> None:
-    """Label each line once, below the panels."""
-    pairs = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    columns = {"loc": "outside lower center", "ncols": len(pairs), "fontsize": 9, "frameon": False}
-    figure.legend(list(pairs.values()), list(pairs), **columns)
+def _panels(curves: dict[str, dict[str, pd.Series]], height: float, x: str, y: str) -> Figure:
+    """Draw the curves of methods, a panel for each input size, with one legend below."""
+    sizes, drawn = [size for size in SIZES if size in curves], {}
+    figure = canvas(2.6 * len(sizes) + 0.6, height)
+    axes = figure.subplots(1, len(sizes), sharey=True, squeeze=False)[0]
+    for ax, size in zip(axes, sizes, strict=True):
+        for method, values in curves[size].items():
+            label = {"paper": "ill (co)", "lin": "lin (co)"}.get(method, method)
+            style = {"color": COLOURS.get(method, GREY), "marker": MARKERS.get(method, "x"), "markersize": 4}
+            drawn[label] = ax.plot(values.index, values, label=label, **style)[0]
+        label_axes(ax, size, x, y if ax is axes[0] else "")
+    columns = {"loc": "outside lower center", "ncols": len(drawn), "fontsize": 9, "frameon": False}
+    figure.legend(list(drawn.values()), list(drawn), **columns)
+    return figure
 
 
 FIGURES: dict[str, tuple[str, Drawing]] = {
