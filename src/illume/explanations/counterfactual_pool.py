@@ -13,6 +13,9 @@ from illume.explanations.boxes import Layout
 
 VALUES = 12
 CATEGORIES = 16
+SAME_FEATURES = 4.0  # what showing the very same features again costs, in changes
+OVERLAP = 0.9
+DISTANCE = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,71 +112,35 @@ def move_closer(
     by feature, `source` (n, n_features) the pool rows that values come from, -1 for their own.
     """
     source = source.copy()
+    # The permitted values of each feature, ascending, and for each value a pool row that has it.
+    usable = [np.flatnonzero(rows) for rows in permitted.T]
+    ladders = [np.unique(pool.features[rows, j], return_index=True) for j, rows in enumerate(usable)]
+    pool_row = np.concatenate([rows[first] for rows, (_, first) in zip(usable, ladders, strict=True)])
+    start = np.cumsum([0, *(len(values) for values, _ in ladders)])
+
+    def place(feature: IntArray, value: FloatArray) -> IntArray:
+        found = start[feature]
+        for j in np.unique(feature):
+            found[feature == j] += np.searchsorted(ladders[j][0], value[feature == j])
+        return found
+
     number = np.zeros(source.shape[1], dtype=bool)
     number[pool.layout.owner[pool.layout.numbers]] = True
     changed = (source >= 0) & number
     turn = np.cumsum(changed, axis=1)
-    ladder = _Ladder(pool, permitted)
     for k in range(1, int(turn.max(initial=0)) + 1):  # the k-th changed number of every counterfactual
         which, feature = np.nonzero(changed & (turn == k))
-        _halve(ladder, (which, feature), own, source, holds)
+        there, here = pool.features[source[which, feature], feature], own[which, feature]
+        good = place(feature, there)
+        bad = place(feature, here) - (there > here)  # the place before the first that could do, or its own
+        while len(todo := np.flatnonzero(np.abs(good - bad) > 1)):
+            middle = (good[todo] + bad[todo]) // 2
+            trial = source[which[todo]]
+            trial[np.arange(len(todo)), feature[todo]] = pool_row[middle]
+            fine = holds(which[todo], trial)
+            good[todo[fine]], bad[todo[~fine]] = middle[fine], middle[~fine]
+        source[which, feature] = pool_row[good]
     return source
-
-
-class _Ladder:
-    """The values of each feature that may be taken, ascending, each with a pool row that has it."""
-
-    def __init__(self, pool: Pool, permitted: BoolArray) -> None:
-        self.pool = pool
-        self.values, self.rows = [], []
-        for j in range(permitted.shape[1]):
-            usable = np.flatnonzero(permitted[:, j])
-            values, first = np.unique(pool.features[usable, j], return_index=True)
-            self.values.append(values)
-            self.rows.append(usable[first])
-
-    def place(self, feature: IntArray, value: FloatArray) -> IntArray:
-        """Return how many values lie below each value."""
-        found = np.empty(len(feature), dtype=np.intp)
-        for j in np.unique(feature):
-            mine = feature == j
-            found[mine] = np.searchsorted(self.values[j], value[mine])
-        return found
-
-    def row(self, feature: IntArray, place: IntArray) -> IntArray:
-        """Return the pool row with the value at each place."""
-        found = np.empty(len(feature), dtype=np.intp)
-        for j in np.unique(feature):
-            mine = feature == j
-            found[mine] = self.rows[j][place[mine]]
-        return found
-
-
-def _halve(
-    ladder: _Ladder, changes: tuple[IntArray, IntArray], own: FloatArray, source: IntArray, holds: Holds
-) -> None:
-    """Bring one changed number of each of some counterfactuals back, in place."""
-    which, feature = changes
-    there = ladder.pool.features[source[which, feature], feature]
-    here = own[which, feature]
-    good = ladder.place(feature, there)  # does
-    rises = there > here
-    bad = ladder.place(feature, here) - rises  # the place before the first that could do, or its own
-    while True:
-        open_ = np.flatnonzero(np.abs(good - bad) > 1)
-        if not len(open_):
-            break
-        middle = (good[open_] + bad[open_]) // 2
-        trial = source[which[open_]]
-        trial[np.arange(len(open_)), feature[open_]] = ladder.row(feature[open_], middle)
-        fine = holds(which[open_], trial)
-        good[open_[fine]], bad[open_[~fine]] = middle[fine], middle[~fine]
-    source[which, feature] = ladder.row(feature, good)
-
-
-SAME_FEATURES = 4.0  # what showing the very same features again costs, in changes
-OVERLAP = 0.9
-DISTANCE = 0.05
 
 
 def pick_diverse(row: IntArray, changed: BoolArray, distance: FloatArray, n: int) -> IntArray:
@@ -186,29 +153,18 @@ def pick_diverse(row: IntArray, changed: BoolArray, distance: FloatArray, n: int
     >>> pick_diverse(np.array([0, 0, 0]), changed, np.array([1.0, 2.0, 3.0]), 2)
     array([0, 2])
     """
-    if not len(row):
-        return np.empty(0, dtype=np.intp)
-    base = changed.sum(1) + DISTANCE * np.tanh(distance)
-    extra = np.zeros(len(row))
-    left = np.ones(len(row), dtype=bool)
-    picked, rank = [], []
-    last = np.full(row.max() + 1, -1, dtype=np.intp)
-    for k in range(n):
-        candidates = np.flatnonzero(left)
-        order = candidates[np.lexsort((base[candidates] + extra[candidates], row[candidates]))]
-        _, first = np.unique(row[order], return_index=True)
-        chosen = order[first]
-        if not len(chosen):
-            break
+    base, extra = changed.sum(1) + DISTANCE * np.tanh(distance), np.zeros(len(row))
+    picked = [np.empty(0, dtype=np.intp)]
+    last = np.zeros(row.max(initial=0) + 1, dtype=np.intp)
+    for _ in range(n):
+        left = np.flatnonzero(np.isfinite(extra))
+        order = left[np.lexsort((base[left] + extra[left], row[left]))]
+        chosen = order[np.unique(row[order], return_index=True)[1]]
         picked.append(chosen)
-        rank.append(np.full(len(chosen), k))
-        left[chosen] = False
-        last[:] = -1
         last[row[chosen]] = chosen
-        other = last[row]
-        known = other >= 0
-        both = (changed & changed[other]).sum(1)
-        either = np.maximum((changed | changed[other]).sum(1), 1)
-        extra += np.where(known, OVERLAP * both / either + SAME_FEATURES * (both == either), 0.0)
-    chosen, order = np.concatenate(picked), np.concatenate(rank)
-    return chosen[np.lexsort((order, row[chosen]))]
+        both = (changed & changed[last[row]]).sum(1)
+        either = np.maximum((changed | changed[last[row]]).sum(1), 1)
+        extra += OVERLAP * both / either + SAME_FEATURES * (both == either)
+        extra[chosen] = np.inf
+    chosen = np.concatenate(picked)
+    return chosen[np.argsort(row[chosen], kind="stable")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -144,8 +144,14 @@ class CounterfactualSearch:
         singles, strongest, gain = self._singles(rows)
         enough = np.bincount(singles.row, minlength=len(self.task.X))[rows] >= wanted
         short = np.flatnonzero(~enough)
-        more = [self._together(rows[short], strongest[short], gain[short], k) for k in range(wanted)]
-        more += [self._pairs(rows[short], strongest[short], gain[short]), self._from_examples(rows[short])]
+        some = rows[short], strongest[short], gain[short]
+        more, n_features = [], gain.shape[1]
+        for k in range(wanted):  # the strongest changes together, as few as needed, without the k strongest
+            ends = range(k + 2, min(k + MOST_AT_ONCE, n_features) + 1)
+            found = self._combine(*some, [range(k, end) for end in ends])
+            more.append(found.take(np.unique(found.row, return_index=True)[1]))
+        more.append(self._combine(*some, list(combinations(range(min(PAIRED, n_features)), 2))))
+        more.append(self._from_examples(rows[short]))
         return [singles, self._fewest(Found.concatenate(more))]
 
     def _singles(self, rows: IntArray) -> tuple[Found, IntArray, FloatArray]:
@@ -196,39 +202,18 @@ class CounterfactualSearch:
         first = np.searchsorted(pool.layout.owner, self.tried_features)
         return np.where(pool.layout.onehot[first], 1.0, step)
 
-    def _together(self, rows: IntArray, strongest: IntArray, gain: FloatArray, skipped: int) -> Found:
-        """Put the strongest single changes together, as few as needed, without the `skipped` strongest."""
-        order = np.argsort(-gain, axis=1, kind="stable")[:, skipped : skipped + MOST_AT_ONCE]
-        n, most = order.shape
-        at = np.arange(n)
-        source = np.full((n, gain.shape[1]), -1, dtype=np.int32)
-        trials = []
-        for s in range(most):
-            useful = np.isfinite(gain[at, order[:, s]])
-            source[at, order[:, s]] = np.where(useful, strongest[at, order[:, s]], -1)
-            trials.append(source.copy())
-        if most < 2 or not n:
-            return Found.none(gain.shape[1])
-        row, sources = np.tile(rows, most - 1), np.concatenate(trials[1:])
-        works = self.task.reached(self._ask(row, sources), row)
-        _, first = np.unique(row[works], return_index=True)  # trials of few changes come first
-        return Found(row[works][first], sources[works][first])
-
-    def _pairs(self, rows: IntArray, strongest: IntArray, gain: FloatArray) -> Found:
-        """Try any two of the strongest single changes together."""
-        order = np.argsort(-gain, axis=1, kind="stable")[:, :PAIRED]
-        pairs = list(combinations(range(order.shape[1]), 2))
-        if not pairs or not len(rows):
-            return Found.none(gain.shape[1])
-        at = np.arange(len(rows))
-        source = np.full((len(pairs), len(rows), gain.shape[1]), -1, dtype=np.int32)
-        for trial, pair in zip(source, pairs, strict=True):
-            for k in pair:
-                useful = np.isfinite(gain[at, order[:, k]])
-                trial[at, order[:, k]] = np.where(useful, strongest[at, order[:, k]], -1)
-        row, sources = np.tile(rows, len(pairs)), source.reshape(-1, gain.shape[1])
-        works = self.task.reached(self._ask(row, sources), row)
-        return Found(row[works], sources[works])
+    def _combine(
+        self, rows: IntArray, strongest: IntArray, gain: FloatArray, trials: Sequence[Sequence[int]]
+    ) -> Found:
+        """Return which sets of single changes work together, trial by trial; 0 is the strongest change."""
+        order = np.argsort(-gain, axis=1, kind="stable")
+        value = np.where(np.isfinite(gain), strongest, -1)
+        sources = np.full((len(trials), *gain.shape), -1, dtype=np.int32)
+        for source, ranks in zip(sources, trials, strict=True):
+            features = order[:, list(ranks)]
+            np.put_along_axis(source, features, np.take_along_axis(value, features, 1), 1)
+        tried = Found(np.tile(rows, len(trials)), sources.reshape(-1, gain.shape[1]))
+        return tried.take(self.task.reached(self._ask(tried.row, tried.source), tried.row))
 
     def _from_examples(self, rows: IntArray) -> Found:
         """Start from whole examples and halve the number of changed features while the decision stays."""
