@@ -3,19 +3,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume import Explainer, Objective, SurrogateOptions
+from illume import Explainer, Objective
 from illume.explanations.fitted import SurrogateBlackBox
 from tests.common import FAST, grouped, use_local
 
 SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
 
 
+QUICK = {"queries": 0, "verbose": False, "training": FAST, "n_latents": 2}
+VALUED = {**QUICK, "queries": 2_000, "effort": "quick"}
+IDENTITY = {"encoder": "identity", "contributions": "pullback", "verbose": False}
+KINDS = {  # the model and rows, and the settings
+    "two classes, mixed": ("loans", QUICK),
+    "three classes": ("classes", QUICK),
+    "sparse, mixed": ("loans", {**QUICK, "objective": SPARSE}),
+    "low rank, mixed": ("loans", {**QUICK, "rank": 2}),
+    "linear, missing numbers": ("numbers", {**QUICK, "encoder": "linear"}),
+    "identity, three classes": ("classes", IDENTITY),
+    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 16_000}),
+    "Shapley, three classes": ("classes", VALUED),
+    "Shapley, text alone": ("text", VALUED),
+}
+
+
 @pytest.fixture(scope="session")
 def explainers(loan_model, loan_frame, three_class):
     """Explainers of all kinds, each with rows."""
-    model, X = three_class
-    numbers = loan_frame[["age", "income"]]
-    quick = {"queries": 0, "verbose": False, "training": FAST, "n_latents": 2}
 
     def by_age(frame):
         return 1 / (1 + np.exp(-(frame["age"].to_numpy(dtype=float) - 48) / 10))
@@ -26,45 +39,19 @@ def explainers(loan_model, loan_frame, three_class):
     def loan_model_and_noise(frame):
         return loan_model.predict_proba(frame.drop(columns="noise"))
 
-    valued = {**quick, "queries": 2_000, "effort": "quick"}
-    noisy = loan_frame.assign(noise=np.arange(len(loan_frame)) % 9)
-    made = {
-        "two classes, mixed": (Explainer(loan_model, **grouped(**quick)), loan_frame),
-        "three classes": (Explainer(model, **grouped(**quick)), X),
-        "sparse, mixed": (Explainer(loan_model, **grouped(objective=SPARSE, **quick)), loan_frame),
-        "low rank, mixed": (Explainer(loan_model, **grouped(rank=2, **quick)), loan_frame),
-        "linear, missing numbers": (Explainer(by_age, **grouped(encoder="linear", **quick)), numbers),
-        "identity, three classes": (
-            Explainer(
-                model,
-                contributions="pullback",
-                verbose=False,
-                surrogate_options=SurrogateOptions(encoder="identity"),
-            ),
-            X,
-        ),
-        "Shapley, mixed, an ignored column": (
-            Explainer(loan_model_and_noise, **grouped(**{**valued, "queries": 16_000})),
-            noisy,
-        ),
-        "Shapley, three classes": (Explainer(model, **grouped(**valued)), X),
-        "Shapley, text alone": (Explainer(by_text, **grouped(**valued)), loan_frame[["education", "owner"]]),
+    data = {
+        "loans": (loan_model, loan_frame),
+        "classes": three_class,
+        "numbers": (by_age, loan_frame[["age", "income"]]),
+        "noisy": (loan_model_and_noise, loan_frame.assign(noise=np.arange(len(loan_frame)) % 9)),
+        "text": (by_text, loan_frame[["education", "owner"]]),
     }
-    fitted = {name: (use_local(explainer.fit(rows)), rows) for name, (explainer, rows) in made.items()}
+    fitted = {}
+    for kind, (name, settings) in KINDS.items():
+        model, rows = data[name]
+        fitted[kind] = use_local(Explainer(model, **grouped(**settings)).fit(rows)), rows
     assert fitted["Shapley, mixed, an ignored column"][0].quality_.ignored
     return fitted
-
-
-KINDS = (
-    "two classes, mixed",
-    "three classes",
-    "sparse, mixed",
-    "linear, missing numbers",
-    "identity, three classes",
-    "Shapley, mixed, an ignored column",
-    "Shapley, three classes",
-    "Shapley, text alone",
-)
 
 
 @pytest.fixture(params=KINDS)

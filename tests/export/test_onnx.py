@@ -47,31 +47,22 @@ def answers(path, given):
     return dict(zip(OUTPUTS, found, strict=True))
 
 
-def test_the_graph_explains_raw_rows_as_the_explainer_does(explained, tmp_path):
+def test_the_graph_explains_raw_and_encoded_rows_as_the_explainer_does_any_number_at_a_time(
+    explained, tmp_path
+):
     explainer, rows, wanted = explained
-    illume.export_onnx(explainer, tmp_path / "a.onnx")
-    found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
-    for name in OUTPUTS:
-        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
-
-
-def test_the_graph_explains_encoded_rows_as_the_explainer_does(explained, tmp_path):
-    explainer, _, wanted = explained
-    illume.export_onnx(explainer, tmp_path / "a.onnx", inputs="encoded")
-    found = answers(tmp_path / "a.onnx", {"X": wanted["X"].astype(np.float32)})
-    for name in OUTPUTS:
-        np.testing.assert_allclose(found[name], wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
-
-
-def test_any_number_of_rows_will_do_and_rows_do_not_depend_on_each_other(explained, tmp_path):
-    explainer, rows, _ = explained
-    illume.export_onnx(explainer, tmp_path / "a.onnx")
-    given = raw(explainer.schema_, rows)
-    whole = answers(tmp_path / "a.onnx", given)
-    for part in (slice(0, 0), slice(3, 4), slice(5, 12)):
-        some = answers(tmp_path / "a.onnx", {name: values[part] for name, values in given.items()})
-        for name in OUTPUTS:
-            np.testing.assert_allclose(some[name], whole[name][part], rtol=1e-5, atol=1e-6)
+    both = {"raw": raw(explainer.schema_, rows), "encoded": {"X": wanted["X"].astype(np.float32)}}
+    for inputs, given in both.items():
+        path = tmp_path / f"{inputs}.onnx"
+        illume.export_onnx(explainer, path, inputs=inputs)
+        for part in (slice(None), slice(0, 0), slice(3, 4), slice(5, 12)):
+            found = answers(path, {name: values[part] for name, values in given.items()})
+            for name in OUTPUTS:
+                np.testing.assert_allclose(
+                    found[name], wanted[name][part], rtol=1e-5, atol=1e-5, err_msg=name
+                )
+    illume.export_onnx(explainer, tmp_path / "again.onnx", inputs="raw")
+    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "raw.onnx").read_bytes()
 
 
 def test_the_file_says_what_its_numbers_stand_for(explained, tmp_path):
@@ -112,12 +103,6 @@ def test_shapley_values_add_up_to_the_models_log_odds_where_the_graph_reads_its_
     np.testing.assert_allclose(found["probabilities"], wanted["probabilities"], rtol=1e-5, atol=1e-5)
 
 
-def test_the_same_explainer_gives_the_same_bytes(explained, tmp_path):
-    for name in ("a.onnx", "b.onnx"):
-        illume.export_onnx(explained[0], tmp_path / name)
-    assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
-
-
 def encoded_by_graph(encoding, given, path):
     graph = Graph()
     graph.output("encoded", fill_missing(graph, scale_rows(graph, encoding))[0], encoding.n_inputs)
@@ -147,13 +132,6 @@ def test_missing_far_constant_unknown_and_rare_values_are_encoded_as_by_the_expl
     np.testing.assert_allclose(found, encoding.transform(as_frame(frame)).X, rtol=1e-12, atol=1e-12)
 
 
-def test_categories_of_the_same_text_are_refused(tmp_path):
-    schema = Schema((Feature("b", Kind.CATEGORICAL, (1, "1")),))
-    encoding = Encoding(schema, Encoding.owners(schema), np.zeros(2), np.ones(2))
-    with pytest.raises(ExportError, match="'b' has categories of the same text"):
-        scale_rows(Graph(), encoding)
-
-
 def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, monkeypatch):
     path = tmp_path / "a.onnx"
     path.write_text("before")
@@ -168,7 +146,11 @@ def test_what_was_there_before_stays_where_writing_fails(explained, tmp_path, mo
     assert os.listdir(tmp_path) == ["a.onnx"]
 
 
-def test_a_missing_package_is_named(explained, tmp_path, monkeypatch):
+def test_categories_of_the_same_text_and_a_missing_package_are_named(explained, tmp_path, monkeypatch):
+    schema = Schema((Feature("b", Kind.CATEGORICAL, (1, "1")),))
+    encoding = Encoding(schema, Encoding.owners(schema), np.zeros(2), np.ones(2))
+    with pytest.raises(ExportError, match="'b' has categories of the same text"):
+        scale_rows(Graph(), encoding)
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r"needs onnx; .*illume\[onnx\]"):
         illume.export_onnx(explained[0], tmp_path / "a.onnx")

@@ -19,15 +19,11 @@ def widths(ax):
     return [patch.get_width() for patch in ax.patches]
 
 
-def test_bars_are_contributions_strongest_on_top(mixed):
-    row = mixed.row
+def test_bars_are_contributions_strongest_on_top(mixed, several):
+    row, batch = mixed.row, several.batch
     ax = plots.bar(row, n_features=3)
     np.testing.assert_allclose(widths(ax), sorted(row.values, key=abs, reverse=True)[:3])
     assert y_labels(ax) == list(row.top(3).feature_names)
-
-
-def test_bars_of_a_batch_sum_over_classes_unless_one_is_chosen(several):
-    batch = several.batch
     np.testing.assert_allclose(sorted(widths(plots.bar(batch))), sorted(batch.strength))
     ax = plots.bar(batch, output="mid")
     np.testing.assert_allclose(sorted(widths(ax)), sorted(batch.importance[:, 1]))
@@ -54,9 +50,10 @@ def test_a_waterfall_shows_the_output_that_is_asked_for(several, output):
     assert f"log-odds of '{several.batch.output_names[i]}'" in ax.get_xlabel()
 
 
-def test_a_waterfall_draws_intervals_where_errors_are_known(loan_measured, loan_pullback):
-    row = loan_measured(loans(5, seed=2))[1]
-    ax = plots.waterfall(row)
+def test_waterfalls_and_bars_have_intervals_where_errors_are_known(loan_measured, loan_pullback):
+    rows = loans(5, seed=2)
+    measured, pulled = loan_measured(rows), loan_pullback(rows)[1]
+    row, ax = measured[1], plots.waterfall(measured[1])
     _, intervals = ax.collections  # after the lines that connect bars
     top = row.top(4)
     ends = float(row.score) - np.r_[0.0, np.cumsum(top.values)[:-1]]
@@ -65,19 +62,15 @@ def test_a_waterfall_draws_intervals_where_errors_are_known(loan_measured, loan_
     np.testing.assert_allclose(drawn, np.column_stack([ends - reach, ends + reach]), rtol=1e-5)
     assert "95 % intervals" in ax.get_title()
     assert ax.get_xlabel().startswith("the model's log-odds")
-    pulled = plots.waterfall(loan_pullback(loans(5, seed=2))[1])
-    assert len(pulled.collections) == 1
-    assert "95 %" not in pulled.get_title()
-    assert pulled.get_xlabel().startswith("the surrogate's log-odds")
-
-
-def test_bars_of_a_row_have_intervals_where_errors_are_known(loan_measured, loan_pullback):
-    rows = loans(5, seed=2)
-    ax = plots.bar(loan_measured(rows)[1])
+    ax = plots.waterfall(pulled)
+    assert len(ax.collections) == 1
+    assert "95 %" not in ax.get_title()
+    assert ax.get_xlabel().startswith("the surrogate's log-odds")
+    ax = plots.bar(row)
     assert "thin lines: 95 % intervals" in ax.get_xlabel()
     assert len(ax.collections[0].get_segments()) == 4
-    assert "95 %" not in plots.bar(loan_pullback(rows)[1]).get_xlabel()
-    assert "(the model's log-odds)" in plots.bar(loan_measured(rows)).get_xlabel()
+    assert "95 %" not in plots.bar(pulled).get_xlabel()
+    assert "(the model's log-odds)" in plots.bar(measured).get_xlabel()
 
 
 def test_quality_shows_the_accuracy_of_contributions(loan_measured, loan_pullback):
@@ -116,6 +109,9 @@ def test_dependence_puts_values_against_contributions(several):
     np.testing.assert_allclose(dots.get_array(), batch.data[:, 0])
     assert ax.get_xlabel() == "b"
     assert ax.figure.axes[1].get_ylabel() == "a"
+    strength = np.abs(batch.values[:, 1:, 0]).sum(0)  # the most important other feature is the default
+    colour = plots.dependence(batch, 0).figure.axes[1].get_ylabel()
+    assert colour == batch.feature_names[1 + int(strength.argmax())]
 
 
 def test_dependence_sets_missing_numbers_apart_and_marks_them(mixed):
@@ -143,14 +139,6 @@ def test_dependence_puts_categories_side_by_side_with_a_jitter_that_stays(mixed)
         np.testing.assert_allclose(y, batch.values[mine, 3])
     assert np.abs(jitter(500)).max() <= 0.5
     np.testing.assert_array_equal(jitter(7), jitter(9)[:7])
-
-
-def test_dependence_colours_by_the_most_important_other_feature_by_default(several):
-    batch = several.batch
-    strength = np.abs(batch.values[:, :, 0]).sum(0)
-    strength[0] = -1
-    ax = plots.dependence(batch, 0)
-    assert ax.figure.axes[1].get_ylabel() == batch.feature_names[int(strength.argmax())]
 
 
 def test_paths_lead_from_the_base_value_to_the_scores(several):
@@ -193,9 +181,6 @@ def test_explainers_are_compared_by_bars_of_their_own_numbers(mixed):
     alike = plots.compare({"illume": row, "other": 2 * row.values}, normalise=True)
     np.testing.assert_allclose(widths(alike)[4:], widths(alike)[:4])
     assert np.abs(widths(alike)[:4]).sum() == pytest.approx(1.0)
-
-
-def test_arrays_are_compared_by_the_given_feature_names():
     assert y_labels(plots.compare({"a": np.array([1.0, 2.0])}, feature_names=["p", "q"])) == ["q", "p"]
 
 

@@ -24,13 +24,18 @@ def test_rows_stand_at_their_place_in_the_colour_of_their_decision(flat):
     assert ax.get_ylabel() == "b"
 
 
-def test_rings_mark_exactly_the_rows_that_are_decided_otherwise(several):
+def test_rings_mark_exactly_the_rows_that_are_decided_otherwise_in_the_plane_of_components(several):
     latents = several.latents
     assert not latents.agreed.all()
     ax = plots.latent_map(latents)
     rings = ax.collections[-1]
     np.testing.assert_allclose(rings.get_offsets(), latents.plane[~latents.agreed])
     assert any(f"({(~latents.agreed).sum()} of 20 rows)" in text for text in texts(ax))
+    assert not ax.images  # regions have no border in this plane
+    share = f"{latents.view.share[0]:.0%} of the variance"
+    assert f"component 1 of {latents.n_latents} latents ({share})" in ax.get_xlabel()
+    assert "row 2" in texts(plots.latent_map(latents, highlight=2))
+    assert "row 3" in texts(plots.latent_map(latents, highlight=np.arange(20) == 3))
 
 
 def test_with_two_latents_regions_are_what_the_surrogate_decides(flat):
@@ -45,21 +50,7 @@ def test_with_two_latents_regions_are_what_the_surrogate_decides(flat):
         assert c in around
 
 
-def test_with_more_latents_axes_are_components_and_have_no_regions(several):
-    ax = plots.latent_map(several.latents)
-    assert not ax.images
-    share = several.latents.view.share[0]
-    assert (
-        f"component 1 of {several.latents.n_latents} latents ({share:.0%} of the variance)" in ax.get_xlabel()
-    )
-
-
-def test_highlighted_rows_are_named(several):
-    assert "row 2" in texts(plots.latent_map(several.latents, highlight=2))
-    assert "row 3" in texts(plots.latent_map(several.latents, highlight=np.arange(20) == 3))
-
-
-def test_a_row_map_shows_weights_of_the_strongest_inputs(several):
+def test_a_row_map_shows_weights_of_the_strongest_inputs_and_latents(several, material):
     row = several.latents[0]
     ax = plots.row_map(row, output="top", n_inputs=2)
     weights, beta = (np.asarray(image.get_array()) for image in ax.images)
@@ -68,11 +59,7 @@ def test_a_row_map_shows_weights_of_the_strongest_inputs(several):
     np.testing.assert_allclose(beta, row.batch.coefficients[[2]])
     names = [label.get_text() for label in ax.get_yticklabels()]
     assert names == [*(row.batch.input_names[j] for j in order), "weight for 'top'"]
-
-
-def test_of_many_latents_those_that_count_are_shown(material):
-    row = material(WIDE).latents[0]
-    ax = plots.row_map(row, n_latents=3)
+    ax = plots.row_map(material(WIDE).latents[0], n_latents=3)
     assert np.asarray(ax.images[0].get_array()).shape == (15, 3)
     assert ax.get_xlabel() == "3 of 60 latents, 15 of 60 inputs"
 
@@ -103,17 +90,12 @@ def test_what_a_row_has_of_every_input_is_said_in_its_own_units(mixed):
     assert f"education = {education}: yes" in said
 
 
-def test_a_row_that_was_refined_says_that_this_is_not_shown(several):
+def test_a_row_that_was_refined_says_that_this_is_not_shown_also_in_a_part_of_a_figure(several):
     latents = several.latents
-    i = int(np.flatnonzero(~latents.agreed)[0])
-    axes = plots.exemplification(latents[i])
+    left, right = mpl.figure.Figure(figsize=(20, 6)).subfigures(1, 2)
+    axes = plots.exemplification(latents[int(np.flatnonzero(~latents.agreed)[0])], figure=right)
     assert axes[1].get_xlabel() == "they disagree"
     assert any("before refinement" in text for text in texts(axes[2]))
-
-
-def test_panels_can_be_drawn_in_a_part_of_a_figure(several):
-    left, right = mpl.figure.Figure(figsize=(20, 6)).subfigures(1, 2)
-    axes = plots.exemplification(several.latents[0], figure=right)
     assert all(ax.figure is right for ax in axes)
     assert not left.axes
 

@@ -78,12 +78,7 @@ class Manifest:
 def save(
     fitted: Fitted, parameters: Mapping[str, Any], path: str | os.PathLike[str], rows: int | str
 ) -> None:
-    """Write a fitted explainer to a file, atomically."""
-    archive.write(path, to_bytes(fitted, parameters, rows))
-
-
-def to_bytes(fitted: Fitted, parameters: Mapping[str, Any], rows: int | str) -> bytes:
-    """Return the content of a file; the same bytes for the same explainer."""
+    """Write a fitted explainer to a file, atomically; the same bytes for the same explainer."""
     kept = _choose_rows(fitted.rows.training, rows)
     model, data, members = ArrayWriter(), ArrayWriter(), {}
     rules, encoders = fitted.rule_model, [fitted.pair.encoder]
@@ -133,7 +128,7 @@ def to_bytes(fitted: Fitted, parameters: Mapping[str, Any], rows: int | str) -> 
         transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
     )
     members |= {ROWS: data.to_bytes()} if has_rows else {}
-    return archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()})
+    archive.write(path, archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()}))
 
 
 def _choose_rows(training: AnsweredRows, rows: int | str) -> IntArray:
