@@ -8,7 +8,7 @@ from illume import Explainer, SurrogateOptions
 from illume.cli.load import load_explainer
 from illume.cli.messages import Messages
 from tests.common import FAST
-from tests.serve.client import Client
+from tests.serve.conftest import Client
 
 JSON = {"Content-Type": "application/json"}
 PATHS = ("/explain", "/rules", "/counterfactuals")

@@ -10,11 +10,13 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import httpx
 import pytest
 
 GIGABYTE = 10**9
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 
 
 def test_a_signal_lets_running_requests_finish_and_leaves_with_0(serve, saved, row):
@@ -118,3 +120,19 @@ def test_the_service_of_this_machine_is_asked_under_its_own_names_only(serve):
         for name in ("localhost", "127.0.0.1:80", "[::1]:8000", "box.example", "rebound.example", "")
     }
     assert list(asked.values()) == [200, 200, 200, 200, 400, 400]
+
+
+@pytest.mark.service
+@pytest.mark.parametrize("with_a_model", [True, False])
+def test_made_up_requests_lead_to_no_server_error(serve, saved, with_a_model):
+    """Requests made up from OpenAPI by schemathesis; answers are as described."""
+    words = ("--model", saved / "loans.model.joblib", "--trust-model") if with_a_model else ()
+    _, url, log = serve(*words, "--max-rows", "20")
+    program = Path(sys.executable).with_name("schemathesis")
+    command = [program, "run", f"{url}/openapi.json", "--checks", CHECKS, "--max-examples", "300"]
+    command += ["--seed", "1", "--workers", "1", "--continue-on-failure", "--suppress-health-check", "all"]
+    answer = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stdout[-6000:]
+    statuses = re.findall(r'"status":(\d+)', log.read_text())
+    assert len(statuses) > 1000
+    assert {"200", "422"} <= set(statuses) <= {"200", "401", "404", "405", "409", "413", "422"}

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from illume.serve.monitoring import JsonFormatter
-from tests.serve.client import Client
+from tests.serve.conftest import Client
 
 
 @pytest.fixture

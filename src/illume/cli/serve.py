@@ -57,7 +57,7 @@ def serve(
         if find_spec(package) is None:
             raise MissingExtraError.of(package, "serve")
     from illume.serve.server import listen, run
-    from illume.serve.settings import LOOPBACK, Settings, allowed_hosts
+    from illume.serve.service import LOOPBACK, Settings, allowed_hosts
 
     try:
         settings = Settings(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
@@ -23,12 +22,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from illume import __version__
 from illume.serve import schemas
-from illume.serve.handlers import add_error_handlers, json_bytes, json_response
+from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Metrics, RequestLog
 from illume.serve.schemas import Problem
-from illume.serve.service import Service
-from illume.serve.settings import Settings
-from illume.serve.workers import Workers
+from illume.serve.service import Service, Settings, Workers
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -68,7 +65,7 @@ class ApiKey:
             await self.app(scope, receive, send)
             return
         detail = {"detail": "this service requires a key; send it as X-API-Key or as Authorization: Bearer"}
-        await json_response(detail, 401, {"WWW-Authenticate": "Bearer", **CLOSE})(scope, receive, send)
+        await JsonAnswer(detail, 401, {"WWW-Authenticate": "Bearer", **CLOSE})(scope, receive, send)
 
 
 class StrictRequest(Request):
@@ -117,20 +114,9 @@ class StrictRoute(APIRoute):
         return handle_strictly
 
 
-@dataclass(frozen=True, eq=False)
-class Served:
-    """An application and the parts that outlive a request."""
-
-    app: ASGIApp
-    workers: Workers
-    service: Service
-
-
-def make_app(explainer: Explainer, settings: Settings | None = None) -> Served:
-    """Return the application that serves a fitted explainer."""
-    settings = settings or Settings()
-    service = Service(explainer)
-    workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
+def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service]:
+    """Return the application that serves a fitted explainer, and the service behind it."""
+    service = Service(explainer, settings)
     api = FastAPI(
         title="illume",
         version=__version__,
@@ -157,10 +143,10 @@ def make_app(explainer: Explainer, settings: Settings | None = None) -> Served:
             response_class=Response,
             responses={200: {"model": answer}, **PROBLEMS},
             dependencies=security,
-        )(_work_endpoint(model, partial(service.explain, name), check, workers))
-    metrics = Metrics(lambda: workers.n_pending)
+        )(_work_endpoint(model, partial(service.explain, name), check, service.workers))
+    metrics = Metrics(lambda: service.workers.n_pending)
     _add_reads(api, service, metrics, security)
-    return Served(RequestLog(api, metrics), workers, service)
+    return RequestLog(api, metrics), service
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
@@ -186,8 +172,8 @@ def _work_endpoint(model: Any, work: Any, check: Callable[[Any], None] | None, w
         request.state.rows = len(body.rows)
         if check is not None:
             check(body)
-        content = await workers.run(lambda deadline: json_bytes(work(body, deadline)))
-        return Response(content, media_type="application/json")
+        answer: Response = await workers.run(lambda deadline: JsonAnswer(work(body, deadline)))
+        return answer
 
     endpoint.__annotations__ |= {"request": Request, "body": model}
     return endpoint
@@ -197,26 +183,19 @@ def _add_reads(api: FastAPI, service: Service, counts: Metrics, security: list[A
     problems: dict[int | str, Any] = {status: PROBLEMS[status] for status in (400, 401)}
     text = {"content": {"text/plain": {}}, "description": "Prometheus text format."}
 
-    async def quality() -> Response:
-        """Quality of the explainer, measured on held-out rows."""
-        return json_response(service.quality())
-
-    async def health() -> Response:
-        """Whether the service is up, and what it serves."""
-        return json_response(service.health())
-
     async def metrics() -> Response:
         """Metrics for Prometheus."""
         return Response(generate_latest(counts.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     for endpoint, answer, needs in (
-        (quality, {"model": schemas.QualityAnswer}, security),
-        (health, {"model": schemas.HealthAnswer}, []),
+        (service.quality, {"model": schemas.QualityAnswer}, security),
+        (service.health, {"model": schemas.HealthAnswer}, []),
         (metrics, text, security),
     ):
         api.get(
             f"/{endpoint.__name__}",
             responses={200: answer, **problems},
             dependencies=needs,
-            response_class=Response,
+            response_class=JsonAnswer,
+            response_model=None,
         )(endpoint)

@@ -14,12 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
-from illume.serve.settings import Settings
-from illume.serve.workers import BusyError, TooSlowError
+from illume.serve.service import RETRY, Settings
 
 MAX_PROBLEMS = 100
 EXAMPLE_FIELDS = 4
-RETRY = {"Retry-After": "1"}
 ROWS_ERRORS = {
     "missing": 'the request has no field "rows"',
     "list_type": '"rows" must be a list of rows',
@@ -28,24 +26,25 @@ ROWS_ERRORS = {
 }
 
 
-def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Return JSON in which NaN and infinity are null."""
-    return Response(json_bytes(value), status, headers, media_type="application/json")
+class JsonAnswer(Response):
+    """JSON in which NaN and infinity are null.
 
-
-def json_bytes(value: Any) -> bytes:
-    """Return JSON in which NaN and infinity are null.
-
-    >>> json_bytes({"a": [1.5, float("nan"), None], "b": "größer"}).decode()
+    >>> JsonAnswer({"a": [1.5, float("nan"), None], "b": "größer"}).body.decode()
     '{"a":[1.5,null,null],"b":"größer"}'
     """
-    return to_json(value, inf_nan_mode="null", fallback=lambda value: getattr(value, "item", value.__str__)())
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """Return the body."""
+        return to_json(
+            content, inf_nan_mode="null", fallback=lambda value: getattr(value, "item", value.__str__)()
+        )
 
 
 def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, Any]) -> None:
     """Answer every error of an application with JSON; an example row shows the form of requests."""
     form = request_form(example)
-    slow = f"the work did not finish within {settings.timeout:g} s and was stopped; send fewer rows at a time"
     bug = "an error inside the service; its log has the request id of this answer"
 
     def invalid_request(error: RequestValidationError) -> Response:
@@ -69,8 +68,6 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
         RequestValidationError: invalid_request,
         HTTPException: lambda error: _detail(error.detail, error.status_code, error.headers),
         IllumeError: library_error,
-        BusyError: lambda _: _detail("too many requests at a time; try again", 503, RETRY),
-        TooSlowError: lambda _: _detail(slow, 504),
         MemoryError: lambda _: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
         Exception: lambda _: _detail(bug, 500),
     }
@@ -86,7 +83,7 @@ def _with_request(handler: Callable[[Any], Response]) -> Callable[[Request, Exce
 
 
 def _detail(detail: Any, status: int, headers: Mapping[str, str] | None = None) -> Response:
-    return json_response({"detail": detail}, status, headers)
+    return JsonAnswer({"detail": detail}, status, headers)
 
 
 def request_form(example: Mapping[str, Any]) -> str:

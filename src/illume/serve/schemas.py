@@ -168,18 +168,10 @@ class CounterfactualsOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class RowSchema:
-    """The rows that an explainer takes.
+    """The rows that an explainer takes."""
 
-    Parameters
-    ----------
-    row_type
-        Type of a row for pydantic: a dictionary with a field per column.
-    example
-        A made-up row with the middle of every number's range and known categories.
-    """
-
-    row_type: Any
-    example: dict[str, Any]
+    row_type: Any  # for pydantic: a dictionary with a field per column
+    example: dict[str, Any]  # a made-up row with the middle of every number's range and known categories
     builder: FrameBuilder
 
     @classmethod

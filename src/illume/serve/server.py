@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from illume.serve.app import make_app
 from illume.serve.monitoring import log, log_to_stdout
-from illume.serve.settings import Settings
+from illume.serve.service import Settings
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -80,13 +80,13 @@ def run(explainer: Explainer, settings: Settings, listener: socket.socket, ready
     threadpool_limits(1)  # requests are small and run in parallel
     sys.setswitchinterval(SWITCH_SECONDS)
     log_to_stdout()
-    served = make_app(explainer, settings)
-    served.service.warm_up()
+    app, service = make_app(explainer, settings)
+    service.warm_up()
     # What exists by now stays; scanning it for garbage again and again would cause pauses.
     gc.collect()
     gc.freeze()
     config = uvicorn.Config(
-        served.app,
+        app,
         access_log=False,
         log_config=None,
         server_header=False,
@@ -105,5 +105,5 @@ def run(explainer: Explainer, settings: Settings, listener: socket.socket, ready
     ready()
     uvicorn.Server(config).run(sockets=[listener])
     log.info("stopped")
-    if served.workers.n_pending:
+    if service.workers.n_pending:
         os._exit(0)  # Python would wait for threads whose work may never end

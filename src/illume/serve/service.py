@@ -1,10 +1,18 @@
-"""The work behind the endpoints."""
+"""The work behind the endpoints: limits, worker threads, and explanations of the rows of a request."""
 
 from __future__ import annotations
 
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
 
@@ -13,11 +21,12 @@ from illume.data.frames import as_frame, chunks
 from illume.errors import IllumeError, LeftOutError
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.serve.schemas import RowSchema
-from illume.serve.workers import Deadline
 
 if TYPE_CHECKING:
     from illume import Explainer
 
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+BUSY, RETRY = "too many requests at a time; try again", {"Retry-After": "1"}
 PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # the deadline is checked between pieces
 STAND_IN = (
     "served without the model: decisions and probabilities are those of the surrogate; "
@@ -29,13 +38,105 @@ NO_MODEL = (
 )
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Limits and access rules of a service."""
+
+    api_key: str | None = None
+    cors: tuple[str, ...] = ()  # origins of web pages that may call
+    hosts: tuple[str, ...] = ()  # accepted Host headers; empty for any
+    max_rows: int = 1_000  # of a request
+    max_bytes: int = 10_000_000
+    timeout: float = 30.0  # seconds for a body to arrive, and again for the work
+    workers: int = 2  # requests worked on at a time
+    max_waiting: int = 128  # requests that may wait besides
+    max_connections: int = 1_000  # more are answered with 503
+
+    def __post_init__(self) -> None:
+        for name in ("max_rows", "max_bytes", "timeout", "workers", "max_connections"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be above 0, found {getattr(self, name)!r}")
+        if self.api_key is not None and not self.api_key.strip():
+            raise ValueError("the API key is empty; give one, or leave the option out for none")
+        for host in self.hosts:
+            if "*" in host.removeprefix("*."):
+                raise ValueError(
+                    f"host {host!r} is invalid; expected a name such as api.example.com or *.example.com"
+                )
+
+
+def allowed_hosts(address: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the Host headers that a service at an address accepts; empty for any.
+
+    A web page can point its own name to this machine and call a local service (DNS rebinding); its requests
+    have the page's name as Host.
+
+    >>> allowed_hosts("127.0.0.1", ("box.example",))
+    ('127.0.0.1', '[::1]', 'localhost', 'box.example')
+    >>> allowed_hosts("0.0.0.0", ())
+    ()
+    """
+    if address not in LOOPBACK and not names:
+        return ()
+    hosts = dict.fromkeys((*LOOPBACK, address, *names))
+    return tuple(f"[{host}]" if ":" in host else host for host in hosts)
+
+
+class Deadline:
+    """When an answer is due; work checks it between pieces."""
+
+    def __init__(self, seconds: float) -> None:
+        self.at = time.monotonic() + seconds
+        slow = f"the work did not finish within {seconds:g} s and was stopped; send fewer rows at a time"
+        self.error = HTTPException(504, slow)
+
+    def check(self) -> None:
+        """Stop work that is overdue."""
+        if time.monotonic() > self.at:
+            raise self.error
+
+
+class Workers:
+    """Runs work in `n_threads` threads while at most `max_waiting` more requests wait.
+
+    A thread cannot be killed. Overdue work is answered at once, ends at its next `Deadline.check` and counts
+    as pending until then, so at most `n_threads` requests run at a time.
+    """
+
+    # AnyIO's thread limiter frees its slot when overdue work is answered, not when it ends.
+    def __init__(self, n_threads: int, max_waiting: int, timeout: float) -> None:
+        self.timeout, self.max_pending, self.n_pending = timeout, n_threads + max_waiting, 0
+        ignore = partial(np.seterr, over="ignore", invalid="ignore")  # for extreme numbers
+        self._pool = ThreadPoolExecutor(n_threads, initializer=ignore)
+        self._lock = threading.Lock()
+
+    async def run(self, work: Callable[[Deadline], Any]) -> Any:
+        """Return the result; raise 503 if the work does not start in time, 504 if it does not finish."""
+        with self._lock:
+            if self.n_pending >= self.max_pending:
+                raise HTTPException(503, BUSY, RETRY)
+            self.n_pending += 1
+        deadline = Deadline(self.timeout)
+        future = self._pool.submit(work, deadline)
+        future.add_done_callback(self._finish)
+        done, _ = await asyncio.wait({asyncio.wrap_future(future)}, timeout=self.timeout)
+        if done:
+            return done.pop().result()
+        raise HTTPException(503, BUSY, RETRY) if future.cancel() else deadline.error
+
+    def _finish(self, _: Future[Any]) -> None:
+        with self._lock:
+            self.n_pending -= 1
+
+
 class Service:
     """Explains rows with the library's own numbers."""
 
-    def __init__(self, explainer: Explainer) -> None:
+    def __init__(self, explainer: Explainer, settings: Settings) -> None:
         with suppress(LeftOutError):
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema.from_explainer(explainer)
+        self.workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
         self.stand_in = not explainer.fitted_.has_model
 
     def warm_up(self) -> None:
@@ -69,8 +170,8 @@ class Service:
             problem = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
 
-    def quality(self) -> dict[str, Any]:
-        """Return the quality of the explainer."""
+    async def quality(self) -> dict[str, Any]:
+        """Quality of the explainer, measured on held-out rows."""
         rules = getattr(self.explainer, "rule_quality_", None)
         return {
             "quality": self.explainer.quality_.to_dict(),
@@ -78,8 +179,8 @@ class Service:
             "class_names": list(self.explainer.class_names_),
         }
 
-    def health(self) -> dict[str, Any]:
-        """Return what is served."""
+    async def health(self) -> dict[str, Any]:
+        """Whether the service is up, and what it serves."""
         return {
             "status": "ok",
             "version": __version__,
