@@ -59,7 +59,7 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
 
 def _draw_interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | None) -> None:
     own = None if rule.batch.data is None else rule.value(condition.name)
-    value = math.nan if is_missing(own) else float(own)
+    value = math.nan if own is None or is_missing(own) else float(own)
     numbers = None if rows is None else rows.numbers(condition.name)
     low, high = _shown_range(rule, condition, value, numbers)
 
