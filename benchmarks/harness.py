@@ -32,7 +32,7 @@ QUICK_RESULTS = Path("build/quick")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 PACKAGES = (
     *("numpy", "scikit-learn", "torch", "narwhals", "lightgbm", "xgboost", "catboost"),
-    *("lime", "shap", "lore_sa", "anchor-exp", "dice-ml", "woodelf-explainer", "umap-learn"),
+    *("lime", "shap", "lore_sa", "anchor-exp", "dice-ml", "woodelf-explainer", "umap-learn", "shapiq"),
 )
 DIED = "the worker process died (out of memory?)"
 

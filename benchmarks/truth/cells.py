@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.data import SENECA_RC
 from benchmarks.data.real import VARIABLE
@@ -37,7 +38,9 @@ from benchmarks.truth.reference import (
     decided_class,
     errors,
     load_reference,
+    null_shares,
     query_scores,
+    similarity,
 )
 from illume._typing import FloatArray
 
@@ -52,15 +55,24 @@ HELD_OUT_MODEL = "forest"  # settings were chosen with the others
 TREES = ("xgb", "lgb", "forest")
 NAMES = ("kind", "data", "model", "method", "seed", "rows")  # that identify a cell
 OURS = ("illume", "illume-thorough", *(f"{REFINE}{n}" for n in (16, 64, 256)), "illume-pullback")
-SAMPLERS = ("shap-kernel", "shap-permutation")
+SAMPLERS = ("shap-kernel", "shap-permutation", "shap-sampling", "shapiq-kernel", "shapiq-leverage")
 BUDGETS = (LEAST, "64", "256", "1024")
-METHODS = (*OURS, "shap-tree", *(f"{name}@{budget}" for name in SAMPLERS for budget in BUDGETS), "lime")
+ALONE = ("illume", "illume-thorough", "illume-refine-64", "illume-pullback")
+METHODS = {
+    "contributions": (
+        *OURS, "shap-tree", *(f"{name}@{budget}" for name in SAMPLERS for budget in BUDGETS), "lime",
+    ),
+    "null": ALONE,
+    "seeds": ALONE,
+}  # fmt: skip
 MANY_ROWS, MANY_S = 10_000, 30.0  # as many rows are timed if they take no longer
 CHUNK, LEAST_ROWS = 5, 25
+LEVELS = 5
 
 
 def truth(
     split: Literal["development", "heldout", "all"] = "development",
+    kinds: tuple[str, ...] = (),
     data: tuple[str, ...] = (),
     models: tuple[str, ...] = (),
     methods: tuple[str, ...] = (),
@@ -72,10 +84,10 @@ def truth(
 ) -> Iterator[Cell]:
     """Compare contributions with the model's Shapley values; needs `ILLUME_DATA` for all but seneca data.
 
-    data: any data sets instead of a split, also adult and seneca-rc-…. methods: illume, illume-refine-64,
-    shap-kernel@256, …, where @ gives the queries for each row. seconds: the time after which a slow method
-    explains no more rows. noise: of the reference, as a share of its variance; reference-asks: the most
-    queries for it.
+    kinds: contributions, null (features that the model never sees), seeds (two fits). data: any data sets
+    instead of a split, also adult and seneca-rc-…. methods: illume, illume-refine-64, shap-kernel@256, …,
+    where @ gives the queries for each row. seconds: the time after which a slow method explains no more rows.
+    noise: of the reference, as a share of its variance; reference-asks: the most queries for it.
     """
     usual = [name for name in MODELS if split != "development" or name != HELD_OUT_MODEL]
     _check_methods(methods)
@@ -84,10 +96,15 @@ def truth(
             raise SystemExit(f"{name} needs a data file; set {VARIABLE} to the folder of data sets")
         for model in ("truth",) if name in SENECA_RC else choose(MODELS, models or usual, "model"):
             bench = Bench(name, model, seed, rows, Limits(seconds, noise, reference_asks))
-            for method in methods or METHODS:
-                if method != "shap-tree" or model in TREES:
-                    values = ("contributions", name, model, method, seed, rows)
-                    yield Cell(dict(zip(NAMES, values, strict=True)), partial(bench.evaluate, method))
+            for kind in choose(METHODS, kinds, "kind"):
+                for method in methods or METHODS[kind]:
+                    ours = method.startswith("illume")
+                    if (method == "shap-tree" and model not in TREES) or (
+                        kind != "contributions" and not ours
+                    ):
+                        continue
+                    values = (kind, name, model, method, seed, rows)
+                    yield Cell(dict(zip(NAMES, values, strict=True)), partial(bench.evaluate, kind, method))
 
 
 def select_data(split: str, wanted: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -111,7 +128,8 @@ def _check_methods(names: tuple[str, ...]) -> None:
         sampled = base in SAMPLERS and (budget == LEAST or budget.isdigit())
         refined = name.startswith(REFINE) and name.removeprefix(REFINE).isdigit()
         if not (sampled or refined or name in (*SETTINGS, "shap-tree", "lime")):
-            raise SystemExit(f"no method is called {name!r}; choose from {', '.join(METHODS)}")
+            known = ", ".join(METHODS["contributions"])
+            raise SystemExit(f"no method is called {name!r}; choose from {known}")
 
 
 @dataclass(frozen=True)
@@ -144,13 +162,18 @@ class Bench:
     case: Case = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        self._fits: dict[str, Fit] = {}
+        self._fits: dict[Any, Fit] = {}
         self._reference: Reference | None = None
 
-    def evaluate(self, method: str) -> Line:
-        """Explain the rows and compare with their Shapley values."""
+    def evaluate(self, kind: str, method: str) -> Line:
         if self.case is None:
             self.case = Case(load_problem(self.data, self.model, self.seed), self.rows)
+        found = {"contributions": self.contributions, "null": self.null, "seeds": self.seeds}[kind](method)
+        facts = {"n_features": self.case.X.shape[1], "n_classes": len(self.case.problem.classes)}
+        return found | facts | {"background_rows": len(self.case.B), "load": os.getloadavg()[0]}
+
+    def contributions(self, method: str) -> Line:
+        """Explain the rows and compare with their Shapley values."""
         if self.case.explainer is None:
             self.case.explainer = self.fit("illume").explainer  # it says where log-odds are clipped
         found = explain_rows(self.case, self.ready(method), self.limits.budget_s)
@@ -161,9 +184,25 @@ class Bench:
         if found.errors is not None:
             figures["coverage"] = coverage(found.values, found.errors, truth)
         known = {name: None if math.isnan(value) else value for name, value in figures.items()}
-        facts = {"n_features": self.case.X.shape[1], "n_classes": len(self.case.problem.classes)}
-        facts |= {"background_rows": len(self.case.B), "load": os.getloadavg()[0]}
-        return found.costs | known | self.reference().facts() | facts
+        return found.costs | known | self.reference().facts()
+
+    def null(self, method: str) -> Line:
+        """Add a random number and a random category that the model never sees, and explain."""
+        name, refine = parse_illume(method)
+        case, rng = self.case, np.random.default_rng([self.case.problem.seed, 17])
+        train, test = (add_null_features(part, rng) for part in (case.problem.train, case.test))
+        if ("null", name) not in self._fits:
+            background = train.iloc[case.behind].reset_index(drop=True)
+            self._fits["null", name] = fit_illume(case, name, train=train, background=background)
+        fitted = self._fits["null", name]
+        number, category = null_shares(explain_illume(fitted.explainer, test, refine)[0], 2)
+        return {"null_number": number, "null_category": category, "fit_s": fitted.seconds}
+
+    def seeds(self, method: str) -> Line:
+        """Fit with two seeds and compare the explanations."""
+        name, refine = parse_illume(method)
+        explainers = [self.fit(name, seed).explainer for seed in (0, 1)]
+        return similarity(*(explain_illume(each, self.case.test, refine)[0] for each in explainers))
 
     def ready(self, method: str) -> Ready:
         if not method.startswith("illume"):
@@ -177,11 +216,11 @@ class Bench:
 
         return Ready(explain, True, fitted.seconds, fitted.queries, SETTINGS[name] | {"refine": refine})
 
-    def fit(self, name: str) -> Fit:
+    def fit(self, name: str, seed: int = 0) -> Fit:
         """Return a fitted explainer, which methods that differ in refinement share."""
-        if name not in self._fits:
-            self._fits[name] = fit_illume(self.case, name)
-        return self._fits[name]
+        if (name, seed) not in self._fits:
+            self._fits[name, seed] = fit_illume(self.case, name, seed)
+        return self._fits[name, seed]
 
     def reference(self) -> Reference:
         if self._reference is None:
@@ -229,3 +268,9 @@ def _time_many_rows(ready: Ready, n: int, done: int, seconds: float) -> tuple[fl
             ready.explain(np.arange(wanted) % n)
             seconds, rows = time.perf_counter() - start, wanted
     return seconds / rows * MANY_ROWS, rows
+
+
+def add_null_features(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """Add a random number and a random category of five levels."""
+    level = pd.Categorical.from_codes(rng.integers(LEVELS, size=len(frame)), [f"l{i}" for i in range(LEVELS)])
+    return frame.assign(random_number=rng.standard_normal(len(frame)), random_level=level)

@@ -1,4 +1,4 @@
-"""Methods made ready for a case: illume, shap and LIME, with a budget of queries for each row."""
+"""Methods made ready for a case: illume, shap, shapiq and LIME, with a budget of queries for each row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.packages import no_warnings, seed_generators
 from benchmarks.truth.case import Case
 from benchmarks.truth.reference import output_values
 from illume import Explainer
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
 
 SETTINGS: dict[str, Line] = {
     "illume": {"contributions": "shapley", "effort": "standard"},
@@ -29,6 +29,7 @@ SETTINGS: dict[str, Line] = {
 REFINE = "illume-refine-"
 LEAST = "least"  # the smallest budget that a method accepts
 SETS_PER_FEATURE = 4  # with fewer, the equations of kernel methods are often singular
+ALWAYS = 1e6  # weight of the empty and the full set
 Values = tuple[FloatArray, FloatArray | None]  # contributions and standard errors, (n, features, outputs)
 Peer = tuple[Callable[[IntArray], Any], Line]  # a function of row positions, and its settings
 
@@ -64,15 +65,21 @@ def parse_illume(method: str) -> tuple[str, int]:
     return method, 0
 
 
-def fit_illume(case: Case, name: str) -> Fit:
-    """Fit on the training rows of a case and count the queries."""
+def fit_illume(
+    case: Case,
+    name: str,
+    seed: int = 0,
+    train: pd.DataFrame | None = None,
+    background: pd.DataFrame | None = None,
+) -> Fit:
+    """Fit on the training rows of a case, or on other rows, and count the queries."""
     before, start = case.counting.queries, time.perf_counter()
     options = dict(SETTINGS[name])
     if options["contributions"] != "pullback":
-        options["background"] = case.background
-    options |= {"random_state": 0, "device": os.environ.get("ILLUME_DEVICE", "cpu")}
+        options["background"] = case.background if background is None else background
+    options |= {"random_state": seed, "device": os.environ.get("ILLUME_DEVICE", "cpu")}
     explainer = Explainer(case.frame_model, unknown="ignore", verbose=False, **options)
-    explainer.fit(case.problem.train)
+    explainer.fit(case.problem.train if train is None else train)
     return Fit(explainer, time.perf_counter() - start, case.counting.queries - before)
 
 
@@ -171,6 +178,22 @@ def shap_permutation(case: Case, budget: str) -> Peer:
     return lambda rows: explainer(case.X[rows], max_evals=shares.sets, silent=True).values, vars(shares)
 
 
+def shap_sampling(case: Case, budget: str) -> Peer:
+    """`SamplingExplainer` over all background rows: at least two samples of two queries for each feature."""
+    import shap
+
+    samples = _budget(budget, 4 * case.X.shape[1]) // 2
+    seed_generators(case.problem.seed)
+    explainer = shap.SamplingExplainer(case.log_odds, case.B)
+
+    def explain(rows: IntArray) -> Any:
+        with np.errstate(all="ignore"):
+            found = [explainer.explain(case.X[[row]], nsamples=samples) for row in rows]
+        return np.nan_to_num(np.stack([with_outputs(one[None])[0] for one in found]))
+
+    return explain, {"samples": samples, "background": len(case.B)}
+
+
 def lime(case: Case, budget: str) -> Peer:
     """`LimeTabularExplainer` with its defaults: weights of bins and categories, in units of probability."""
     from lime.lime_tabular import LimeTabularExplainer
@@ -197,9 +220,57 @@ def lime(case: Case, budget: str) -> Peer:
     return explain, {"samples": 5000, "output": "probabilities"}
 
 
+def shapiq_kernel(case: Case, budget: str, weights: FloatArray | None = None) -> Peer:
+    """`KernelSHAP` of shapiq with paired sets."""
+    from shapiq.approximator import KernelSHAP
+
+    shares, n_features = _share_kernel_budget(case, budget), case.X.shape[1]
+    options = {"pairing_trick": True, "sampling_weights": weights, "random_state": case.problem.seed}
+    background = sample_background(case, shares.background)
+    empty = case.log_odds(background).mean(axis=0)
+
+    def explain_row(x: FloatArray) -> FloatArray:
+        game = Game(case, x, background, empty)
+        values = np.empty((n_features, len(empty)))
+        for output in range(len(empty)):  # the same seed draws the same sets for each output
+            found = KernelSHAP(n_features, **options).approximate(
+                shares.sets, lambda sets, output=output: game(sets)[:, output]
+            )
+            values[:, output] = found.get_n_order_values(1)
+        return values
+
+    return lambda rows: np.stack([explain_row(x) for x in case.X[rows]]), vars(shares)
+
+
+def shapiq_leverage(case: Case, budget: str) -> Peer:
+    """`KernelSHAP` of shapiq with the sampling of LeverageSHAP: every size of a set is equally likely."""
+    weights = np.ones(case.X.shape[1] + 1)
+    weights[[0, -1]] = ALWAYS
+    return shapiq_kernel(case, budget, weights / weights.sum())
+
+
 def _share_kernel_budget(case: Case, budget: str) -> Shares:
     n_features = case.X.shape[1]
     return share_budget(budget, SETS_PER_FEATURE * n_features, len(case.B), most_sets=2**n_features)
+
+
+class Game:
+    """The game of a row: the mean log-odds over background rows, kept for sets that come again."""
+
+    def __init__(self, case: Case, x: FloatArray, background: FloatArray, empty: FloatArray) -> None:
+        self.case, self.x, self.background = case, x, background
+        self.known = {np.zeros(len(x), dtype=bool).tobytes(): empty}
+
+    def __call__(self, sets: BoolArray) -> FloatArray:
+        sets = np.asarray(sets, dtype=bool)
+        keys = [one.tobytes() for one in sets]
+        new = list({key: i for i, key in enumerate(keys) if key not in self.known}.values())
+        if new:
+            rows = np.where(sets[new][:, None, :], self.x, self.background)
+            answers = self.case.log_odds(rows.reshape(-1, len(self.x)))
+            found = answers.reshape(len(new), len(self.background), -1).mean(axis=1)
+            self.known |= {keys[i]: worth for i, worth in zip(new, found, strict=True)}
+        return np.stack([self.known[key] for key in keys])
 
 
 def sample_background(case: Case, n: int) -> FloatArray:
@@ -210,5 +281,8 @@ PEERS: dict[str, Callable[[Case, str], Peer]] = {
     "shap-tree": shap_tree,
     "shap-kernel": shap_kernel,
     "shap-permutation": shap_permutation,
+    "shap-sampling": shap_sampling,
+    "shapiq-kernel": shapiq_kernel,
+    "shapiq-leverage": shapiq_leverage,
     "lime": lime,
 }

@@ -29,14 +29,15 @@ from benchmarks.truth.cells import BUDGETS, LEAST, METHODS, MODELS, NAMES, OURS,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VERMILLION, BLUE, _, _, ORANGE, PURPLE, GREY, _ = PALETTE
+VERMILLION, BLUE, SKY, GREEN, ORANGE, PURPLE, GREY, BLACK = PALETTE
 NEEDS_MORE = "needs at least"
 SPLIT_NAMES = {
     "development": "data sets that settings were chosen on",
     "heldout": "data sets that no setting was chosen on",
     "all": "all data sets",
 }
-CELL_METHODS = (*OURS, "shap-tree", "shap-kernel@256", "shap-permutation@256", "lime")
+BESIDE = ("shap-tree", "shap-kernel@256", "shap-permutation@256", "shap-sampling@256")
+CELL_METHODS = (*OURS, *BESIDE, "shapiq-kernel@256", "shapiq-leverage@256", "lime")
 EXPLAINED = (
     "The reference are interventional Shapley values of the model's log-odds over background rows that "
     "are the same for all methods: exact, or walks until their noise is a small share of the variance. R² "
@@ -68,7 +69,7 @@ class Series:
 SERIES = (
     *(
         Series(name, tuple(f"{name}@{budget}" for budget in BUDGETS), colour, marker)
-        for name, colour, marker in zip(SAMPLERS, (PURPLE, BLUE), "sD", strict=True)
+        for name, colour, marker in zip(SAMPLERS, (PURPLE, BLUE, GREEN, SKY, BLACK), "sD^PX", strict=True)
     ),
     Series("shap-tree", ("shap-tree",), ORANGE, "v"),
     Series("lime", ("lime",), GREY, "v"),
@@ -85,13 +86,14 @@ SERIES = (
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """The lines of a split by data set, model and method; of several the one with most rows."""
+    """The lines of one kind and split by data set, model and method; of several the one with most rows."""
 
     found: dict[tuple[str, str, str], Line]
 
     @classmethod
-    def read(cls, results: Path, split: str) -> Lines:
-        lines = [line for line in latest(results / "truth.jsonl", NAMES) if line["data"] in SPLITS[split]]
+    def read(cls, results: Path, kind: str, split: str) -> Lines:
+        lines = latest(results / "truth.jsonl", NAMES)
+        lines = [line for line in lines if line["kind"] == kind and line["data"] in SPLITS[split]]
         lines.sort(key=lambda line: line["rows"])
         return cls({(line["data"], line["model"], line["method"]): line for line in lines})
 
@@ -108,7 +110,8 @@ class Lines:
     def methods(self) -> list[str]:
         """Return the methods with lines, in the order of the plan."""
         there = {method for _, _, method in self.found}
-        return [*(name for name in METHODS if name in there), *sorted(there - set(METHODS))]
+        known = dict.fromkeys(name for names in METHODS.values() for name in names)
+        return [*(name for name in known if name in there), *sorted(there - set(known))]
 
     def cases(self) -> list[tuple[str, str]]:
         there = {(data, model) for data, model, _ in self.found}
@@ -162,8 +165,16 @@ def truth_page(
 
 
 def tables(results: Path, split: str) -> list[Table]:
-    lines = Lines.read(results, split)
-    found = (methods(lines, split), cells(lines), coverage(lines, split))
+    contributions, null, seeds = (
+        Lines.read(results, kind, split) for kind in ("contributions", "null", "seeds")
+    )
+    found = [
+        methods(contributions, split),
+        cells(contributions),
+        nulls(null, split),
+        agreement(seeds, split),
+        coverage(contributions, split),
+    ]
     return [table for table in found if table.rows]
 
 
@@ -199,21 +210,62 @@ def cells(lines: Lines) -> Table:
     return Table("truth-cells", "R² against Shapley values, cell by cell", head, tuple(rows))
 
 
+def nulls(lines: Lines, split: str) -> Table:
+    return _mean_and_worst(
+        lines,
+        "truth-null",
+        f"Contributions of random features that the model never sees: {SPLIT_NAMES[split]}",
+        {"null_number": "a number", "null_category": "a category"},
+        "Mean size of the contribution as a share of the strongest feature's; 0 is right.",
+    )
+
+
+def agreement(lines: Lines, split: str) -> Table:
+    return _mean_and_worst(
+        lines,
+        "truth-seeds",
+        f"Two fits with different seeds: {SPLIT_NAMES[split]}",
+        {"cosine": "cosine", "difference": "difference"},
+        "Cosine: of a row's contributions, mean over rows; 1 is the same. Difference: squared, as a share of "
+        "the variance; 0 is the same.",
+        low_is_worst="cosine",
+    )
+
+
 def coverage(lines: Lines, split: str) -> Table:
+    kept = {key: line for key, line in lines.found.items() if line.get("coverage") is not None}
+    return _mean_and_worst(
+        Lines(kept),
+        "truth-coverage",
+        f"Share of 95 % intervals that hold the Shapley value: {SPLIT_NAMES[split]}",
+        {"coverage": "coverage"},
+        "Intervals are 1.96 standard errors to either side; .950 is right.",
+        low_is_worst="coverage",
+    )
+
+
+def _mean_and_worst(
+    lines: Lines, name: str, title: str, columns: dict[str, str], about: str, low_is_worst: str = ""
+) -> Table:
+    head = ["method", "cells"]
+    for words in columns.values():
+        head += [f"{words}, mean", f"{words}, worst"]
     rows = []
     for method in lines.methods():
-        found = figures_of(lines.select(method), "coverage")
-        if len(found):
-            rows.append((method, str(len(found)), number(float(found.mean())), number(float(found.min()))))
-    head = ("method", "cells", "coverage, mean", "coverage, worst")
-    title = f"Share of 95 % intervals that hold the Shapley value: {SPLIT_NAMES[split]}"
-    about = "Intervals are 1.96 standard errors to either side; .950 is right."
-    return Table("truth-coverage", title, head, tuple(rows), (about,))
+        if not (mine := lines.select(method)):
+            continue
+        row = [method, str(len(mine))]
+        for column in columns:
+            worst = figures_of(mine, column)
+            worst = worst.min() if column == low_is_worst else worst.max()
+            row += [number(mean(mine, column)), number(float(worst))]
+        rows.append(tuple(row))
+    return Table(name, title, tuple(head), tuple(rows), (about, *lines.failures()))
 
 
 def draw(results: Path, out: Path, split: str) -> list[Path]:
     """Draw the error against seconds and queries, and return the paths."""
-    lines = Lines.read(results, split)
+    lines = Lines.read(results, "contributions", split)
     if not lines:
         print("truth: nothing was measured, no figure drawn")
         return []

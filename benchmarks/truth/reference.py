@@ -299,6 +299,26 @@ def decided_class(values: FloatArray, decisions: IntArray) -> FloatArray:
     return values[np.arange(len(values)), :, decisions]
 
 
+def null_shares(values: FloatArray, n_null: int) -> list[float]:
+    """Return the mean size of the last features' contributions as shares of the strongest feature's.
+
+    >>> null_shares(np.array([[[4.0], [1.0], [0.0]]]), 2)
+    [0.25, 0.0]
+    """
+    sizes = np.abs(values).mean(axis=(0, 2))
+    return [_ratio(size, sizes[:-n_null].max()) for size in sizes[-n_null:]]
+
+
+def similarity(first: FloatArray, second: FloatArray) -> dict[str, float]:
+    """Compare two explanations of the same rows: mean cosine, and the squared difference as a share."""
+    flat = [values.reshape(len(values), -1) for values in (first, second)]
+    middle = (first + second) / 2
+    return {
+        "cosine": float(np.mean(metrics.cosine_score(*flat))),
+        "difference": _ratio(np.square(first - second).sum(), np.square(middle - middle.mean(axis=0)).sum()),
+    }
+
+
 def query_scores(case: Case, decided: FloatArray) -> dict[str, float]:
     """Return infidelity, and the prediction gaps of important and unimportant features."""
     encoding, n = case.problem.encoding, len(decided)

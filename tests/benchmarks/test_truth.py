@@ -180,29 +180,35 @@ def test_agreement_and_coverage_of_known_arrays():
 
 
 def test_the_right_explainer_makes_no_error(bench):
-    found = bench.evaluate("illume")
+    found = bench.evaluate("contributions", "illume")
     json.dumps(found)
     assert (found["r2"], found["coverage"]) == (pytest.approx(1.0), 1.0)
     assert (found["fit_asks"], found["rows_explained"]) == (60, 10)
     assert found["infidelity"] < 0.5
     assert found["pgi"] > found["pgu"]
-    assert bench.evaluate("illume-pullback")["r2"] < 0.99
-    assert bench.evaluate("illume-refine-16")["setting"]["refine"] == 16
+    assert bench.evaluate("contributions", "illume-pullback")["r2"] < 0.99
+    assert bench.evaluate("contributions", "illume-refine-16")["setting"]["refine"] == 16
+    null = bench.evaluate("null", "illume")
+    assert (null["null_number"], null["null_category"]) == (0.0, 0.0)
+    assert bench.evaluate("null", "illume-pullback")["null_category"] > 0
+    assert bench.evaluate("seeds", "illume")["cosine"] == pytest.approx(1.0)
 
 
 @pytest.mark.filterwarnings("ignore")  # the packages' own
-@pytest.mark.parametrize("name", ["shap-kernel", "shap-permutation", "lime"])
+@pytest.mark.parametrize(
+    "name", ["shap-kernel", "shap-permutation", "shap-sampling", "shapiq-kernel", "shapiq-leverage", "lime"]
+)
 def test_peers_come_near_with_many_queries(bench, name):
     pytest.importorskip(name.partition("-")[0])
     if name == "lime":
-        found = bench.evaluate("lime")
+        found = bench.evaluate("contributions", "lime")
         assert found["correlation"] > 0.5
         assert found["asks_per_row"] == 5000
         return
-    found = bench.evaluate(f"{name}@4000")
+    found = bench.evaluate("contributions", f"{name}@4000")
     assert found["r2"] > 0.9
     assert found["asks_per_row"] < 4500
-    line = measured(lambda: bench.evaluate(f"{name}@4"))
+    line = measured(lambda: bench.evaluate("contributions", f"{name}@4"))
     assert line["error"].startswith("needs at least")
 
 
@@ -229,9 +235,9 @@ def planned(monkeypatch, **options):
 
 
 def test_options_choose_cells(monkeypatch):
-    some = {"data": ("adult",), "models": ("mlp",), "methods": ("illume", "lime")}
+    some = {"kinds": ("null", "seeds"), "data": ("adult",), "models": ("mlp",), "methods": ("illume", "lime")}
     found = [tuple(cell.values()) for cell in planned(monkeypatch, **some)]
-    assert found == [("contributions", "adult", "mlp", name, 0, 200) for name in ("illume", "lime")]
+    assert found == [(kind, "adult", "mlp", "illume", 0, 200) for kind in ("null", "seeds")]
     assert {cell["data"] for cell in planned(monkeypatch, split="heldout")} == set(HELD_OUT)
     assert {cell["model"] for cell in planned(monkeypatch)} == {"xgb", "lgb", "mlp"}
     assert not set(HELD_OUT) & set(DEVELOPMENT)
@@ -250,32 +256,35 @@ SCORES = {"r2": 0.9, "r2_scaled": 0.95, "correlation": 0.98, "top3": 0.8, "infid
 SCORES |= {"pgu": 0.1, "reference": "walks", "reference_noise": 0.001}
 
 
-def line(method, data="wine", **figures):
-    named = {"kind": "contributions", "data": data, "model": "mlp", "method": method, "seed": 0, "rows": 200}
-    return named | {"error": None} | COSTS | SCORES | figures
+def line(kind, method, data="wine", model="mlp", **figures):
+    named = {"kind": kind, "data": data, "model": model, "method": method, "seed": 0, "rows": 200}
+    return named | {"error": None} | (COSTS | SCORES if kind == "contributions" else {}) | figures
 
 
 @pytest.fixture
 def results(tmp_path):
     lines = [
-        line("illume", coverage=0.94),
-        line("illume", data="sonar", r2=-3.0, coverage=0.9),
-        line("illume", data="spam", r2=0.1),
-        line("shap-kernel@least", asks_per_row=100.0, fit_asks=0),
-        line("shap-kernel@64", error="needs at least 100 asks a row"),
-        line("lime", error="ValueError: odd"),
+        line("contributions", "illume", coverage=0.94),
+        line("contributions", "illume", data="sonar", r2=-3.0, coverage=0.9),
+        line("contributions", "illume", data="spam", r2=0.1),
+        line("contributions", "shap-kernel@least", asks_per_row=100.0, fit_asks=0),
+        line("contributions", "shap-kernel@64", error="needs at least 100 asks a row"),
+        line("contributions", "lime", error="ValueError: odd"),
+        line("null", "illume", null_number=0.01, null_category=0.02),
+        line("seeds", "illume", cosine=0.99, difference=0.01),
     ]
     return write(tmp_path / "truth.jsonl", lines)
 
 
 def test_tables_are_of_the_split_and_say_what_is_missing(results):
     found = {table.name: table for table in tables(results, "heldout")}
-    assert set(found) == {"truth", "truth-cells", "truth-coverage"}
+    assert set(found) == {"truth", "truth-cells", "truth-null", "truth-seeds", "truth-coverage"}
     rows = {row[0]: row for row in found["truth"].rows}
     assert rows["illume"][1:3] == ("2", ".450")  # below 0 counts 0
     assert rows["shap-kernel@64"][2] == ".900"  # the smallest budget that it accepts
     assert "lime: ValueError: odd (wine mlp)" in found["truth"].text()
     assert found["truth-coverage"].rows == (("illume", "2", ".920", ".900"),)
+    assert found["truth-null"].rows == (("illume", "1", ".010", ".010", ".020", ".020"),)
     assert len(found["truth-cells"].rows) == 2
     assert [row[1] for row in tables(results, "development")[0].rows] == ["1"]
 
@@ -285,7 +294,7 @@ def test_figures_hold_queries_of_the_fit_and_leave_out_what_costs_nothing(result
     names = [path.name for path in draw(results, tmp_path / "images", "heldout")]
     assert names[::2] == ["truth-seconds.png", "truth-asks.png"]
     assert draw(tmp_path / "none", tmp_path, "heldout") == []
-    lines = Lines.read(results, "heldout")
+    lines = Lines.read(results, "contributions", "heldout")
     points = {series.name: curve(lines, series, ("mlp",), median_queries) for series in SERIES}
     assert points["shap-kernel"] == [(100.0, pytest.approx(0.1))]
     assert points["shap-tree"] == []
