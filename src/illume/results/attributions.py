@@ -328,7 +328,7 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.shapash_contributions(self)
 
-    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
+    def to_explainerdashboard(self, explainer: interop.DashboardExplainer = None) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
         That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what

@@ -79,6 +79,9 @@ def _pandas_frame(batch: Attributions, output: int) -> Any:
     return Origin("pandas", batch.origin.index).frame(columns)
 
 
+DashboardExplainer = Any  # a ClassifierExplainer of explainerdashboard, which is an extra
+
+
 class DashboardValues(NamedTuple):
     """The two arguments of `set_shap_values`: per class a base value, and contributions (n, n_features)."""
 
@@ -86,7 +89,7 @@ class DashboardValues(NamedTuple):
     shap_values: list[FloatArray]
 
 
-def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
+def dashboard_values(batch: Attributions, explainer: DashboardExplainer = None) -> DashboardValues:
     """Return base values and contributions of every class, and set them if an explainer is given.
 
     A dashboard has one base value for all rows, and no place for an offset or for features left out. For two
@@ -117,7 +120,7 @@ def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardVal
     return found
 
 
-def _require_same_rows(batch: Attributions, explainer: Any) -> None:
+def _require_same_rows(batch: Attributions, explainer: DashboardExplainer) -> None:
     columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
     if columns != names:
         raise ValueError(
