@@ -16,7 +16,7 @@ from benchmarks.harness import ROOT, Cell, Line
 CHILD = Path(__file__).with_name("commits_child.py")
 
 
-def commits(before: str, repeats: int = 3, adult: bool = True) -> Iterator[Cell]:
+def commits(before: str, repeats: int = 3, adult: bool = False) -> Iterator[Cell]:
     """Measure this checkout and another, the folder `before`, by turns; a ratio above 1 is slower now."""
     settings = {"repeats": repeats, "adult": adult}
     yield Cell(settings, lambda: compare(Path(before).resolve(), repeats, adult))
