@@ -16,8 +16,10 @@ from benchmarks.harness import ROOT, Cell, Line
 CHILD = Path(__file__).with_name("commits_child.py")
 
 
-def commits(before: str, repeats: int = 3, adult: bool = False) -> Iterator[Cell]:
+def commits(before: str = "", repeats: int = 3, adult: bool = False) -> Iterator[Cell]:
     """Measure this checkout and another, the folder `before`, by turns; a ratio above 1 is slower now."""
+    if not (Path(before) / "src" / "illume").is_dir() or not before:
+        raise SystemExit("name the folder of another checkout: --before FOLDER")
     settings = {"repeats": repeats, "adult": adult}
     yield Cell(settings, lambda: compare(Path(before).resolve(), repeats, adult))
 
