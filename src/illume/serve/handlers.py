@@ -11,7 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
 from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
 from illume.serve.service import RETRY, Settings
@@ -26,14 +26,12 @@ ROWS_ERRORS = {
 }
 
 
-class JsonAnswer(Response):
+class JsonAnswer(JSONResponse):
     """JSON in which NaN and infinity are null.
 
     >>> JsonAnswer({"a": [1.5, float("nan"), None], "b": "größer"}).body.decode()
     '{"a":[1.5,null,null],"b":"größer"}'
     """
-
-    media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
