@@ -229,7 +229,7 @@ def _mean(a: FloatArray) -> float:
 
 
 STEPS = 20
-"""A curve has at most so many steps; where there are more features, several go at once."""
+"""Maximum number of steps of a curve; with more features, each step changes several."""
 
 
 def deletion(
@@ -254,7 +254,7 @@ def deletion(
     attributions
         One figure per column, (n, m). A feature matters by the largest absolute value of its columns;
         where `signed`, by the sum of its columns, those that speak for the class first, which suits
-        contributions. Equal features are ordered by lot.
+        contributions. Ties are ordered at random.
     X, ask, classes
         Encoded rows (n, m), the black box, and the class that is explained, one per row.
     background
