@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import illume
-from illume.encoders import trained
 from illume.errors import MissingExtraError
 from tests.io.test_golden import FILES, model, rows
 
@@ -107,8 +106,6 @@ def test_without_torch_an_encoder_cannot_be_fitted(kind, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtraError, match=r"this needs torch; .*illume\[train\]"):
         kind(2).fit(np.zeros((4, 2)), [0, 1, 0, 1])
-    with pytest.raises(MissingExtraError):
-        trained.require_torch()
 
 
 def test_the_small_image_installs_all_that_is_required_but_torch():

@@ -1,10 +1,11 @@
-"""What can go wrong, by whom it must be mended."""
+"""Exceptions and warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Self
+from importlib import import_module
+from typing import Any, Self
 
 
 class IllumeError(Exception):
@@ -148,12 +149,19 @@ class FewRowsWarning(UserWarning):
 class MissingExtraError(IllumeError, ImportError):
     """An optional package is needed for this call."""
 
-    @classmethod
-    def of(cls, package: str, extra: str) -> MissingExtraError:
-        """Say which extra brings the package.
 
-        >>> raise MissingExtraError.of("matplotlib", "plots")
-        Traceback (most recent call last):
-        illume.errors.MissingExtraError: this needs matplotlib; install it with: pip install "illume[plots]"
-        """
-        return cls(f'this needs {package}; install it with: pip install "illume[{extra}]"')
+def import_extra(name: str, extra: str) -> Any:
+    """Import an optional module; raise an error that names the extra if its package is not installed.
+
+    >>> import_extra("no_such_package.part", "plots")
+    Traceback (most recent call last):
+    illume.errors.MissingExtraError: this needs no_such_package; install it with: pip install "illume[plots]"
+    """
+    package = name.partition(".")[0]
+    try:
+        import_module(package)
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(
+            f'this needs {package}; install it with: pip install "illume[{extra}]"'
+        ) from error

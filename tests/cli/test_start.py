@@ -118,10 +118,7 @@ def test_an_interrupt_is_130_and_leaves_no_file(folder, tmp_path):
 
 
 def test_a_missing_typer_is_named(tmp_path):
-    (tmp_path / "sitecustomize.py").write_text(
-        "import importlib.util as u\nfind = u.find_spec\n"
-        "u.find_spec = lambda name, *rest: None if name == 'typer' else find(name, *rest)\n"
-    )
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['typer'] = None\n")
     path = os.pathsep.join([str(tmp_path), *sys.path])
     answer = illume_process("--help", env=os.environ | {"PYTHONPATH": path})
     assert answer.returncode == 1

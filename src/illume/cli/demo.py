@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 def main(folder: str = "demo", *, verbose: bool = True) -> None:
     """Fit, explain, print, and write plots and a report to `folder`; `verbose` shows the training."""
     for package in ("pandas", "matplotlib"):
-        if sys.modules.get(package, find_spec) is None or find_spec(package) is None:
-            raise MissingExtraError.of(package, "demo")
+        import_extra(package, "demo")
     import matplotlib as mpl
     import numpy as np
     from sklearn.datasets import load_breast_cancer

@@ -12,7 +12,7 @@ import typer
 
 from illume.cli.messages import CommandError, UsageError
 from illume.data.archive import atomic_path
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 if TYPE_CHECKING:
     from illume.data.schema import Schema
@@ -81,10 +81,7 @@ def _write_parquet(frames: Iterable[Any], path: Path) -> None:
     """Write one table; its column types are those of all rows together."""
     import pandas as pd
 
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "cli") from error
+    import_extra("pyarrow", "cli")
     pd.concat(list(frames), ignore_index=True).to_parquet(path, engine="pyarrow", index=False)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from illume.cli.messages import CommandError, UsageError
 from illume.cli.options import split_names
-from illume.errors import MissingExtraError, SchemaError
+from illume.errors import SchemaError, import_extra
 
 STDIN = Path("-")
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -44,10 +44,7 @@ class CsvOptions:
 
 def read_rows(path: Path, options: CsvOptions | None = None, note: Callable[[str], Any] = str) -> Any:
     """Return the rows of a CSV or Parquet file; `note` is told how ambiguous cells of CSV were read."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError.of("pandas", "cli") from error
+    pd = import_extra("pandas", "cli")
     if path != STDIN and not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise CommandError(f"{path} {found}; expected a file of rows")
@@ -89,10 +86,7 @@ def file_name(path: Path) -> str:
 
 
 def _read_parquet(pd: Any, path: Path) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "cli") from error
+    pa = import_extra("pyarrow", "cli")
     try:
         frame = pd.read_parquet(path, engine="pyarrow")
     except (pa.ArrowException, ValueError) as error:

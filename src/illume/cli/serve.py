@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 from typing import Annotated
 
 from typer import Context, Option
@@ -12,7 +11,7 @@ from illume.cli import options
 from illume.cli.load import load_explainer, note_stand_in
 from illume.cli.messages import CommandError, UsageError
 from illume.cli.options import Names
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
@@ -54,8 +53,7 @@ def serve(
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for package in PACKAGES:
-        if find_spec(package) is None:
-            raise MissingExtraError.of(package, "serve")
+        import_extra(package, "serve")
     from illume.serve.server import listen, run
     from illume.serve.service import LOOPBACK, Settings, allowed_hosts
 

@@ -20,7 +20,7 @@ from illume.data.column_values import (
     storage_of_values,
     taken,
 )
-from illume.errors import MissingExtraError, SchemaError
+from illume.errors import SchemaError, import_extra
 
 
 class Frame(Protocol):
@@ -65,11 +65,8 @@ class Origin:
     def frame(self, columns: Mapping[str, Any]) -> Any:
         """Build a frame of the same library (pandas for NumPy rows) with the same index."""
         backend = self.backend or "pandas"
-        try:
-            built = nw.from_dict(dict(columns), backend=backend)  # type: ignore[arg-type]
-        except ImportError as error:
-            raise MissingExtraError.of(backend, backend) from error
-        native = built.to_native()
+        import_extra(backend, backend)
+        native = nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
         if self.index is not None:
             native.index = self.index
         return native

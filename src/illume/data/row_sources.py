@@ -12,7 +12,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from illume.data.column_values import cast_pandas
-from illume.errors import FormatError, MissingExtraError, SchemaError
+from illume.errors import FormatError, SchemaError, import_extra
 
 BACKENDS = ("pandas", "polars", "pyarrow", "numpy")
 PARQUET = (".parquet", ".pq", ".parq")
@@ -82,8 +82,7 @@ def open_rows(data: Any) -> RowSource:
     """Open a row source and check its columns; no row is read yet."""
     if isinstance(data, RowSource):
         return data
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError.of("pyarrow", "pyarrow")
+    import_extra("pyarrow", "pyarrow")
     is_path = isinstance(data, (str, os.PathLike))
     source = _open_path(data) if is_path else _OPENERS[_library_class(data)](data)
     repeated = {name for name in source.names if source.names.count(name) > 1}
@@ -157,14 +156,10 @@ def to_frame(table: Any, backend: str, like: Any = None) -> Any:
         return table
     if backend == "numpy":
         return nw.from_native(table, eager_only=True).to_numpy()
-    try:
-        if backend == "polars":
-            import polars as pl
-
-            return pl.from_arrow(table)
-        frame = table.to_pandas()
-    except ImportError as error:
-        raise MissingExtraError.of(backend, backend) from error
+    library = import_extra(backend, backend)
+    if backend == "polars":
+        return library.from_arrow(table)
+    frame = table.to_pandas()
     # A named index becomes a column; one without a name only counts the rows.
     frame = frame.reset_index(drop=all(name is None for name in frame.index.names))[table.column_names]
     shared = [name for name in frame.columns if like is not None and name in like.columns]

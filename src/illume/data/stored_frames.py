@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.schema import require_columns
 from illume.data.stored_arrays import TYPES, ArrayReader, ArrayWriter
 from illume.data.typed_json import dump_scalar, expect, expect_fields, read_scalar
-from illume.errors import FormatError, IllumeError, MissingExtraError, SaveError
+from illume.errors import FormatError, IllumeError, SaveError, import_extra
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
@@ -58,10 +57,7 @@ def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: s
         return _read_array(n, columns, arrays, names, prefix)
     if library not in LIBRARIES:
         raise FormatError(f"{prefix}.library is {library!r}, expected one of {LIBRARIES}")
-    try:
-        import_module(library)
-    except ImportError as error:
-        raise MissingExtraError.of(library, library) from error
+    import_extra(library, library)
     listed = expect(list, columns, f"{prefix}.columns")
     try:
         found = dict(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from illume.distributed.packed_explainer import pack
 from illume.distributed.partition import Keep, explain_partition
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -36,10 +36,7 @@ def explain(
     explainer, kind, model, trust_model, keep
         As in `explain_partition`, like all further options.
     """
-    try:
-        import dask
-    except ImportError as error:
-        raise MissingExtraError.of("dask", "dask") from error
+    dask = import_extra("dask", "dask")
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     settings = {"kind": kind, "keep": keep, **options}
     wanted = [*packed.load().fitted_.columns, *keep]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 from illume.results.frames import decided_class, rename_taken
 from illume.results.text import format_value, plain_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Refinement
@@ -35,12 +35,8 @@ class Column(NamedTuple):
 
 def pyarrow() -> Any:
     """Import pyarrow with its Parquet module."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "pyarrow") from error
-    return pa
+    import_extra("pyarrow.parquet", "pyarrow")
+    return import_extra("pyarrow", "pyarrow")
 
 
 @dataclass(frozen=True)

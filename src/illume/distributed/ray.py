@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from illume.distributed.packed_explainer import PackedExplainer, pack
 from illume.distributed.partition import Keep, explain_partition
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -46,10 +46,7 @@ def explain(
     num_cpus, num_gpus
         Resources of each actor; a GPU helps if the model runs on one.
     """
-    try:
-        from ray.data import ActorPoolStrategy
-    except ImportError as error:
-        raise MissingExtraError.of("ray", "ray") from error
+    strategy = import_extra("ray.data", "ray").ActorPoolStrategy(size=workers)
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     if keep and not isinstance(keep, Mapping):
         schema = dataset.schema()
@@ -61,7 +58,7 @@ def explain(
         batch_format="pyarrow",
         batch_size=batch_rows,
         zero_copy_batch=True,
-        compute=ActorPoolStrategy(size=workers),
+        compute=strategy,
         num_cpus=num_cpus,
         num_gpus=num_gpus,
     )

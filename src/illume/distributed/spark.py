@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from illume.distributed.output_columns import pyarrow
 from illume.distributed.packed_explainer import pack
 from illume.distributed.partition import Keep, explain_partition, kept_columns
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -38,11 +38,10 @@ def explain(
     explainer, kind, model, trust_model, keep
         As in `explain_partition`, like all further options. Kept columns keep their types.
     """
-    try:
-        from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
-        from pyspark.sql.types import StructField, StructType
-    except ImportError as error:
-        raise MissingExtraError.of("pyspark", "spark") from error
+    import_extra("pyspark", "spark")
+    from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+    from pyspark.sql.types import StructField, StructType
+
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
     loaded = packed.load()
     wanted = dict.fromkeys((*loaded.fitted_.columns, *keep))

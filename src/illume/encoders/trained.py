@@ -21,7 +21,7 @@ from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
 from illume.encoders.forward import Forward
 from illume.encoders.options import Objective, Training
 from illume.encoders.soft_bins import SoftBins
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 from illume.results.diagnostics import History
 
 if TYPE_CHECKING:
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     from illume.encoders.networks import MapNetwork
 
 VALIDATION_SHARE = 0.15
-
-
-def require_torch() -> None:
-    """Raise if torch, which only training needs, cannot be imported."""
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError.of("torch", "train") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +121,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _training_data(
         self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None
     ) -> TrainingData:
-        require_torch()
+        import_extra("torch", "train")
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)

@@ -10,7 +10,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 
 MOST = 16_384  # valid rows of a decision that an exact search compares with; more are thinned out evenly
 AT_ONCE = 128  # rows, whose similarities then stay in the cache of a core
@@ -49,10 +49,7 @@ class IndexSearch:
     CELLS_SEARCHED = 16
 
     def __init__(self, vectors: FloatArray) -> None:
-        try:
-            import faiss
-        except ImportError as error:
-            raise MissingExtraError.of("faiss-cpu", "index") from error
+        faiss = import_extra("faiss", "index")
         n, k = vectors.shape
         cells = max(1, min(round(4 * n**0.5), n // 39))  # faiss wants 39 vectors to place a cell
         self._index: Any = faiss.IndexIVFFlat(faiss.IndexFlatIP(k), k, cells, faiss.METRIC_INNER_PRODUCT)

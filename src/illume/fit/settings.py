@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.util import find_spec
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -21,8 +20,8 @@ from illume.encoders.base import Encoder
 from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder, resolve_rank
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.ranks import ranks
-from illume.encoders.trained import TrainedEncoder, require_torch
-from illume.errors import MissingExtraError
+from illume.encoders.trained import TrainedEncoder
+from illume.errors import import_extra
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
@@ -149,7 +148,7 @@ class Settings:
         self._validate_parts()
         self._validate_checkpoints()
         if self.named_encoder or self.shapley or isinstance(self.surrogate_options.encoder, TrainedEncoder):
-            require_torch()
+            import_extra("torch", "train")
 
     def _validate_values(self) -> None:
         queries, data = self.queries, self.data_options
@@ -197,8 +196,8 @@ class Settings:
                     f"scikit-learn"
                 )
         _require_choice("search", search, SEARCHES)
-        if search == "index" and find_spec("faiss") is None:
-            raise MissingExtraError.of("faiss-cpu", "index")
+        if search == "index":
+            import_extra("faiss", "index")
         if self.trains_rule_encoder:
             if not isinstance(encoder, str):
                 raise ValueError(

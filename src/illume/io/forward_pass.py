@@ -12,7 +12,7 @@ from illume._typing import FloatArray, IntArray
 from illume.encoders.forward import Forward
 from illume.encoders.meta import IdentityEncoder
 from illume.encoders.soft_bins import SoftBins
-from illume.errors import ExportError
+from illume.errors import ExportError, import_extra
 from illume.explanations.fitted import Fitted
 from illume.shapley.network_arrays import RowEmbedding, arrays_of
 from illume.shapley.shapley_model import ShapleyModel
@@ -58,9 +58,7 @@ def torch_module(
     compiling
         Options of `torch.compile`, such as `{"mode": "max-autotune-no-cudagraphs"}`; None does not compile.
     """
-    from illume.encoders.trained import require_torch
-
-    require_torch()
+    import_extra("torch", "train")
     from illume.io.torch_modules import ExplainingModule
 
     return ExplainingModule(

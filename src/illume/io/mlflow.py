@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from illume.data.archive import library_versions
 from illume.data.black_box import BlackBox
-from illume.errors import BlackBoxError, FormatError, MissingExtraError, SaveError
+from illume.errors import BlackBoxError, FormatError, SaveError, import_extra
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -208,8 +208,4 @@ def _requirements() -> list[str]:
 
 
 def _import_mlflow() -> tuple[Any, Any]:
-    try:
-        from mlflow import models, pyfunc
-    except ImportError as error:
-        raise MissingExtraError.of("mlflow", "mlflow") from error
-    return pyfunc, models
+    return import_extra("mlflow.pyfunc", "mlflow"), import_extra("mlflow.models", "mlflow")

@@ -20,7 +20,7 @@ from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.soft_bins import HEIGHT
-from illume.errors import ExportError, MissingExtraError
+from illume.errors import ExportError, import_extra
 from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, ForwardPass, require_fitted, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
@@ -58,10 +58,7 @@ def export_onnx(
         Let the graph also read `model_probabilities` (rows, classes), float64: Shapley values then add up to
         the log-odds of the model, which are its `log_odds`.
     """
-    try:
-        import_module("onnx")
-    except ImportError as error:
-        raise MissingExtraError.of("onnx", "onnx") from error
+    import_extra("onnx", "onnx")
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
     fitted, graph = require_fitted(explainer), Graph()

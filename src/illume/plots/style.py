@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 from illume.results import colours
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ else:  # an optional dependency
 
 def new_figure(width: float, height: float, labels: Sequence[str] = ()) -> Figure:
     """Return a new pyplot figure, wider if the labels on its left are long; nothing is shown."""
-    try:
-        from matplotlib import pyplot as plt
-    except ImportError as error:
-        raise MissingExtraError.of("matplotlib", "plots") from error
+    plt = import_extra("matplotlib.pyplot", "plots")
     extra = 0.075 * max(max(map(len, labels), default=0) - 20, 0)
     return plt.figure(figsize=(width + extra, height), layout="constrained")
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 from illume.results import colours, frames, text
 from illume.results.predictions import decisions_of
 
@@ -160,11 +160,8 @@ def _diverging_bars(styler: Any, columns: list[str]) -> Any:
 
 def _styler(columns: Mapping[str, Any], formats: Mapping[str, str], index: Sequence[Any] | None) -> Any:
     """Return a Styler that escapes values, names and labels; labels need not be unique."""
-    try:
-        import jinja2  # noqa: F401
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError.of(str(error.name), "style") from error
+    import_extra("jinja2", "style")
+    pd = import_extra("pandas", "style")
     labels = pd.RangeIndex(len(next(iter(columns.values())))) if index is None else pd.Index(index)
     unique = labels.is_unique and labels.nlevels == 1
     frame = pd.DataFrame(dict(columns), index=labels.rename(None) if unique else None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
-from illume.errors import MissingExtraError
+from illume.errors import import_extra
 from illume.results.text import LEFT_OUT, OFFSET
 
 if TYPE_CHECKING:
@@ -20,10 +20,7 @@ def shap_explanation(batch: Attributions, output: int | None, offset: str = "bas
     """Return the batch, or one output of it, as a `shap.Explanation`."""
     if offset not in ("base", "feature"):
         raise ValueError(f"offset must be 'base' or 'feature', found {offset!r}")
-    try:
-        import shap
-    except ImportError as error:
-        raise MissingExtraError.of("shap", "shap") from error
+    shap = import_extra("shap", "shap")
     values, base, data, shown = batch.values, batch.base_values, batch.data, batch.data
     names, outputs = list(batch.feature_names), batch.output_names
     if offset == "base":

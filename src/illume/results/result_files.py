@@ -27,7 +27,7 @@ from illume.data.typed_json import (
     read,
     read_scalar,
 )
-from illume.errors import FormatError, MissingExtraError
+from illume.errors import FormatError, MissingExtraError, import_extra
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
@@ -269,12 +269,7 @@ def _read_values(entry: Any, path: str) -> Array:
 
 
 def _import_arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet as pq
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "pyarrow") from error
-    return pa, pq
+    return import_extra("pyarrow", "pyarrow"), import_extra("pyarrow.parquet", "pyarrow")
 
 
 def _to_parquet(arrays: Arrays, head: bytes) -> bytes:
