@@ -73,9 +73,7 @@ def test_calls_are_repeated_within_the_budget():
 
 
 def test_memory_that_was_freed_is_in_the_peak():
-    code = (
-        "from benchmarks.children import peak_mb; b = peak_mb(); bytearray(64_000_000); print(peak_mb()-b)"
-    )
+    code = "from benchmarks.children import peak_mb; b = peak_mb(); bytearray(64_000_000); print(peak_mb()-b)"
     # In a new process: where the peak cannot be reset, earlier tests of this one would hide it.
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 50 < float(found.stdout) < 100
