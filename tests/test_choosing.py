@@ -6,7 +6,7 @@ from illume.data.sampling import Split
 from illume.encoders.meta import IdentityEncoder
 from illume.encoders.training import Trainer
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
-from illume.fit.pairs import fit_pair, validation_fidelity
+from illume.fit.trials import fit_pair, validation_fidelity
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at
 
 

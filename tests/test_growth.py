@@ -11,7 +11,7 @@ from illume.encoders.options import QUICK
 from illume.encoders.trained import TrainedEncoder
 from illume.explanations import neighbours
 from illume.explanations.fitted import AnsweredRows
-from illume.fit import pairs
+from illume.fit import trials
 from illume.io.fitted_parts import build_neighbours
 from illume.surrogates import selection
 from tests.common import grouped
@@ -82,7 +82,7 @@ def test_counterfactuals_of_four_times_the_rows_ask_four_times_as_much(explainer
 
 def test_of_very_many_rows_a_surrogate_encodes_and_learns_from_some(explainer, monkeypatch):
     monkeypatch.setattr(selection, "MAX_ROWS", 100)
-    monkeypatch.setattr(pairs.validation_sample, "__defaults__", (40,))
+    monkeypatch.setattr(trials.validation_sample, "__defaults__", (40,))
     encoded, learned = [], []
     transform, grow = TrainedEncoder.transform, selection.DecisionTreeSurrogate.fit
 
@@ -96,7 +96,7 @@ def test_of_very_many_rows_a_surrogate_encodes_and_learns_from_some(explainer, m
 
     monkeypatch.setattr(TrainedEncoder, "transform", counted)
     monkeypatch.setattr(selection.DecisionTreeSurrogate, "fit", counted_too)
-    pairs.fit_surrogate(explainer.fitted_.local.encoder, "tree", explainer.fitted_.rows)
+    trials.fit_surrogate(explainer.fitted_.local.encoder, "tree", explainer.fitted_.rows)
     assert len(explainer.fitted_.rows.training) == 700
     assert 50 <= max(learned) <= 100 + 2
     assert sum(encoded) <= 2 * (100 + 2) + 40

@@ -106,7 +106,9 @@ def test_no_other_choice_is_taken(explainer):
 
 
 def test_what_such_an_error_says_survives_pickling():
-    error = UnknownCategoryError("town", "'Ulm'", 3, ", not seen", "map it").moved(10, "new.csv")
+    error = UnknownCategoryError("town", "'Ulm'", 3, ", not seen", "map it").renumber(
+        lambda row: 10 + row, "new.csv"
+    )
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is UnknownCategoryError
     assert str(again) == str(error)

@@ -28,7 +28,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit
 from illume.explanations.step_search import LatentRefiner, LinearRegions, carrier
 from illume.explanations.tree_rules import TreeRules
-from illume.fit.pairs import fit_surrogate
+from illume.fit.trials import fit_surrogate
 from illume.metrics import macro_f1
 from illume.metrics.fidelity import agreement
 

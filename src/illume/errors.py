@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Self
 
@@ -13,97 +14,85 @@ class IllumeError(Exception):
 
 
 class SchemaError(IllumeError, ValueError):
-    """The frame does not hold what was expected of it."""
+    """The columns or values of a frame are not those expected."""
 
 
+@dataclass(eq=False)
 class RowError(SchemaError):
     """A value in one row cannot be used.
 
-    `column` and `row`, its position from 0, say where it stands; `file` which file that row is of, if any.
+    `column` and `row`, its position from 0, say where it is; `file` names the file of that row, if any.
 
-    >>> print(RowError("age", "inf", 3, "", "replace it").moved(100, "new.csv"))
+    >>> print(RowError("age", "inf", 3, "", "replace it").renumber(lambda row: 100 + row, "new.csv"))
     column 'age' holds inf in row 103 of new.csv (rows count from 0); replace it
     """
 
-    def __init__(  # noqa: PLR0917 -- as they are pickled
-        self, column: str, found: str, row: int, why: str, advice: str, file: str = ""
-    ) -> None:
-        self.column, self.found, self.row, self.file = column, found, row, file
-        self.why, self.advice = why, advice
-        where = f"row {row} of {file} (rows count from 0)" if file else f"row {row}"
-        super().__init__(f"column {column!r} holds {found} in {where}{why}; {advice}")
+    column: str
+    found: str
+    row: int
+    why: str
+    advice: str
+    file: str = ""
 
-    def moved(self, start: int, file: str = "") -> Self:
-        """Return the same error about a row that comes after so many others, of a file."""
-        return type(self)(self.column, self.found, start + self.row, self.why, self.advice, file or self.file)
+    def __post_init__(self) -> None:
+        """Keep all fields for pickling."""
+        self.args = tuple(vars(self).values())
 
-    def placed(self, places: Sequence[int]) -> Self:
-        """Return the same error about the row that stands where `places` says: row i at places[i]."""
-        row = int(places[self.row])
-        return type(self)(self.column, self.found, row, self.why, self.advice, self.file)
+    def __str__(self) -> str:
+        where = f"row {self.row} of {self.file} (rows count from 0)" if self.file else f"row {self.row}"
+        return f"column {self.column!r} holds {self.found} in {where}{self.why}; {self.advice}"
 
-    def advised(self, advice: str) -> Self:
-        """Return the same error with other advice."""
-        return type(self)(self.column, self.found, self.row, self.why, advice, self.file)
-
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str, int, str, str, str]]:
-        return type(self), (self.column, self.found, self.row, self.why, self.advice, self.file)
+    def renumber(self, number: Callable[[int], int], file: str = "") -> Self:
+        """Return the same error with another number for its row, and the name of its file."""
+        return replace(self, row=number(self.row), file=file or self.file)
 
 
 class UnknownCategoryError(RowError):
     """A row holds a category that was not seen while fitting, and `unknown` is `error`."""
 
 
+@dataclass(eq=False)
 class BlackBoxError(IllumeError, RuntimeError):
-    """The model to explain failed, did not answer with probabilities, or is not there.
+    """The model to explain failed, did not answer with probabilities, or is missing.
 
-    `rows` are positions of rows that it failed on, the first of them where there are many (`more`).
+    `rows` are positions of rows that it failed on, only the first of them if there are `more`.
 
-    >>> print(BlackBoxError("the model raised ValueError: no", rows=(3, 7)).moved(100))
-    the model raised ValueError: no; failing rows: 103, 107
+    >>> print(BlackBoxError("the model raised an error", rows=(0, 1, 2)).renumber([7, 7, 4].__getitem__))
+    the model raised an error; failing rows: 4, 7
     """
 
-    def __init__(self, message: str, rows: tuple[int, ...] = (), more: bool = False, file: str = "") -> None:
-        self.message, self.rows, self.more, self.file = message, rows, more, file
-        of = f" of {file} (from 0)" if file else ""
-        named = f"; failing rows{of}: {', '.join(map(str, rows))}" if rows else ""
-        super().__init__(message + named + (" and more" if more else ""))
+    message: str
+    rows: tuple[int, ...] = ()
+    more: bool = False
+    file: str = ""
 
-    def moved(self, start: int, file: str = "") -> BlackBoxError:
-        """Return the same error about rows that come after so many others, of a file."""
-        return BlackBoxError(
-            self.message, tuple(start + row for row in self.rows), self.more, file or self.file
-        )
+    def __post_init__(self) -> None:
+        """Keep all fields for pickling."""
+        self.args = tuple(vars(self).values())
 
-    def placed(self, places: Sequence[int]) -> BlackBoxError:
-        """Return the same error about the rows that stand where `places` says: row i at places[i].
+    def __str__(self) -> str:
+        of = f" of {self.file} (from 0)" if self.file else ""
+        named = f"; failing rows{of}: {', '.join(map(str, self.rows))}" if self.rows else ""
+        return self.message + named + (" and more" if self.more else "")
 
-        >>> print(BlackBoxError("no", rows=(0, 1, 2)).placed([7, 7, 4]))
-        no; failing rows: 4, 7
-        """
-        rows = sorted({int(places[row]) for row in self.rows})
-        return BlackBoxError(self.message, tuple(rows), self.more, self.file)
-
-    def __reduce__(self) -> tuple[type[BlackBoxError], tuple[str, tuple[int, ...], bool, str]]:
-        return type(self), (self.message, self.rows, self.more, self.file)
+    def renumber(self, number: Callable[[int], int], file: str = "") -> Self:
+        """Return the same error with other numbers for its rows, and the name of their file."""
+        rows = tuple(sorted({number(row) for row in self.rows}))
+        return replace(self, rows=rows, file=file or self.file)
 
 
 @contextmanager
-def rows_after(start: int, file: str = "") -> Iterator[None]:
-    """Let errors about rows name them as the rows that come after so many others, of a file."""
+def renumber_rows(number: Callable[[int], int], file: str = "") -> Iterator[None]:
+    """Make errors about rows use other numbers for them, and name their file."""
     try:
         yield
     except (RowError, BlackBoxError) as error:
-        raise error.moved(start, file) from error.__cause__
+        raise error.renumber(number, file) from error.__cause__
 
 
-@contextmanager
-def rows_at(places: Sequence[int]) -> Iterator[None]:
-    """Let errors about rows, taken from others, name them by where they stand there: row i at places[i]."""
-    try:
-        yield
-    except (RowError, BlackBoxError) as error:
-        raise error.placed(places) from error.__cause__
+def rows_after(start: int, file: str = "") -> AbstractContextManager[None]:
+    """Make errors count rows from `start`, and name their file."""
+    return renumber_rows(lambda row: start + row, file)
 
 
 class FormatError(IllumeError, ValueError):
@@ -115,15 +104,15 @@ class SaveError(IllumeError, RuntimeError):
 
 
 class ExportError(IllumeError, TypeError):
-    """An explainer cannot be written for another runtime: an encoder of others, or categories of one name."""
+    """An explainer cannot be exported: a foreign encoder, or two categories of the same text."""
 
 
 class CheckpointError(IllumeError, RuntimeError):
-    """What a checkpoint folder holds belongs to another fit, or cannot be read."""
+    """The checkpoints in a folder belong to another fit, or cannot be read."""
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written, or a folder not be locked; work goes on without."""
+    """A checkpoint could not be written, or its folder could not be locked; the fit goes on without it."""
 
 
 class OutOfMemoryError(IllumeError, MemoryError):
@@ -131,11 +120,11 @@ class OutOfMemoryError(IllumeError, MemoryError):
 
 
 class LeftOutError(IllumeError, RuntimeError):
-    """What is asked for needs what was left out when the explainer was saved."""
+    """A call needs something that was left out when the explainer was saved."""
 
 
 class ModelChangedWarning(UserWarning):
-    """The model given to `load` does not answer as the explained one did."""
+    """The model passed to `load` does not answer as the explained one did."""
 
 
 class FewQueriesWarning(UserWarning):
@@ -143,7 +132,7 @@ class FewQueriesWarning(UserWarning):
 
 
 class FewRowsWarning(UserWarning):
-    """So few rows chose and are reported on that figures of quality and trust mean little."""
+    """There are too few validation or report rows for meaningful figures of quality and trust."""
 
 
 class MissingExtraError(IllumeError, ImportError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
 
@@ -68,7 +68,7 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory; use fewer rows at a time"
     if isinstance(error, UnknownCategoryError):
-        return str(error.advised(UNKNOWN_ADVICE))
+        return str(replace(error, advice=UNKNOWN_ADVICE))
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename} {FILE_ERRORS.get(type(error), f'cannot be used: {error.strerror}')}"
     if isinstance(error, (IllumeError, UsageError)) or (

@@ -10,7 +10,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame, chunks
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, rows_after
 
 MOST_NAMED = 10
 TRIED = 5  # single rows; a model that fails on each of them is not called again
@@ -66,10 +66,11 @@ class FailingRowSearch:
                 break
             part = frame.slice(low, high)
             try:
-                answers.append(self.ask(part))
+                with rows_after(start + low):
+                    answers.append(self.ask(part))
                 self.most_rows = max(self.most_rows, len(part))
-            except BlackBoxError as error:
-                raise error.moved(start + low) from error.__cause__
+            except BlackBoxError:
+                raise
             except Exception as error:
                 if len(part) == 1:
                     self.failed[start + low] = error
@@ -155,10 +156,8 @@ class BlackBox:
 
 def predict_piece(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
     """Predict a piece that begins at row `start`; errors name rows of the whole."""
-    try:
+    with rows_after(start):
         return black_box(piece)
-    except BlackBoxError as error:
-        raise error.moved(start) from error.__cause__
 
 
 def require_instance(model: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -302,7 +302,7 @@ def _name_file(path: str) -> Iterator[None]:
     try:
         yield
     except UnknownCategoryError as error:
-        raise error.advised(ADVICE) from error.__cause__
+        raise replace(error, advice=ADVICE) from error.__cause__
     except SchemaError as error:
         if type(error) is SchemaError:
             raise SchemaError(f"{path}: {error}") from error.__cause__

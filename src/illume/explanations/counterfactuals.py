@@ -147,7 +147,7 @@ class CounterfactualFinder:
         except BlackBoxError as error:
             named = ", named by the rows they were made of" if error.rows else ""
             said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
-            raise said.placed(row.tolist()) from error.__cause__
+            raise said.renumber(row.tolist().__getitem__) from error.__cause__
 
     def _examples(self, task: Task, rows: IntArray) -> IntArray:
         """Return pool rows of the desired decision, first those whose path needs the fewest changes.

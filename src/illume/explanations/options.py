@@ -92,3 +92,10 @@ class DataOptions:
     backend: str | None = None
     validation_size: float = 0.15
     report_size: float = 0.15
+
+
+OPTION_TYPES: dict[str, type[Any]] = {
+    "surrogate_options": SurrogateOptions,
+    "rule_options": RuleOptions,
+    "data_options": DataOptions,
+}

@@ -41,22 +41,15 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
     start = time.perf_counter()
     settings.validate()
     seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
-    drawing = RowLimit(
-        settings.data_options.row_budget, seed, settings.data_options.backend, settings.verbose
-    )
-    source = load_rows(X, settings.model, settings.data_options.schema, settings.categorical, drawing)
+    options = settings.data_options
+    limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
+    source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
     with open_checkpoint(settings, source) as stages:
         prepared = prepare(source, settings, np.random.default_rng(seed), stages)
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
-            choice = choose_pair(
-                settings.encoder_maker(prepared.encoding),
-                settings.choices,
-                settings.surrogate_options.model,
-                prepared.rows,
-                stages,
-            )
+            choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
         background = data.background if data else None
         fitted = _assemble(
             settings, source, prepared, choice, shapley=shapley, background=background, start=start
@@ -106,7 +99,7 @@ def _assemble(
         shapley=shapley.model if shapley else None,
         background=background,
         quality=measure_quality(prepared, choice, Q, shapley, settings, source=source, seconds=seconds),
-        history=choice.history,
+        history=choice.local.history,
         trials=choice.trials,
     )
 

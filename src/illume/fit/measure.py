@@ -39,6 +39,7 @@ def measure_quality(
 ) -> Quality:
     """Return the quality of Shapley values and of the chosen pair, whose report probabilities are Q."""
     report, schema = prepared.rows.report, prepared.encoding.schema
+    seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
     return Quality(
         report=fidelity(report.P, Q),
         baseline=fidelity(report.P, choice.baseline.probabilities(report.X)),
@@ -54,7 +55,7 @@ def measure_quality(
         n_asked=prepared.black_box.n_asked,
         seconds=seconds,
         majority=float(np.bincount(report.P.argmax(1)).max()) / len(report) if len(report) else math.nan,
-        sampling=_describe_sampling(source, settings),
+        sampling=Sampling(source.n_rows, len(source.frame), seed) if source.partial else None,
         contributions=shapley.quality if shapley else None,
         ignored=ignored_features(schema, shapley.model) if shapley else (),
         effort=settings.effort if shapley else None,
@@ -65,22 +66,10 @@ def measure_quality(
 def warn_few_rows(quality: Quality, settings: Settings) -> None:
     """Warn where quality is measured on very few rows."""
     if quality.few:
-        needed = rows_needed(
-            FEW, min(settings.data_options.validation_size, settings.data_options.report_size)
-        )
-        warnings.warn(
-            f"{quality.few}; fit with {needed} rows or more "
-            f"(or, in Python, larger validation_size, report_size)",
-            FewRowsWarning,
-            stacklevel=4,
-        )
-
-
-def _describe_sampling(source: LoadedRows, settings: Settings) -> Sampling | None:
-    if not source.partial:
-        return None
-    seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
-    return Sampling(source.n_rows, len(source.frame), seed)
+        data = settings.data_options
+        needed = rows_needed(FEW, min(data.validation_size, data.report_size))
+        advice = f"fit with {needed} rows or more (or, in Python, larger validation_size, report_size)"
+        warnings.warn(f"{quality.few}; {advice}", FewRowsWarning, stacklevel=4)
 
 
 def _class_quality(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:

@@ -1,30 +1,117 @@
-"""From the user's rows to all that training needs: rows answered by the model, divided and encoded."""
+"""Prepare rows for training: ask the model about them, divide and encode them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BlackBox
-from illume.data.checkpoints import Stages, checkpoint_slot
+from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
-from illume.data.sampling import Split, query_rows, split_rows
-from illume.data.schema import Schema
+from illume.data.sampling import Split, evenly_spaced, query_rows, split_rows
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
-from illume.errors import BlackBoxError, RowError, SchemaError
-from illume.explanations.fitted import AnsweredRows, FitRows
+from illume.errors import BlackBoxError, CheckpointError, FormatError, SchemaError, renumber_rows
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows, compare_answers
 from illume.explanations.reference import Reference
-from illume.fit.answers import ask_once, naming_queries
 from illume.fit.settings import Settings
 from illume.shapley.training_run import resolve_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
+CHECKED_ROWS = 16  # whose stored answers are compared with the model's
+
+
+class Asker:
+    """Asks the model in several batches; answers that a checkpoint holds are not asked for again."""
+
+    def __init__(self, black_box: BlackBox, slot: Slot | None) -> None:
+        self.black_box, self.slot = black_box, slot
+        self.known: FloatArray | None = None
+        self.n_asked, self.used, self.answers = 0, 0, list[FloatArray]()
+        stage = None if slot is None else slot.load()
+        if stage is not None:
+            try:
+                self.known = stage.arrays.take("answers", np.float64, (None, None))
+                self.n_asked = int(stage.values["n_asked"])
+            except (FormatError, KeyError, TypeError) as error:
+                raise _wrong_answers(str(error)) from error
+
+    def __call__(self, frame: Frame) -> FloatArray:
+        """Return the model's answers."""
+        if self.known is None:
+            P = self.black_box(frame)
+            if self.slot is not None:
+                self.answers.append(P)
+            return P
+        P = self.known[self.used : self.used + len(frame)]
+        self.used += len(frame)
+        if len(P) < len(frame):
+            raise _wrong_answers(f"it holds {len(self.known)} answers, expected {self.used} or more")
+        return P
+
+    def save(self) -> None:
+        """Write the answers to the checkpoint."""
+        if self.known is not None:
+            self.black_box.n_asked = self.n_asked
+        elif self.slot is not None:
+            arrays = ArrayWriter()
+            arrays.add("answers", np.concatenate(self.answers))
+            self.slot.save({"n_asked": self.black_box.n_asked}, arrays)
+
+
+def _wrong_answers(reason: str) -> CheckpointError:
+    return CheckpointError(f"the model's answers in the checkpoint do not match the rows: {reason}")
+
+
+def ask_once(
+    black_box: BlackBox, frame: Frame, slot: Slot | None = None, *, check: bool = False
+) -> FloatArray:
+    """Return the answers to all rows, from the checkpoint if it has them.
+
+    With `check`, the model is asked again about a few of these rows, and must answer the same. Where several
+    processes fit together, the first one asks for all.
+    """
+
+    def ask() -> tuple[FloatArray, int]:
+        asker = Asker(black_box, slot)
+        P = asker(frame)
+        if check and asker.known is not None:
+            _require_same_model(black_box, AnsweredFrame(frame, P))
+        asker.save()
+        return P, black_box.n_asked
+
+    P, black_box.n_asked = ranks().from_first(ask)
+    return P
+
+
+def _require_same_model(black_box: BlackBox, known: AnsweredFrame) -> None:
+    try:
+        change = compare_answers(black_box, known.take(evenly_spaced(len(known.frame), CHECKED_ROWS)))
+    except BlackBoxError as error:
+        raise CheckpointError(f"{error.message}; use another folder, or remove the checkpoint") from error
+    if change.n_changed:
+        raise CheckpointError(
+            f"the model's answers have changed since the checkpoint was made, on {change.n_changed} of "
+            f"{change.n_rows} rows, by up to {change.largest:.2g}; use another folder, or remove the "
+            f"checkpoint to start again"
+        )
+
+
+@contextmanager
+def naming_queries() -> Iterator[None]:
+    """Make errors of the model say that they are about made-up rows."""
+    try:
+        yield
+    except BlackBoxError as error:
+        message = f"on made-up rows, which queries=0 does without, {error.message}"
+        raise replace(error, message=message) from error.__cause__
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +139,21 @@ def prepare(
     features = frame.select(schema.names)
     black_box = BlackBox(settings.model, settings.data_options.class_names)
     P = _ask_model(black_box, frame, stages)
-    split = split_rows(
-        P.argmax(1), settings.data_options.validation_size, settings.data_options.report_size, rng
-    )
-    encoding = _fit_encoding(schema, features, split, settings)
+    data = settings.data_options
+    split = split_rows(P.argmax(1), data.validation_size, data.report_size, rng)
+    with renumber_rows(split.training.tolist().__getitem__):  # errors name rows of the whole frame
+        encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
     training = frame.take(split.training)
     n_queries = _count_queries(training, encoding, black_box, settings, stages)
-    queries = _ask_encoder_queries(
-        training, encoding, black_box, _encoder_share(n_queries, settings), rng=rng, stages=stages
-    )
+    n_encoder = min(_encoder_share(n_queries, settings), QUERIES_PER_ROW * len(training))
+    queries = AnsweredRows.empty()
+    if n_encoder:
+        made_up = query_rows(training, encoding, n_encoder, rng)
+        with naming_queries():
+            answers = ask_once(black_box, made_up, checkpoint_slot(stages, "queries"))
+        queries = AnsweredRows(encoding.transform(made_up.select(schema.names)).X, answers)
     encoded = encoding.transform(features)
     seen = np.array([name in source.missing for name in schema.names], dtype=bool)
     return Prepared(
@@ -92,14 +183,6 @@ def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> Floa
             f"fit with rows of at least two decisions"
         )
     return P
-
-
-def _fit_encoding(schema: Schema, features: Frame, split: Split, settings: Settings) -> Encoding:
-    """Fit the encoding on training rows; errors name a row by its position among all rows."""
-    try:
-        return Encoding.fit(schema, features.take(split.training), settings.unknown)
-    except RowError as error:
-        raise error.moved(int(split.training[error.row]) - error.row) from error.__cause__
 
 
 def _count_queries(
@@ -133,21 +216,3 @@ def _encoder_share(n_queries: int, settings: Settings) -> int:
     if settings.surrogate_options.encoder == "identity":
         return 0
     return min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries
-
-
-def _ask_encoder_queries(
-    training: Frame,
-    encoding: Encoding,
-    black_box: BlackBox,
-    n_queries: int,
-    *,
-    rng: np.random.Generator,
-    stages: Stages | None,
-) -> AnsweredRows:
-    n = min(n_queries, QUERIES_PER_ROW * len(training))
-    if not n:
-        return AnsweredRows.empty()
-    rows = query_rows(training, encoding, n, rng)
-    X = encoding.transform(rows.select(encoding.schema.names)).X
-    with naming_queries():
-        return AnsweredRows(X, ask_once(black_box, rows, checkpoint_slot(stages, "queries")))

@@ -20,7 +20,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
-from illume.fit.pairs import describe_early_end, fit_pair, fit_surrogate
+from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
@@ -63,12 +63,9 @@ def rule_pairs(
         own = fit_pair(encoder, tree, rows, slot)
         ending = describe_early_end(own.history)
         if ending:
-            kept = "; rules come from that, fit again for a whole training" * getattr(
-                own.history, "interrupted", False
-            )
-            warnings.warn(
-                f"training of the rules' encoder ended early: {ending}{kept}", UserWarning, stacklevel=3
-            )
+            if getattr(own.history, "interrupted", False):
+                ending += "; rules come from that, fit again for a whole training"
+            warnings.warn(f"training of the rules' encoder ended early: {ending}", UserWarning, stacklevel=3)
         if getattr(own.history, "learned", True):
             pairs["local"] = own
     elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):

@@ -24,7 +24,7 @@ from illume.encoders.trained import TrainedEncoder
 from illume.errors import import_extra
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
-from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
+from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
 from illume.shapley.training_run import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
@@ -79,9 +79,8 @@ class Settings:
     @property
     def named_encoder(self) -> bool:
         """Whether the encoder is one of illume's, given by name, that is trained."""
-        return (
-            isinstance(self.surrogate_options.encoder, str) and self.surrogate_options.encoder != "identity"
-        )
+        encoder = self.surrogate_options.encoder
+        return isinstance(encoder, str) and encoder != "identity"
 
     @property
     def trains_rule_encoder(self) -> bool:
@@ -137,11 +136,7 @@ class Settings:
 
     def validate(self) -> None:
         """Raise for parameters that cannot work."""
-        for name, kind in (
-            ("surrogate_options", SurrogateOptions),
-            ("rule_options", RuleOptions),
-            ("data_options", DataOptions),
-        ):
+        for name, kind in OPTION_TYPES.items():
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be {kind.__name__}(…), found {getattr(self, name)!r}")
         self._validate_values()
@@ -160,12 +155,9 @@ class Settings:
             raise ValueError(
                 "only Shapley values have a background; leave it out, or use contributions='shapley'"
             )
-        if data.row_budget is not None and not (
-            isinstance(data.row_budget, Integral) and int(data.row_budget) >= MIN_ROWS
-        ):
-            raise ValueError(
-                f"row_budget must be None or an integer from {MIN_ROWS}, found {data.row_budget!r}"
-            )
+        budget = data.row_budget
+        if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
+            raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
         if data.backend is not None:
             _require_choice("backend", data.backend, BACKENDS)
         require_unknown(self.unknown)
@@ -178,23 +170,18 @@ class Settings:
             raise ValueError("give either a schema or categorical, not both")
 
     def _validate_parts(self) -> None:
-        encoder, search = self.surrogate_options.encoder, self.surrogate_options.search
-        if isinstance(encoder, str) and encoder not in (*ENCODERS, "identity"):
-            names = sorted([*ENCODERS, "identity"])
+        options = self.surrogate_options
+        encoder, search, tree = options.encoder, options.search, self.rule_options.tree
+        names = sorted([*ENCODERS, "identity"])
+        if isinstance(encoder, str) and encoder not in names:
             raise ValueError(f"encoder {encoder!r} is not known; choose one of {names}, or pass one")
-        if any(
-            isinstance(choice, DecisionTreeSurrogate) for choice in candidates(self.surrogate_options.model)
-        ):
+        if any(isinstance(choice, DecisionTreeSurrogate) for choice in candidates(options.model)):
             raise ValueError(
                 "a tree gives no attributions, and `rules` grows its own: pass it as the tree of the rules, "
                 "and 'logistic' or a linear classifier as the surrogate's model"
             )
-        for choice in candidates(self.rule_options.tree):
-            if not hasattr(choice, "apply"):
-                raise ValueError(
-                    f"tree {self.rule_options.tree!r} gives no rules; use 'tree' or a tree classifier of "
-                    f"scikit-learn"
-                )
+        if not all(hasattr(choice, "apply") for choice in candidates(tree)):
+            raise ValueError(f"tree {tree!r} gives no rules; use 'tree' or a tree classifier of scikit-learn")
         _require_choice("search", search, SEARCHES)
         if search == "index":
             import_extra("faiss", "index")
@@ -204,8 +191,8 @@ class Settings:
                     "an encoder object brings its own objective; use the objective 'shared' for rules"
                 )
             resolve_objective(self.rule_options.objective)
-        resolve_objective(self.surrogate_options.objective)
-        resolve_rank(self.surrogate_options.rank, 1)
+        resolve_objective(options.objective)
+        resolve_rank(options.rank, 1)
         _ = self.choices
 
     def _validate_checkpoints(self) -> None:
@@ -243,9 +230,7 @@ def _copy_encoder(encoder: Any, onehot: list[int]) -> Encoder:
 
 
 def _shorten(training: Training) -> Training:
+    lengths = ("max_epochs", "max_steps", "sparsity_epochs")
     return replace(
-        training,
-        max_epochs=max(1, round(SHORT_SHARE * training.max_epochs)),
-        max_steps=max(1, round(SHORT_SHARE * training.max_steps)),
-        sparsity_epochs=max(1, round(SHORT_SHARE * training.sparsity_epochs)),
+        training, **{name: max(1, round(SHORT_SHARE * getattr(training, name))) for name in lengths}
     )

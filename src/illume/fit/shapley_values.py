@@ -1,4 +1,4 @@
-"""Shapley values as a part of a fit: ask the model about mixed rows, then train."""
+"""Fit Shapley values: ask the model about mixed rows, then train."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from illume.data.schema import Schema, require_columns
 from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
 from illume.explanations.fitted import AnsweredFrame
-from illume.fit.answers import QueryAsker, ask_once
-from illume.fit.prepare import Prepared
+from illume.fit.prepare import Asker, Prepared, ask_once, naming_queries
 from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
 from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
@@ -53,9 +52,10 @@ def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stag
     rows = _background_rows(prepared, background)
     encoded = encoding.transform(rows.frame.select(encoding.schema.names))
     material = Material(prepared.frame, prepared.encoded, prepared.P, split, rows.frame, encoded, rows.P)
-    ask = QueryAsker(prepared.black_box, checkpoint_slot(stages, "mixed rows"))
+    ask = Asker(prepared.black_box, checkpoint_slot(stages, "mixed rows"))
     n_queries = prepared.n_queries - len(prepared.rows.queries)
-    answers = ranks().from_first(lambda: ask_model(encoding, material, ask, n_queries, rng))
+    with naming_queries():
+        answers = ranks().from_first(lambda: ask_model(encoding, material, ask, n_queries, rng))
     ask.save()
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
     return ShapleyData(encoding, material, answers, rows.take(kept))

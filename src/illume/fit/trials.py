@@ -1,29 +1,34 @@
-"""Choosing the number of latents and the strength of alignment by trials, and training what was chosen."""
+"""Choose the number of latents and the alignment by short trials, then train encoder and surrogate."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from illume.data.checkpoints import Stages, checkpoint_slot
+from illume._typing import FloatArray
+from illume.data.checkpoints import Slot, Stages, checkpoint_slot
+from illume.data.encoding import Encoding
 from illume.encoders.base import Encoder
 from illume.encoders.meta import IdentityEncoder
+from illume.encoders.ranks import ranks
 from illume.encoders.trained import TrainedEncoder
-from illume.explanations.fitted import FitRows, Pair, Setting, Trial
-from illume.fit.pairs import (
-    describe_early_end,
-    fit_pair,
-    pair_encoder,
-    validation_fidelity,
-    validation_sample,
+from illume.explanations.fitted import AnsweredRows, FitRows, Pair, Setting, Trial
+from illume.fit.settings import Choices, EncoderMaker, Settings
+from illume.metrics.fidelity import Fidelity, fidelity
+from illume.results.diagnostics import History
+from illume.surrogates.base import HeadSurrogate
+from illume.surrogates.selection import (
+    best_surrogate,
+    candidates,
+    large_trees,
+    require_linear,
+    subsample_indices,
 )
-from illume.fit.settings import Choices
-from illume.surrogates.selection import require_linear
 
 # Loss of the fidelity score on validation rows that is accepted for fewer latents, and for alignment
 LATENTS_TOLERANCE = 0.015
@@ -31,36 +36,92 @@ ALIGNMENT_TOLERANCE = 0.03
 CLEARLY = 1.645  # standard errors that a mean difference must exceed, one-sided at 5 %
 TRIAL_ROWS = 10_000  # validation rows that a trial is measured on
 
+VALIDATION_ROWS = 50_000  # that choose; with this many, agreement is known to .003
+ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
+
+
+def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows, slot: Slot | None = None) -> Pair:
+    """Train an encoder, then pair it with its surrogate.
+
+    With a slot, the training of an encoder of illume's own resumes from its checkpoint.
+    """
+    learned, validation = rows.learned, rows.validation
+    options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
+    encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P), **options)
+    return pair_encoder(encoder, surrogate, rows)
+
+
+def pair_encoder(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
+    """Pair a fitted encoder with the head trained with it, or fit a surrogate on its latents."""
+    head = getattr(encoder, "head_", None)
+    if head is not None and surrogate == "logistic":
+        return Pair(encoder, HeadSurrogate(head.coef, head.intercept))
+    return fit_surrogate(encoder, surrogate, rows)
+
+
+def fit_surrogate(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
+    """Fit the surrogate on the latents of a fitted encoder; trees may learn from queries, too.
+
+    Of very many rows, only those are encoded that the surrogate learns from or is chosen on.
+    """
+
+    def latents(rows: AnsweredRows, kept: Any = None) -> tuple[FloatArray, FloatArray]:
+        kept = subsample_indices(rows.P) if kept is None else kept
+        return encoder.transform(rows.X[kept]), rows.P[kept]
+
+    grows = surrogate == "tree" and len(rows.queries) > 0
+    more = (large_trees(), latents(rows.learned)) if grows else None
+    validation = latents(rows.validation, validation_sample(len(rows.validation)))
+    return Pair(encoder, best_surrogate(candidates(surrogate), latents(rows.training), validation, more))
+
+
+def validation_sample(n: int, most: int = VALIDATION_ROWS) -> slice:
+    """Return which of n validation rows choose: all, or evenly spaced ones where there are very many."""
+    return slice(None, None, max(1, -(-n // most)))
+
+
+def validation_fidelity(pair: Pair, rows: FitRows, most: int = VALIDATION_ROWS) -> Fidelity:
+    """Return the fidelity on validation rows by which choices are made; NaN where weights diverged."""
+    validation = rows.validation
+    some = validation_sample(len(validation), most)
+    P, Q = validation.P[some], ranks().from_first(lambda: pair.probabilities(validation.X[some]))
+    return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
+
+
+def describe_early_end(history: History | None, interrupted: bool = False) -> str:
+    """Say how a training ended that was interrupted or diverged, and what to do; else return nothing.
+
+    >>> describe_early_end(History((), best=0, ended="all 0 epochs done"))
+    ''
+    """
+    if interrupted or getattr(history, "interrupted", False):
+        return "interrupted, the best so far was kept"
+    return f"{history.ended}; {ADVICE}" if history is not None and getattr(history, "diverged", False) else ""
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """The chosen pair, the local and the global one, and how it came to that; `history` is the local's."""
+    """The chosen pair, the local and the global one, and the reason for the choice."""
 
     pair: Pair
     local: Pair
     baseline: Pair
     alignment: float | None
     trials: tuple[Trial, ...]
-    history: Any
     fell_back: bool
     reason: str
     interrupted: bool
 
 
-def choose_pair(
-    make: Callable[[Setting, bool], Encoder],
-    choices: Choices,
-    surrogate: Any,
-    rows: FitRows,
-    stages: Stages | None = None,
-) -> Choice:
+def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: Stages | None) -> Choice:
     """Choose a setting by short trials, train, and fall back to a global surrogate that is clearly better.
 
-    `make(setting, trial)` returns an unfitted encoder. Every choice is made on validation rows.
+    Every choice is made on validation rows.
     """
+    choices, surrogate = settings.choices, settings.surrogate_options.model
     baseline = fit_pair(IdentityEncoder(), surrogate, rows)
     require_linear(baseline.surrogate, rows.training.P.shape[1])
-    search = Search(make, surrogate, rows, stages)
+    search = Search(settings.encoder_maker(encoding), surrogate, rows, stages)
     setting = search.best_setting(choices)
     pair = search.interrupted or search.train(setting)
     if search.interrupted is not None and search.best is not None:
@@ -84,7 +145,6 @@ def choose_pair(
         baseline=baseline,
         alignment=setting.alignment if len(choices.alignments) > 1 else None,
         trials=tuple(search.trials),
-        history=pair.history,
         fell_back=fell_back,
         reason=reason,
         interrupted=search.interrupted is not None or getattr(pair.history, "interrupted", False),
@@ -114,13 +174,7 @@ class Search:
     training of all phases instead.
     """
 
-    def __init__(
-        self,
-        make: Callable[[Setting, bool], Encoder],
-        surrogate: Any,
-        rows: FitRows,
-        stages: Stages | None,
-    ) -> None:
+    def __init__(self, make: EncoderMaker, surrogate: Any, rows: FitRows, stages: Stages | None) -> None:
         self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
         self.trials: list[Trial] = []
         self.best: tuple[float, Pair, Setting] | None = None

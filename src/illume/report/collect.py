@@ -13,7 +13,7 @@ from tqdm.auto import tqdm
 from illume._typing import IntArray
 from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
-from illume.errors import rows_at
+from illume.errors import renumber_rows
 from illume.explanations.attributions import attribute
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
@@ -84,7 +84,7 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
             """Explain a part of the rows; errors name rows by their positions in the whole frame."""
             bar.set_postfix_str(name)
             shown, places = (rows, positions) if part is None else (rows.take(part), positions[part])
-            with rows_at(places.tolist()):
+            with renumber_rows(places.tolist().__getitem__):
                 result = explain(fitted, shown, *request)
             bar.update()
             return result
