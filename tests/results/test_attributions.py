@@ -209,7 +209,7 @@ def test_wide_rows_are_cut_in_text_and_html():
     batch = Explainer(model, **SMALL).fit(X)(X)
     assert "and 12 more" in repr(batch)
     assert "12 other features" in repr(batch[0])
-    assert "10 other features" in batch[0]._repr_html_()
+    assert "12 other features" in batch[0]._repr_html_()
 
 
 LABELS = Labels(

@@ -11,10 +11,11 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
-from illume.results import frames, html, interop, text
+from illume.results import frames, interop, styles, text
 from illume.results.diagnostics import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.display import BarChart
 from illume.results.lazy import lazy_fields
-from illume.results.predictions import LabelledBatch, LabelledRow, Labels
+from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 SURE = 1.96  # standard errors
@@ -29,41 +30,24 @@ class Line(NamedTuple):
     standard_error: float = math.nan
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Attribution(LabelledRow):
     """How much each feature moved one decision: one row of a batch."""
 
     batch: Attributions
-
-    @property
-    def values(self) -> FloatArray:
-        """Contributions, (n_features,) or (n_features, n_classes)."""
-        return self.batch.values[0]
-
-    @property
-    def standard_errors(self) -> FloatArray:
-        """Standard errors of the contributions, shaped like `values`."""
-        return self.batch.standard_errors[0]
-
-    @property
-    def base_value(self) -> FloatArray:
-        """The mean log-odds of the background rows (`pullback`: the surrogate's of the average row)."""
-        return self.batch.base_values[0]
-
-    @property
-    def score(self) -> FloatArray:
-        """The explained log-odds, the model's (`pullback`: the surrogate's): a number, or one per class."""
-        return self.batch.scores[0]
-
-    @property
-    def slopes(self) -> FloatArray:
-        """Change of the log-odds per scaled unit of an input."""
-        return self.batch.slopes[0]
-
-    @property
-    def slopes_per_unit(self) -> FloatArray:
-        """Change of the log-odds per original unit of an input."""
-        return self.batch.slopes_per_unit[0]
+    values: FloatArray = row_entry("values")
+    """Contributions, (n_features,) or (n_features, n_classes)."""
+    standard_errors: FloatArray = row_entry("standard_errors")
+    """Standard errors of the contributions, shaped like `values`."""
+    base_value: Any = row_entry("base_values")
+    """The mean log-odds of the background rows (`pullback`: the surrogate's of the average row)."""
+    score: Any = row_entry("scores")
+    """The explained log-odds, the model's (`pullback`: the surrogate's): a number, or one per class."""
+    slopes: FloatArray = row_entry("slopes")
+    """Change of the log-odds per scaled unit of an input."""
+    slopes_per_unit: FloatArray = row_entry("slopes_per_unit")
+    """Change of the log-odds per original unit of an input."""
+    trust: Trust = row_entry("trust")
+    """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
 
     @property
     def verdict(self) -> str:
@@ -76,11 +60,6 @@ class Attribution(LabelledRow):
     def imputed(self) -> tuple[str, ...]:
         """The features whose value was missing and filled with the mean."""
         return tuple(self.feature_names[j] for j in np.flatnonzero(self.batch.imputed[0]))
-
-    @property
-    def trust(self) -> Trust:
-        """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
-        return self.batch.trust[0]
 
     def contributions(self, output: int | str | None = None) -> FloatArray:
         """Contributions to an output, by default to `output_name`, (n_features,)."""
@@ -122,17 +101,15 @@ class Attribution(LabelledRow):
 
     def style(self, n: int = 10) -> Any:
         """Return a styled pandas table: a line per feature, the n strongest, with coloured bars."""
-        return html.style_attribution(self, n)
+        return styles.style_attribution(self, n)
 
     def to_shap(self, offset: str = "base") -> Any:
         """Return a one-row `shap.Explanation` of the decided class, for `shap.plots.waterfall`."""
         return self.batch.to_shap(self.output, offset)[0]
 
-    def __repr__(self) -> str:
-        return text.attribution_text(self)
-
-    def _repr_html_(self) -> str:
-        return html.attribution_html(self)
+    def describe(self) -> Iterator[str | BarChart]:
+        """Yield the printed lines, and the strongest features as a chart."""
+        return text.describe_attribution(self)
 
 
 @lazy_fields("slopes", "surrogate_probabilities", "refinement", "trust", "novelty")
@@ -309,7 +286,7 @@ class Attributions(LabelledBatch[Attribution]):
 
     def style(self, n: int = 10) -> Any:
         """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
-        return html.style_attributions(self, n)
+        return styles.style_attributions(self, n)
 
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for everything in `shap.plots`.
@@ -336,8 +313,6 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.dashboard_values(self, explainer)
 
-    def __repr__(self) -> str:
-        return text.attributions_text(self)
-
-    def _repr_html_(self) -> str:
-        return html.attributions_html(self)
+    def describe(self) -> Iterator[str | BarChart]:
+        """Yield the printed lines, and global importance as a chart."""
+        return text.describe_attributions(self)

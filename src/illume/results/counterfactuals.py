@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from html import escape
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,9 +12,9 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
 from illume.data.schema import Feature
-from illume.results import frames, html
+from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
-from illume.results.predictions import Batch, Row, decisions_of, take_rows
+from illume.results.predictions import Batch, Row, decisions_of, row_entry
 from illume.results.rules import Rule, Rules
 from illume.results.text import format_bound, format_value, plain_value
 from illume.results.trust import Novelty, Refinement
@@ -71,11 +71,12 @@ class Example:
         return {"changes": changes, **{name: getattr(self, name) for name in names}}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Counterfactual(Row):
     """How one row would be decided otherwise: one row of a batch."""
 
     batch: Counterfactuals
+    reason: str = row_entry("reasons")
+    """Why there is no example; empty where there is one."""
 
     @property
     def examples(self) -> tuple[Example, ...]:
@@ -99,11 +100,6 @@ class Counterfactual(Row):
         names = {name for name, new in zip(self.batch.feature_names, self.batch.new[0], strict=True) if new}
         return tuple(condition for condition in self.rule.conditions if condition.name in names)
 
-    @property
-    def reason(self) -> str:
-        """Why there is no example; empty where there is one."""
-        return str(self.batch.reasons[0])
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
         return {
@@ -118,29 +114,23 @@ class Counterfactual(Row):
             "reason": self.reason,
         }
 
-    def lines(self) -> list[str]:
-        """Return the printed lines."""
-        lines = [f"{self.decision!r} with probability {self.probability:.3f}"]
-        if self.examples:
-            lines[0] += "; it would be otherwise with"
-        else:
-            lines.append(f"  no counterfactual: {self.reason}")
-        lines += [
-            f"  {example}  distance {example.distance:.2f}, "
-            f"{example.plausibility:.2f} from the nearest training row"
-            for example in self.examples
-        ]
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
+        head = f"{self.decision!r} with probability {self.probability:.3f}"
+        yield f"{head}; it would be otherwise with" if self.examples else head
+        if not self.examples:
+            yield f"  no counterfactual: {self.reason}"
+        for example in self.examples:
+            near = (
+                f"distance {example.distance:.2f}, {example.plausibility:.2f} from the nearest training row"
+            )
+            yield f"  {example}  {near}"
         if self.rule is not None and self.conditions:
-            lines.append(f"rule for rows like the first example: {self.rule.text}")
-            lines.append(f"  {self.rule.measured}")
-            lines.append(f"  this row does not satisfy {' and '.join(map(str, self.conditions))}")
-        return lines + [self.batch.novelty.note()] * bool(self.outside_reasons)
-
-    def __repr__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return f"<p>{'<br>'.join(escape(line) for line in self.lines())}</p>"
+            yield f"rule for rows like the first example: {self.rule.text}"
+            yield f"  {self.rule.measured}"
+            yield f"  this row does not satisfy {' and '.join(map(str, self.conditions))}"
+        if self.outside:
+            yield self.batch.novelty.note()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -229,17 +219,18 @@ class Counterfactuals(Batch[Counterfactual]):
         """All examples as a frame of the same library as the rows, with all columns, ready for the model."""
         return self.frame.native
 
-    def _take(self, rows: Any) -> Counterfactuals:
+    def take_rows(self, rows: Any, **changes: Any) -> Counterfactuals:
+        """Keep some rows and their examples."""
         kept = np.arange(len(self))[rows]
         start, count = np.searchsorted(self.row, kept), self.n_found[kept]
         first = np.cumsum(count) - count
         examples = np.repeat(start - first, count) + np.arange(count.sum())
-        return replace(
-            take_rows(self, kept),
+        return super().take_rows(
+            kept,
             row=np.repeat(np.arange(len(kept)), count),
             frame=self.frame.take(examples),
-            origin=self.origin.take(rows),
             **{name: getattr(self, name)[examples] for name in self.PER_EXAMPLE},
+            **changes,
         )
 
     def example(self, e: int) -> Example:
@@ -265,27 +256,24 @@ class Counterfactuals(Batch[Counterfactual]):
 
     def style(self) -> Any:
         """Return a styled pandas table: a line per example, with the values before and after."""
-        return html.style_counterfactuals(self)
+        return styles.style_counterfactuals(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""
         return [one.to_dict() for one in self]
 
-    def __repr__(self) -> str:
-        n, label = len(self), self.row_labels
-        lines = [f"Counterfactuals of {n} rows: {len(self.row)} examples, for {int(self.found.sum())} rows"]
-        if len(self.row):
-            lines[0] += (
-                f"; {np.median(self.n_changes):g} changed features and distance "
-                f"{np.median(self.distance):.2f} in the median"
-            )
-            lines.append(
-                f"distance to the nearest training row: {np.median(self.plausibility):.2f} in the median "
-                f"(training rows themselves: {self.typical_distance:.2f})"
-            )
-        lines += [f"  row {label[self.row[e]]}: {self.example(e)}" for e in range(len(self.row))[:SHOWN]]
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
+        label, head = self.row_labels, f"Counterfactuals of {len(self)} rows: {len(self.row)} examples"
+        head += f", for {int(self.found.sum())} rows"
+        if not len(self.row):
+            yield head
+        else:
+            changes, distance, near = map(np.median, (self.n_changes, self.distance, self.plausibility))
+            yield f"{head}; {changes:g} changed features and distance {distance:.2f} in the median"
+            typical = f"(training rows themselves: {self.typical_distance:.2f})"
+            yield f"distance to the nearest training row: {near:.2f} in the median {typical}"
+        yield from (f"  row {label[self.row[e]]}: {self.example(e)}" for e in range(len(self.row))[:SHOWN])
         missing = np.flatnonzero(~self.found)
         if len(missing):
-            first = missing[0]
-            lines.append(f"{len(missing)} rows have none; row {label[first]}: {self.reasons[first]}")
-        return "\n".join(lines)
+            yield f"{len(missing)} rows have none; row {label[missing[0]]}: {self.reasons[missing[0]]}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 from illume.data.column_values import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
@@ -86,12 +86,12 @@ def _require_layout(layout: str) -> None:
 
 def decision_columns(batch: Any) -> dict[str, Any]:
     """Return columns with the decision and its probability."""
-    decisions = batch.decisions
-    names = np.array(batch.class_names, dtype=object)
-    return {
-        "decision": names[decisions].tolist(),
-        "probability": batch.probabilities[np.arange(len(batch)), decisions],
-    }
+    return _decision_columns(batch.class_names, batch.decisions, batch.probabilities)
+
+
+def _decision_columns(class_names: tuple[str, ...], decisions: IntArray, P: FloatArray) -> dict[str, Any]:
+    names = np.array(class_names, dtype=object)
+    return {"decision": names[decisions].tolist(), "probability": P[np.arange(len(P)), decisions]}
 
 
 def attributions_frame(batch: Attributions, layout: str) -> Any:
@@ -122,32 +122,38 @@ def attributions_frame(batch: Attributions, layout: str) -> Any:
     }
     if len(batch.feature_names) < len(batch.novelty.names):  # `top` left features out
         about["rest"] = decided_class(batch, batch.rest)
-    values = decided_class(batch, batch.values)
-    features = {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(batch.feature_names)}
-    return batch.origin.frame(rename_taken(about, batch.feature_names) | features)
+    return batch.origin.frame(_with_matrix(about, batch.feature_names, decided_class(batch, batch.values)))
+
+
+def _with_matrix(about: dict[str, Any], names: tuple[str, ...], values: FloatArray) -> dict[str, Any]:
+    """Add a column for each of the named columns of a matrix, which keep their names."""
+    columns = {name: np.ascontiguousarray(values[:, j]) for j, name in enumerate(names)}
+    return rename_taken(about, names) | columns
+
+
+def rules_columns(rules: Rules) -> dict[str, Any]:
+    """Return a line per rule."""
+    low, high = rules.precision_interval
+    return decision_columns(rules) | {
+        "rule": [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))],
+        "n_conditions": rules.n_conditions,
+        "precision": rules.precision,
+        "precision_low": low,
+        "precision_high": high,
+        "coverage": rules.coverage,
+        "n_covered": rules.n_covered,
+        "polished": rules.polished,
+        "status": rules.refinement.status.tolist(),
+        "outside": rules.outside,
+    }
 
 
 def rules_frame(rules: Rules, layout: str) -> Any:
     """Return rules as a frame."""
     _require_layout(layout)
-    conditions = [rules.bounds.conditions(i) for i in range(len(rules))]
     if layout == "wide":
-        low, high = rules.precision_interval
-        return rules.origin.frame(
-            decision_columns(rules)
-            | {
-                "rule": [" and ".join(map(str, each)) for each in conditions],
-                "n_conditions": rules.n_conditions,
-                "precision": rules.precision,
-                "precision_low": low,
-                "precision_high": high,
-                "coverage": rules.coverage,
-                "n_covered": rules.n_covered,
-                "polished": rules.polished,
-                "status": rules.refinement.status.tolist(),
-                "outside": rules.outside,
-            }
-        )
+        return rules.origin.frame(rules_columns(rules))
+    conditions = [rules.bounds.conditions(i) for i in range(len(rules))]
     flat = [condition for each in conditions for condition in each]
     columns = {
         "row": np.repeat(rules.row_labels, [len(each) for each in conditions]),
@@ -160,27 +166,33 @@ def rules_frame(rules: Rules, layout: str) -> Any:
     return Origin(rules.origin.backend).frame(columns)
 
 
+def example_columns(found: Counterfactuals) -> dict[str, Any]:
+    """Return a line per example of a counterfactual, without its changes."""
+    P = found.example_probabilities
+    return {
+        "row": found.row_labels[found.row],
+        "example": np.arange(len(found.row)) - np.searchsorted(found.row, found.row),
+        **_decision_columns(found.class_names, decisions_of(P), P),
+        "n_changes": found.n_changes,
+        "distance": found.distance,
+        "plausibility": found.plausibility,
+    }
+
+
 def counterfactuals_frame(found: Counterfactuals, layout: str) -> Any:
     """Return counterfactuals as a frame that shows only what changes."""
     _require_layout(layout)
-    number = np.arange(len(found.row)) - np.searchsorted(found.row, found.row)
-    about: dict[str, Any] = {"row": found.row_labels[found.row], "example": number}
+    about = example_columns(found)
     if layout == "long":
         e, j = np.nonzero(found.changed)
-        columns = {name: column[e] for name, column in about.items()} | {
+        columns = {
+            "row": about["row"][e],
+            "example": about["example"][e],
             "feature": [found.feature_names[k] for k in j],
             "before": [str(plain_value(value)) for value in found.before[found.row[e], j]],
             "after": [str(plain_value(value)) for value in found.after[e, j]],
         }
         return Origin(found.origin.backend).frame(columns)
-    names = np.array(found.class_names, dtype=object)
-    about |= {
-        "decision": names[decisions_of(found.example_probabilities)].tolist(),
-        "probability": found.example_probabilities.max(1, initial=0.0),
-        "n_changes": found.n_changes,
-        "distance": found.distance,
-        "plausibility": found.plausibility,
-    }
     columns = rename_taken(about, found.feature_names)
     for k in np.flatnonzero(found.changed.any(0)):
         pairs = zip(found.after[:, k], found.changed[:, k], strict=True)
@@ -199,8 +211,7 @@ def latents_frame(batch: Latents) -> Any:
         "plane_x": np.ascontiguousarray(place[:, 0]),
         "plane_y": np.ascontiguousarray(place[:, 1]),
     }
-    latents = {name: np.ascontiguousarray(batch.Z[:, r]) for r, name in enumerate(batch.names)}
-    return batch.origin.frame(rename_taken(about, batch.names) | latents)
+    return batch.origin.frame(_with_matrix(about, batch.names, batch.Z))
 
 
 def attributions_dict(batch: Attributions) -> dict[str, Any]:

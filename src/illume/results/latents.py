@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,8 +11,8 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.results import frames
-from illume.results.predictions import STAND_IN, LabelledBatch, LabelledRow, Labels
-from illume.results.text import format_value
+from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
+from illume.results.text import STAND_IN, format_value
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +51,16 @@ class Plane:
         return (Z - self.centre) @ self.directions.T
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class LatentRow(LabelledRow):
     """Latents, map and slopes of one row, before any refinement: one row of a batch."""
 
     batch: Latents
-
-    @property
-    def z(self) -> FloatArray:
-        """The latents, (k,)."""
-        return self.batch.Z[0]
-
-    @property
-    def x(self) -> FloatArray:
-        """The inputs, centred and scaled, (m,)."""
-        return self.batch.X[0]
+    z: FloatArray = row_entry("Z")
+    """The latents, (k,)."""
+    x: FloatArray = row_entry("X")
+    """The inputs, centred and scaled, (m,)."""
+    scores: FloatArray = row_entry("scores")
+    """The surrogate's log-odds, (c',): intercept plus contributions."""
 
     @property
     def map(self) -> FloatArray:
@@ -84,11 +80,6 @@ class LatentRow(LabelledRow):
         return self.slopes * self.x
 
     @property
-    def scores(self) -> FloatArray:
-        """The surrogate's log-odds, (c',): intercept plus contributions."""
-        return self.batch.scores[0]
-
-    @property
     def input_values(self) -> tuple[str, ...]:
         """The inputs in the user's own units, as text: the number, or yes or no for a category."""
         labels, found = self.batch.labels, []
@@ -97,14 +88,14 @@ class LatentRow(LabelledRow):
             found.append(value if name == feature else "yes" if name == f"{feature} = {value}" else "no")
         return tuple(found)
 
-    def __repr__(self) -> str:
-        latents = zip(self.batch.names, self.z, strict=True)
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
         verdict = "agrees" if self.agreed else "DISAGREES"
-        head = (
+        yield (
             f"{self.decision!r} with probability {self.probability:.3f} "
             f"(surrogate: {self.surrogate_probability:.3f}, {verdict})"
         )
-        return "\n".join([head, *(f"  {name}  {number:+.3f}" for name, number in latents)])
+        yield from (f"  {name}  {number:+.3f}" for name, number in zip(self.batch.names, self.z, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,11 +172,11 @@ class Latents(LabelledBatch[LatentRow]):
         """
         return frames.latents_frame(self)
 
-    def __repr__(self) -> str:
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
         n, m = self.X.shape
         maps = "with" if self.maps is not None else "without"
-        head = f"Latents of {n} rows: {self.n_latents} from {m} inputs, {maps} maps"
-        if not n:
-            return head
-        agreement = f"surrogate and black box agree on {int(self.agreed.sum())} of {n} rows"
-        return f"{head}\n{STAND_IN if self.stand_in else agreement}"
+        yield f"Latents of {n} rows: {self.n_latents} from {m} inputs, {maps} maps"
+        if n:
+            agreement = f"surrogate and black box agree on {int(self.agreed.sum())} of {n} rows"
+            yield STAND_IN if self.stand_in else agreement

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 import numpy as np
@@ -12,10 +13,8 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.data.schema import describe_unknown
+from illume.results.display import Shown
 
-STAND_IN = "without the black box: decision and probability are the surrogate's own"
-
-T = TypeVar("T")
 RowT = TypeVar("RowT")
 
 
@@ -48,20 +47,35 @@ def row_positions(rows: Any, n: int) -> tuple[Any, bool]:
     return np.asarray(rows if len(rows) else np.empty(0, dtype=np.intp)), False
 
 
-def take_rows(result: T, rows: Any, **changes: Any) -> T:
-    """Return a dataclass with only some rows of the fields that its `PER_ROW` names; lazy ones stay lazy."""
-    kind: Any = result
-    values = {name: vars(kind)[name] for name in kind.PER_ROW}
-    return replace(kind, **{n: None if v is None else v[rows] for n, v in values.items()}, **changes)
-
-
 class PerRow:
     """Base of dataclasses whose fields in `PER_ROW` have an entry per row; indexing takes rows of these."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = ()
 
-    def __getitem__(self, rows: Any) -> Self:
-        return take_rows(self, rows)
+    def take_rows(self, rows: Any, **changes: Any) -> Self:
+        """Keep some rows, with other fields changed; lazy fields stay lazy."""
+        values = {name: vars(self)[name] for name in self.PER_ROW}
+        taken = {name: None if value is None else value[rows] for name, value in values.items()}
+        return replace(self, **taken, **changes)  # type: ignore[type-var]
+
+    def __getitem__(self, rows: Any) -> Any:
+        return self.take_rows(rows)
+
+
+def alias(path: str) -> Any:
+    """Return a property that reads another attribute: `alias("labels.features")`."""
+    return property(attrgetter(path))
+
+
+def row_entry(path: str) -> Any:
+    """Return a property of a row: its entry in an attribute of the batch, as a Python value if it is one."""
+    read = attrgetter(f"batch.{path}")
+
+    def entry(row: Row) -> Any:
+        value = read(row)[0]
+        return value.item() if isinstance(value, np.generic) else value
+
+    return property(entry)
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,11 +130,10 @@ def _position(name: int | str, names: tuple[str, ...]) -> int | None:
     return int(name) % len(names) if -len(names) <= name < len(names) else None
 
 
-class Batch(Generic[RowT]):
+class Batch(Shown, PerRow, Generic[RowT]):
     """Results of several rows: indexable and iterable by row; subclasses are frozen dataclasses."""
 
     ROW: ClassVar[type[Any]]
-    PER_ROW: ClassVar[tuple[str, ...]]
     probabilities: FloatArray
     origin: Origin
     novelty: Any
@@ -138,11 +151,8 @@ class Batch(Generic[RowT]):
     def __getitem__(self, rows: Any) -> Any:
         """Take one row by its position, or several by a slice, positions or a mask."""
         taken, single = row_positions(rows, len(self))
-        batch = self._take(taken)
+        batch = self.take_rows(taken, origin=self.origin.take(taken))
         return self.ROW(batch) if single else batch
-
-    def _take(self, rows: Any) -> Any:
-        return take_rows(self, rows, origin=self.origin.take(rows))
 
     @property
     def row_labels(self) -> np.ndarray[Any, Any]:
@@ -173,25 +183,14 @@ class LabelledBatch(Batch[RowT]):
     labels: Labels
     surrogate_probabilities: FloatArray
 
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `data`."""
-        return self.labels.features
-
-    @property
-    def input_names(self) -> tuple[str, ...]:
-        """The inputs behind the features, in the order in which the surrogate sees them."""
-        return self.labels.inputs
-
-    @property
-    def class_names(self) -> tuple[str, ...]:
-        """All classes of the black box."""
-        return self.labels.classes
-
-    @property
-    def output_names(self) -> tuple[str, ...]:
-        """The explained outputs: the second of two classes, or every class."""
-        return self.labels.outputs
+    feature_names: tuple[str, ...] = alias("labels.features")
+    """The features, in the order of `data`."""
+    input_names: tuple[str, ...] = alias("labels.inputs")
+    """The inputs behind the features, in the order in which the surrogate sees them."""
+    class_names: tuple[str, ...] = alias("labels.classes")
+    """All classes of the black box."""
+    output_names: tuple[str, ...] = alias("labels.outputs")
+    """The explained outputs: the second of two classes, or every class."""
 
     @property
     def decisions(self) -> IntArray:
@@ -208,10 +207,16 @@ class LabelledBatch(Batch[RowT]):
         return self.labels.output(name)
 
 
-class Row:
+@dataclass(frozen=True, eq=False, repr=False)
+class Row(Shown):
     """One row of a batch, itself a batch of one row."""
 
     batch: Any
+
+    status = row_entry("refinement.status")
+    """`agreed`, `refined` or `not faithful`: whether the surrogate decides like the black box."""
+    outside = row_entry("outside")
+    """Whether the row is outside of what the explainer was fitted on."""
 
     @property
     def decision(self) -> str:
@@ -224,16 +229,6 @@ class Row:
         return float(self.batch.probabilities[0, int(self.batch.decisions[0])])
 
     @property
-    def status(self) -> str:
-        """`agreed`, `refined` or `not faithful`: whether the surrogate decides like the black box."""
-        return str(self.batch.refinement.status[0])
-
-    @property
-    def outside(self) -> bool:
-        """Whether the row is outside of what the explainer was fitted on."""
-        return bool(self.batch.outside[0])
-
-    @property
     def outside_reasons(self) -> tuple[str, ...]:
         """Why the row is outside of what the explainer was fitted on; empty if it is not."""
         novelty = self.batch.novelty
@@ -243,35 +238,27 @@ class Row:
 class LabelledRow(Row):
     """One row of a batch with labels."""
 
+    agreed: bool = row_entry("agreed")
+    """Whether surrogate and black box decide alike, before any refinement."""
+    feature_names: tuple[str, ...] = alias("batch.feature_names")
+    """The features, in the order of `data`."""
+    data: np.ndarray[Any, Any] = row_entry("data")
+    """The row itself, (n_features,)."""
+
     @property
     def surrogate_probability(self) -> float:
         """The surrogate's probability of the black box's decision."""
         return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
 
     @property
-    def agreed(self) -> bool:
-        """Whether surrogate and black box decide alike, before any refinement."""
-        return bool(self.batch.agreed[0])
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        """The features, in the order of `data`."""
-        return tuple(self.batch.feature_names)
-
-    @property
-    def data(self) -> np.ndarray[Any, Any]:
-        """The row itself, (n_features,)."""
-        return np.asarray(self.batch.data[0])
+    def output(self) -> int:
+        """The output to read first: the only one, or that of the decided class."""
+        return 0 if len(self.batch.output_names) == 1 else int(self.batch.decisions[0])
 
     @property
     def output_name(self) -> str:
         """The name of the output to read first."""
         return str(self.batch.output_names[self.output])
-
-    @property
-    def output(self) -> int:
-        """The output to read first: the only one, or that of the decided class."""
-        return 0 if len(self.batch.output_names) == 1 else int(self.batch.decisions[0])
 
     def position(self, output: int | str | None = None) -> int:
         """Return the position of an output, given by its name or position; by default `output`."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,20 +13,27 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin, as_frame
 from illume.data.schema import Feature, require_columns
 from illume.metrics.fidelity import wilson
-from illume.results import frames, html
+from illume.results import frames, styles
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
-from illume.results.predictions import Batch, Row
+from illume.results.predictions import Batch, Row, row_entry
 from illume.results.trust import Novelty, Refinement
 
 SHOWN = 5
 STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class Rule(Row):
     """Conditions under which the black box mostly decides alike: one row of a batch."""
 
     batch: Rules
+    precision: float = row_entry("precision")
+    """Share of the covered report rows that the black box decides alike; NaN where none is covered."""
+    coverage: float = row_entry("coverage")
+    """Share of the report rows that the rule covers."""
+    n_covered: int = row_entry("n_covered")
+    """Number of report rows that the precision is measured on."""
+    polished: bool = row_entry("polished")
+    """Whether the bounds were chosen for precision; otherwise they are the tree's own."""
 
     @property
     def conditions(self) -> tuple[Interval | Membership, ...]:
@@ -44,36 +51,16 @@ class Rule(Row):
         return self.batch.oblique.conditions(0)
 
     @property
-    def precision(self) -> float:
-        """Share of the covered report rows that the black box decides alike; NaN where none is covered."""
-        return float(self.batch.precision[0])
-
-    @property
     def precision_interval(self) -> tuple[float, float]:
         """95 % interval of the precision (Wilson's)."""
         low, high = self.batch.precision_interval
         return float(low[0]), float(high[0])
 
     @property
-    def coverage(self) -> float:
-        """Share of the report rows that the rule covers."""
-        return float(self.batch.coverage[0])
-
-    @property
     def coverage_interval(self) -> tuple[float, float]:
         """95 % interval of the coverage (Wilson's)."""
         low, high = self.batch.coverage_interval
         return float(low[0]), float(high[0])
-
-    @property
-    def n_covered(self) -> int:
-        """Number of report rows that the precision is measured on."""
-        return int(self.batch.n_covered[0])
-
-    @property
-    def polished(self) -> bool:
-        """Whether the bounds were chosen for precision; otherwise they are the tree's own."""
-        return bool(self.batch.polished[0])
 
     def value(self, name: str) -> Any:
         """Return the row's own value of a feature."""
@@ -141,22 +128,19 @@ class Rule(Row):
             f"(on {self.n_covered} of {self.batch.n_rows} held-out rows)"
         )
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on refinement, on a missing black box and on novelty, where they apply."""
-        batch = self.batch
-        novelty = "" if batch.novelty is None else batch.novelty.note()
-        return tuple(filter(None, (batch.refinement.note(), STAND_IN * batch.stand_in, novelty)))
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines: the rule, its measures, and notes on refinement and novelty."""
+        batch, novelty = self.batch, self.batch.novelty
+        notes = (
+            batch.refinement.note(),
+            STAND_IN * batch.stand_in,
+            "" if novelty is None else novelty.note(),
+        )
+        yield self.text
+        yield from (f"  {line}" for line in (self.measured, *notes) if line)
 
     def __str__(self) -> str:
         return self.text
-
-    def __repr__(self) -> str:
-        return "\n  ".join([self.text, self.measured, *self.notes])
-
-    def _repr_html_(self) -> str:
-        lines = [f"<b>{escape(self.text)}</b>", escape(self.measured), *map(escape, self.notes)]
-        return f"<p>{'<br>'.join(lines)}</p>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,27 +240,29 @@ class Rules(Batch[Rule]):
 
     def style(self) -> Any:
         """Return a styled pandas table: a line per row, with precision and coverage as bars."""
-        return html.style_rules(self)
+        return styles.style_rules(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per rule."""
         return [rule.to_dict() for rule in self]
 
-    def __repr__(self) -> str:
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
         n = len(self)
         head = f"Rules of {n} rows, from the {self.source} tree"
         if not n:
-            return head
+            yield head
+            return
         mean = float(np.nanmean(self.precision)) if (self.n_covered > 0).any() else float("nan")
         counts = sorted(Counter(self.refinement.status).items())
-        statuses = ", ".join(f"{count} {name}" for name, count in counts)
-        return "\n".join(
-            [
-                f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
-                f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions",
-                f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}",
-                *([STAND_IN] if self.stand_in else []),
-                *(f"  {rule.text}" for rule in self[:SHOWN]),
-                *([f"  … and {n - SHOWN} more"] if n > SHOWN else []),
-            ]
+        yield (
+            f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
+            f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions"
         )
+        statuses = ", ".join(f"{count} {name}" for name, count in counts)
+        yield f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}"
+        if self.stand_in:
+            yield STAND_IN
+        yield from (f"  {rule.text}" for rule in self[:SHOWN])
+        if n > SHOWN:
+            yield f"  … and {n - SHOWN} more"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from illume.data.column_values import is_missing
 from illume.data.schema import MISSING, Other
-from illume.results.predictions import STAND_IN
+from illume.results.display import BarChart
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
 OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
-BAR = 20
+STAND_IN = "without the black box: decision and probability are the surrogate's own"
 
 
 def format_value(raw: Any) -> str:
@@ -87,53 +88,46 @@ def owner(batch: Attributions) -> str:
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
 
 
-def attribution_text(row: Attribution) -> str:
-    """Return one row's attribution as a small bar chart."""
+def describe_attribution(row: Attribution) -> Iterator[str | BarChart]:
+    """Describe one row: decision, log-odds, the strongest features and notes."""
     i, batch, lines = row.output, row.batch, row.lines(SHOWN)
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
-    errors = [format_error(line.standard_error) for line in lines]
-    largest = max([abs(line.contribution) for line in lines] + [1e-12])
-    width = max([len(line.name) for line in lines] + [len("base value")])
-    value_width = max([len(line.value) for line in lines] + [0])
-    error_width = max(map(len, errors), default=0)
-    table = [f"  {'base value':<{width}}  {'':<{value_width}}  {base:>+8.3f}"]
-    for line, error in zip(lines, errors, strict=True):
-        number = f"{line.contribution:>+8.3f}{f' {error:<{error_width}}' if error_width else ''}"
-        bar = _bar(abs(line.contribution) / largest)
-        table.append(f"  {line.name:<{width}}  {line.value:>{value_width}}  {number}  {bar}")
-    return "\n".join(
-        [
-            f"{row.decision!r} with probability {row.probability:.3f} "
-            f"(surrogate: {row.surrogate_probability:.3f}, {row.verdict})",
-            f"{output(batch.output_names, batch.class_names, i)} = {score:+.3f} ({owner(batch)})",
-            *table,
-            *attribution_notes(row),
-        ]
+    yield (
+        f"{row.decision!r} with probability {row.probability:.3f} "
+        f"(surrogate: {row.surrogate_probability:.3f}, {row.verdict})"
     )
+    yield f"{output(batch.output_names, batch.class_names, i)} = {score:+.3f} ({owner(batch)})"
+    cells = [
+        [line.name, line.value, f"{line.contribution:>+8.3f} {format_error(line.standard_error)}".rstrip()]
+        for line in lines
+    ]
+    numbers = [math.nan, *(line.contribution for line in lines)]
+    yield BarChart([["base value", "", f"{base:>+8.3f}"], *cells], numbers, "<><")
+    yield from _row_notes(row)
 
 
-def attribution_notes(row: Attribution) -> list[str]:
-    """Return notes on trust, refinement and missing values of one row."""
+def _row_notes(row: Attribution) -> Iterator[str]:
+    """Yield notes on trust, refinement and missing values of one row."""
     batch, trust, shapley = row.batch, row.trust, row.batch.kind == "shapley"
-    notes = [STAND_IN] if batch.stand_in else []
+    if batch.stand_in:
+        yield STAND_IN
     if row.outside:
-        notes.append(batch.novelty.note())
+        yield batch.novelty.note()
     if shapley:
-        notes.append(_certainty(row))
+        yield _certainty(row)
     if int(trust.n_rows):
         parts = " (of slopes, rules, counterfactuals)" if shapley else ""
-        notes.append(
+        yield (
             f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{parts} agrees on "
             f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
         )
     if batch.fell_back:
-        notes.append(FELL_BACK)
+        yield FELL_BACK
     if not row.agreed:
-        notes.append(("slopes " if shapley else "") + batch.refinement.note())
+        yield ("slopes " if shapley else "") + batch.refinement.note()
     if row.imputed:
         purpose = " for the surrogate" if shapley else ""
-        notes.append(f"missing, filled with the mean{purpose}: {', '.join(row.imputed)}")
-    return notes
+        yield f"missing, filled with the mean{purpose}: {', '.join(row.imputed)}"
 
 
 def _certainty(row: Attribution) -> str:
@@ -149,44 +143,30 @@ def _certainty(row: Attribution) -> str:
     )
 
 
-def attributions_text(batch: Attributions) -> str:
-    """Return a summary of a batch: agreement and global importance."""
+def describe_attributions(batch: Attributions) -> Iterator[str | BarChart]:
+    """Describe a batch: errors, agreement, novelty and global importance."""
     n, n_features = batch.values.shape[:2]
-    outputs, strength = batch.output_names, batch.strength
+    outputs, strength, refinement = batch.output_names, batch.strength, batch.refinement
     several = f"log-odds of {len(outputs)} classes"
     named = output(outputs, batch.class_names) if len(outputs) == 1 else several
-    order = np.argsort(-strength, kind="stable")[:SHOWN]
-    width = max([len(batch.feature_names[j]) for j in order], default=0)
-    largest = max(float(strength.max(initial=0.0)), 1e-12)
-    return "\n".join(
-        [
-            f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})",
-            *attributions_notes(batch),
-            "mean absolute contribution:",
-            *(
-                f"  {batch.feature_names[j]:<{width}}  {strength[j]:>7.3f}  {_bar(strength[j] / largest)}"
-                for j in order
-            ),
-            *([f"  … and {n_features - SHOWN} more"] if n_features > SHOWN else []),
-        ]
-    )
-
-
-def attributions_notes(batch: Attributions) -> list[str]:
-    """Return notes on errors, agreement and novelty of a batch."""
-    n, refinement, error = len(batch), batch.refinement, batch.typical_error
-    notes = [f"typical error of a contribution: {error:.3f}"] if math.isfinite(error) else []
-    notes += [FELL_BACK] * batch.fell_back + [STAND_IN] * batch.stand_in
-    if n and not batch.stand_in:
-        notes.append(
+    yield f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})"
+    if math.isfinite(batch.typical_error):
+        yield f"typical error of a contribution: {batch.typical_error:.3f}"
+    if batch.fell_back:
+        yield FELL_BACK
+    if batch.stand_in:
+        yield STAND_IN
+    elif n:
+        yield (
             f"surrogate and black box agree on {int(batch.agreed.sum())} of {n} rows"
             + (f", after refinement on {int(refinement.faithful.sum())}" if refinement.refined.any() else "")
             + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
     if batch.outside.any():
-        notes.append(f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on")
-    return notes
-
-
-def _bar(share: float) -> str:
-    return "█" * round(BAR * share)
+        yield f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on"
+    yield "mean absolute contribution:"
+    order = np.argsort(-strength, kind="stable")[:SHOWN]
+    cells = [[batch.feature_names[j], f"{strength[j]:>7.3f}"] for j in order]
+    yield BarChart(cells, strength[order], "<<")
+    if n_features > SHOWN:
+        yield f"  … and {n_features - SHOWN} more"

@@ -1,0 +1,106 @@
+"""Results as styled pandas tables; all text from data is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from illume.errors import import_extra
+from illume.results import colours, frames, text
+
+if TYPE_CHECKING:
+    from illume.results.attributions import Attribution, Attributions
+    from illume.results.counterfactuals import Counterfactuals
+    from illume.results.rules import Rules
+
+CONTRIBUTION, SHARE, DISTANCE = "{:+.3f}", "{:.3f}", "{:.2f}"
+# Light bars have black text on them, whatever the colours of the page around the table.
+PAPER = {"color": "black", "background-color": "white"}
+
+
+def style_attributions(batch: Attributions, n: int) -> Any:
+    """Style a line per row: the decision, and contributions of the n strongest features as bars."""
+    top = batch.top(n)
+    about = frames.decision_columns(top) | {
+        "status": top.refinement.status,
+        "base value": frames.decided_class(top, top.base_values),
+    }
+    about = frames.rename_taken(about, top.feature_names)
+    _, probability, _, base = about
+    values = frames.decided_class(top, top.values)
+    moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_names)}
+    others = len(batch.feature_names) - len(top.feature_names)
+    rest = f"{others} other feature{'s' * (others > 1)}" if others else text.LEFT_OUT
+    terms = {text.OFFSET: top.offset, rest: top.rest}
+    terms = {name: frames.decided_class(top, term) for name, term in terms.items() if term.any()}
+    moved |= frames.rename_taken(terms, (*about, *moved))
+    formats = {probability: SHARE, base: CONTRIBUTION} | dict.fromkeys(moved, CONTRIBUTION)
+    kind = "the decided class" if top.values.ndim == 3 else repr(top.output_names[0])
+    styler = _styler(about | moved, formats, batch.origin.index, f"contributions to the log-odds of {kind}")
+    return _diverging_bars(styler, list(moved))
+
+
+def style_attribution(row: Attribution, n: int) -> Any:
+    """Style a line per feature of one row: value and contribution, the n strongest first."""
+    names, values, contributions, _ = zip(*row.lines(n), strict=True)
+    columns = {"value": values, "contribution": np.array(contributions)}
+    batch, i = row.batch, row.output
+    named = text.output(batch.output_names, batch.class_names, i)
+    score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
+    caption = f"{row.decision!r}, probability {row.probability:.3f}; {named} = {score:+.3f}, base {base:+.3f}"
+    return _diverging_bars(_styler(columns, {"contribution": CONTRIBUTION}, names, caption), ["contribution"])
+
+
+def style_rules(batch: Rules) -> Any:
+    """Style a line per row: the rule, its decision, precision and coverage as bars."""
+    found = frames.rules_columns(batch)
+    columns = {"rule": [rule or "always" for rule in found["rule"]], "decision": found["decision"]}
+    shares = {name: found[name] for name in ("precision", "coverage")}
+    counts = {"covered rows": found["n_covered"], "status": found["status"]}
+    caption = f"precision and coverage on {batch.n_rows} held-out rows"
+    styler = _styler(columns | shares | counts, dict.fromkeys(shares, SHARE), batch.origin.index, caption)
+    styler = styler.set_properties(subset=["rule"], **{"text-align": "left"})
+    styler = styler.bar(subset=list(shares), color=colours.SHARE, vmin=0.0, vmax=1.0)
+    return styler.set_properties(subset=list(shares), **PAPER)
+
+
+def style_counterfactuals(found: Counterfactuals) -> Any:
+    """Style a line per example: the values before and after, and the model's new decision."""
+    known = frames.example_columns(found)
+    about = {name: known[name] for name in ("row", "decision", "probability", "distance")}
+    about = frames.rename_taken(about, found.feature_names)
+    _, _, probability, distance = about
+    changes = {found.feature_names[j]: [""] * len(found.row) for j in np.flatnonzero(found.changed.any(0))}
+    for e in range(len(found.row)):
+        for change in found.example(e).changes:
+            changes[change.feature][e] = change.text
+    examples = f"{len(found.row)} examples for {int(found.found.sum())} of {len(found)} rows"
+    formats = {probability: SHARE, distance: DISTANCE}
+    styler = _styler(about | changes, formats, None, f"{examples}, each verified on the model")
+    mark = f"background-color: {colours.CHANGED}; color: black"
+    return styler.map(lambda change: mark if change else "", subset=list(changes)).hide(axis="index")
+
+
+def _diverging_bars(styler: Any, columns: list[str]) -> Any:
+    """Draw bars from the middle of the cell, on one scale for all columns."""
+    largest = float(np.abs(styler.data[columns].to_numpy(dtype=np.float64)).max(initial=0.0)) or 1.0
+    both = [colours.AGAINST_BAR, colours.FOR_BAR]
+    styler = styler.bar(subset=columns, align="zero", color=both, vmin=-largest, vmax=largest)
+    return styler.set_properties(subset=columns, **PAPER)
+
+
+def _styler(
+    columns: Mapping[str, Any], formats: Mapping[str, str], index: Sequence[Any] | None, caption: str
+) -> Any:
+    """Return a Styler that escapes values, names and labels; labels need not be unique."""
+    import_extra("jinja2", "style")
+    pd = import_extra("pandas", "style")
+    labels = pd.RangeIndex(len(next(iter(columns.values())))) if index is None else pd.Index(index)
+    unique = labels.is_unique and labels.nlevels == 1
+    frame = pd.DataFrame(dict(columns), index=labels.rename(None) if unique else None)
+    styler = frame.style.format(dict(formats), escape="html", na_rep="").set_caption(escape(caption))
+    styler = styler.format_index(escape="html", axis=1).format_index(escape="html", axis=0)
+    return styler if unique else styler.relabel_index([escape(str(label)) for label in labels], axis=0)
