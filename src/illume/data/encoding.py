@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Other, Schema, Unknown, labels, unseen_error
-from illume.data.threads import in_chunks
+from illume.data.threads import row_chunks
 from illume.errors import RowError, SchemaError
 
 LARGEST = 1e9  # standard deviations
@@ -118,28 +119,32 @@ class Encoding:
         X = np.empty((len(frame), self.n_inputs))
         imputed = np.zeros((len(frame), len(self.schema)), dtype=bool)
         odd = np.zeros_like(imputed)
-        raw, inputs = self._all_numbers(frame), ~self.onehot
-        low, high, live = self._ranges
-
-        def scale_numbers(rows: slice) -> None:
-            numbers = raw[rows]
-            missing = np.isnan(numbers)
-            imputed[rows, self.numeric], odd[rows, self.numeric] = missing, (numbers < low) | (numbers > high)
-            scaled = standardise(numbers[:, live], self.mean[inputs], self.scale[inputs])
-            X[rows, inputs] = np.where(missing[:, live], 0.0, scaled)
-
         if self.numeric.any():
-            in_chunks(scale_numbers, len(frame))
+            self._scale_numbers(frame, X, imputed, odd)
         for j in np.flatnonzero(~self.numeric).tolist():
             feature = self.schema.features[j]
             if not feature.constant:
                 columns = slice(self._starts[j], self._starts[j] + len(feature.categories))
-                block = self._block(frame, feature)
-                X[:, columns] = (block - self.mean[columns]) / self.scale[columns]
-                odd[:, j] = ~block.any(1)
+                codes, onehot = self._codes(frame, feature), np.eye(len(feature.categories) + 1)[:, :-1]
+                X[:, columns] = ((onehot - self.mean[columns]) / self.scale[columns])[codes]
+                odd[:, j] = codes < 0
             elif not feature.open:
                 odd[:, j] = [value not in feature.categories for value in labels(frame, feature)]
         return Encoded(X, imputed, odd)
+
+    def _scale_numbers(self, frame: Frame, X: FloatArray, imputed: BoolArray, odd: BoolArray) -> None:
+        low, high, live = self._ranges
+        numeric, inputs, live = (_columns(mask) for mask in (self.numeric, ~self.onehot, live))
+        mean, scale = self.mean[inputs], self.scale[inputs]
+        raw = self._all_numbers(frame)
+        for rows in row_chunks(len(frame)):  # chunks fit into the cache of a processor
+            numbers = np.ascontiguousarray(raw[rows])
+            missing = np.isnan(numbers)
+            imputed[rows, numeric] = missing
+            odd[rows, numeric] = (numbers < low) | (numbers > high)
+            scaled = standardise(numbers[:, live], mean, scale)
+            scaled[missing[:, live]] = 0.0
+            X[rows, inputs] = scaled
 
     @cached_property
     def numeric(self) -> BoolArray:
@@ -238,6 +243,11 @@ class _Position(dict[Hashable | None, int]):
         return self.elsewhere
 
 
+def _columns(mask: BoolArray) -> Any:
+    """Return an index of the columns: a slice, which is faster, if it is all of them."""
+    return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
 def _describe(value: object) -> str:
     return f"{'text' if isinstance(value, str) else f'a {type(value).__name__}'} such as {value!r}"
 
@@ -256,7 +266,7 @@ def standardise(numbers: FloatArray, mean: FloatArray, scale: FloatArray) -> Flo
         scaled = (numbers - mean) / scale
         if np.isinf(scaled).any():  # a difference, too, may be too large for a number
             scaled = np.where(np.isinf(scaled), numbers / scale - mean / scale, scaled)
-    return np.clip(scaled, -LARGEST, LARGEST)
+    return np.clip(scaled, -LARGEST, LARGEST, out=scaled)
 
 
 def column_means(block: FloatArray) -> FloatArray:
