@@ -14,71 +14,6 @@ from illume.errors import BlackBoxError, rows_after
 
 MOST_NAMED = 10
 TRIED = 5  # single rows; a model that fails on each of them is not called again
-
-Ask = Callable[[Frame], FloatArray]
-
-
-class FailingRowSearch:
-    """Finds the rows on which a model fails by halving; `most_rows` is the longest part it answered."""
-
-    def __init__(self, ask: Ask) -> None:
-        self.ask = ask
-        self.failed: dict[int, Exception] = {}
-        self.most_rows = 1
-
-    def __call__(self, frame: Frame, error: Exception) -> FloatArray:
-        """Return the answers to a frame on which the model raised an error, or raise naming the rows."""
-        self._require_some(frame, error)
-        answers = [] if len(frame) == 1 else self._halves(frame, 0)
-        if self.failed:
-            named = tuple(sorted(self.failed)[:MOST_NAMED])
-            error = self.failed[named[0]]
-            words = f"the model raised {type(error).__name__}: {error}"
-            raise BlackBoxError(words, named, more=len(self.failed) > MOST_NAMED) from error
-        return np.concatenate(answers) if answers else self.ask(frame)
-
-    def _require_some(self, frame: Frame, error: Exception) -> None:
-        """Raise if the model answers none of a few single rows."""
-        positions = evenly_spaced(len(frame), TRIED)
-        if any(self._answers(frame.slice(int(at), int(at) + 1)) for at in positions):
-            return
-        alone = f"asked about {len(positions)} of them one by one, it failed on each"
-        raise BlackBoxError(
-            f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
-            f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
-        ) from error
-
-    def _answers(self, row: Frame) -> bool:
-        """Whether the model answers a row at all."""
-        try:
-            self.ask(row)
-        except BlackBoxError:
-            raise
-        except Exception:
-            return False
-        return True
-
-    def _halves(self, frame: Frame, start: int) -> list[FloatArray]:
-        half = len(frame) // 2
-        answers: list[FloatArray] = []
-        for low, high in ((0, half), (half, len(frame))):
-            if len(self.failed) > MOST_NAMED:
-                break
-            part = frame.slice(low, high)
-            try:
-                with rows_after(start + low):
-                    answers.append(self.ask(part))
-                self.most_rows = max(self.most_rows, len(part))
-            except BlackBoxError:
-                raise
-            except Exception as error:
-                if len(part) == 1:
-                    self.failed[start + low] = error
-                else:
-                    answers += self._halves(part, start + low)
-        return answers
-
-
 BATCH_ROWS = 65_536
 ADVICE = "pass an object with predict_proba, or a callable that maps a frame to probabilities"
 
@@ -109,7 +44,10 @@ class BlackBox:
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the probabilities (n, c) of a frame's rows."""
         size = min(BATCH_ROWS, self.most_rows)
-        answers = [predict_piece(self._predict, piece, rows.start) for rows, piece in chunks(frame, size)]
+        answers = []
+        for rows, piece in chunks(frame, size):
+            with rows_after(rows.start):
+                answers.append(self._predict(piece))
         widths = {answer.shape[1] for answer in answers}
         if len(widths) > 1:
             raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
@@ -137,11 +75,54 @@ class BlackBox:
         except BlackBoxError:
             raise
         except Exception as error:
-            first = error
-        search = FailingRowSearch(self._answer)
-        P = search(frame, first)
-        self.most_rows = min(len(frame), search.most_rows)
-        return P
+            self._require_some(frame, error)
+        return self._predict_parts(frame)
+
+    def _require_some(self, frame: Frame, error: Exception) -> None:
+        """Raise if the model answers none of a few single rows."""
+        positions = evenly_spaced(len(frame), TRIED).tolist()
+        for at in positions:
+            try:
+                self._answer(frame.slice(at, at + 1))
+            except BlackBoxError:
+                raise
+            except Exception:
+                continue
+            return
+        alone = f"asked about {len(positions)} of them one by one, it failed on each"
+        raise BlackBoxError(
+            f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
+            f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
+        ) from error
+
+    def _predict_parts(self, frame: Frame) -> FloatArray:
+        """Return the answers to a frame on which the model failed, half by half, or raise naming the rows."""
+        half, n = len(frame) // 2, len(frame)
+        pending = [(half, n), (0, half)] if half else [(0, n)]
+        answers: list[FloatArray] = []
+        failed: dict[int, Exception] = {}
+        most_rows = 1
+        while pending and len(failed) <= MOST_NAMED:
+            start, stop = pending.pop()
+            try:
+                with rows_after(start):
+                    answers.append(self._answer(frame.slice(start, stop)))
+                most_rows = max(most_rows, stop - start)
+            except BlackBoxError:
+                raise
+            except Exception as error:
+                middle = (start + stop) // 2
+                if middle == start:
+                    failed[start] = error
+                else:
+                    pending += [(middle, stop), (start, middle)]
+        if failed:
+            first = next(iter(failed.values()))
+            words = f"the model raised {type(first).__name__}: {first}"
+            more = len(failed) > MOST_NAMED
+            raise BlackBoxError(words, tuple(failed)[:MOST_NAMED], more) from first
+        self.most_rows = min(n, most_rows)
+        return np.concatenate(answers)
 
     def _answer(self, frame: Frame) -> FloatArray:
         answer = self._ask(frame.native)
@@ -152,12 +133,6 @@ class BlackBox:
                 f"the model has no predict_proba, and its predict answers with labels; {ADVICE}"
             )
         return P
-
-
-def predict_piece(black_box: Callable[[Frame], FloatArray], piece: Frame, start: int) -> FloatArray:
-    """Predict a piece that begins at row `start`; errors name rows of the whole."""
-    with rows_after(start):
-        return black_box(piece)
 
 
 def require_instance(model: Any) -> None:

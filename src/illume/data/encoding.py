@@ -214,14 +214,6 @@ class Encoding:
             raise RowError(feature.name, str(numbers[row]), row, "", FINITE)
         return numbers
 
-    def require_usable(self, frame: Frame) -> None:
-        """Raise an error that names the first row that cannot be encoded, if there is one."""
-        for feature in self.schema.features:
-            if feature.numeric:
-                self.numbers(frame, feature)
-            elif not feature.constant:
-                self._codes(frame, feature)
-
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
         """Return the position of each value among the categories, -1 if it is none of them."""
         position = _Position({category: i for i, category in enumerate(feature.categories)})

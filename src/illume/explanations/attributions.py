@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.black_box import BATCH_ROWS, predict_piece
+from illume.data.black_box import BATCH_ROWS
 from illume.data.frames import Frame
 from illume.data.threads import RowChunks, in_chunks, single_blas_thread
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import BlackBoxError, LeftOutError, rows_after
 from illume.explanations.encode_rows import fitted_labels, row_values
 from illume.explanations.fitted import Fitted
 from illume.explanations.local_attributions import LocalArrays, attribute_locally
@@ -32,8 +32,7 @@ def attribute(fitted: Fitted, X: Any, refine: int = 0) -> Attributions:
     """Explain the user's rows; with `refine`, the model is asked this often more for each row."""
     frame = fitted.as_frame(X)
     _require_refinable(fitted, refine)
-    with fitted.naming_rows(frame):
-        return _attribute(fitted, frame, int(refine))
+    return _attribute(fitted, frame, int(refine))
 
 
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
@@ -92,9 +91,10 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     for at in batches:
         with batches:
             piece = frame.slice(at.start, at.stop)
-            X = _encode(fitted, piece, rows, at)
-            if not stand_in:
-                rows.P[at] = predict_piece(fitted.black_box, piece, at.start)
+            with rows_after(at.start):
+                X = _encode(fitted, piece, rows, at)
+                if not stand_in:
+                    rows.P[at] = fitted.black_box(piece)
             if shapley is None or stand_in:
                 local.append(attribute_locally(fitted, X, None if stand_in else rows.P[at]))
                 rows.P[at] = local[-1].surrogate_probabilities if stand_in else rows.P[at]

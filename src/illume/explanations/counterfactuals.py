@@ -44,8 +44,7 @@ def pool_rows(training: AnsweredRows) -> IntArray:
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
     """Return counterfactuals of a frame's rows."""
     request.validate(fitted)
-    with fitted.naming_rows(frame):
-        return CounterfactualFinder.prepare(fitted)(frame, request)
+    return CounterfactualFinder.prepare(fitted)(frame, request)
 
 
 @dataclass(frozen=True, eq=False)

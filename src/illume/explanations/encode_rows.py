@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.black_box import BATCH_ROWS, predict_piece
+from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, chunks
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.schema import check_names
 from illume.data.threads import RowChunks
+from illume.errors import rows_after
 from illume.explanations.fitted import Fitted
 from illume.results.predictions import Labels
 
@@ -29,9 +30,10 @@ def encode_and_ask(fitted: Fitted, frame: Frame) -> tuple[Encoded, FloatArray]:
     for rows in pieces:
         with pieces:
             piece = frame.slice(rows.start, rows.stop)
-            encoded = encoding.transform(piece.select(encoding.schema.names))
+            with rows_after(rows.start):
+                encoded = encoding.transform(piece.select(encoding.schema.names))
+                answers.append(black_box(piece))
             X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
-            answers.append(predict_piece(black_box, piece, rows.start))
     return Encoded(X, imputed, odd), np.concatenate(answers) if answers else black_box(frame)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +14,7 @@ from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.match_dtypes import FrameBuilder
 from illume.data.sampling import Split
 from illume.data.schema import Schema, require_columns
-from illume.errors import BlackBoxError, RowError
+from illume.errors import BlackBoxError
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
@@ -253,12 +251,3 @@ class Fitted:
         if self.backend is not None and isinstance(frame, NumpyFrame):
             return self.dtypes.from_array(frame)  # the model was fitted on frames and knows columns by name
         return frame
-
-    @contextmanager
-    def naming_rows(self, frame: Frame) -> Iterator[None]:
-        """Make errors about a row name it by its position in the whole frame, not in the current batch."""
-        try:
-            yield
-        except RowError:
-            self.encoding.require_usable(frame.select(self.schema.names))
-            raise

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.frames import Frame
 from illume.data.threads import RowChunks
 from illume.encoders.meta import IdentityEncoder, LinearEncoder
 from illume.explanations.encode_rows import encode_and_ask, fitted_labels, row_values
@@ -20,11 +19,6 @@ PLANE_ROWS = 20_000  # training rows that the plane is laid through
 def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
     """Return the latents of the user's rows; maps only where asked for."""
     frame = fitted.as_frame(X)
-    with fitted.naming_rows(frame):
-        return _latents(fitted, frame, maps)
-
-
-def _latents(fitted: Fitted, frame: Frame, maps: bool) -> Latents:
     encoded, P = encode_and_ask(fitted, frame)
     X, pair = encoded.X, fitted.pair
     Z = np.empty((len(X), pair.n_latents))

@@ -50,17 +50,16 @@ class RuleRequest:
 
 def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
     """Return the rules of a frame's rows."""
-    with fitted.naming_rows(frame):
-        encoded, P = encode_and_ask(fitted, frame)
-        rules = RuleMaker(fitted).explain(
-            encoded, P, request, numbers=_numbers(fitted.encoding, frame), origin=frame.origin
-        )
-        return replace(
-            rules,
-            data=row_values(fitted.encoding, frame),
-            stand_in=not fitted.has_model,
-            novelty=fitted.novelty_detector(encoded),
-        )
+    encoded, P = encode_and_ask(fitted, frame)
+    rules = RuleMaker(fitted).explain(
+        encoded, P, request, numbers=_numbers(fitted.encoding, frame), origin=frame.origin
+    )
+    return replace(
+        rules,
+        data=row_values(fitted.encoding, frame),
+        stand_in=not fitted.has_model,
+        novelty=fitted.novelty_detector(encoded),
+    )
 
 
 class RawParts(NamedTuple):
