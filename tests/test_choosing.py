@@ -3,7 +3,7 @@ import pytest
 
 from illume import Objective
 from illume.data.sampling import Split
-from illume.encoders.meta import IdentityEncoder
+from illume.encoders.base import IdentityEncoder
 from illume.encoders.training import Trainer
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
 from illume.fit.trials import fit_pair, validation_fidelity

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from illume import Explainer
+from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.options import QUICK
-from illume.encoders.trained import TrainedEncoder
 from illume.explanations import neighbours
 from illume.explanations.fitted import AnsweredRows
 from illume.fit import trials

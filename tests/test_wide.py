@@ -5,7 +5,7 @@ import pytest
 
 import illume
 from illume import Explainer, SurrogateOptions
-from illume.encoders.meta import RANK, WIDE
+from illume.encoders.estimators import RANK, WIDE
 from tests.common import FAST, use_local
 
 ROWS = np.random.default_rng(0).normal(size=(90, WIDE))

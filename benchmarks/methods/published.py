@@ -21,7 +21,8 @@ from benchmarks.methods.outcome import (
     sum_by_feature,
 )
 from illume._typing import FloatArray, IntArray
-from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.estimators import LinearEncoder, MetaEncoder
 from illume.encoders.options import PAPER, Objective
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair

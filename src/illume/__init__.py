@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from illume import distributed, errors, plots
     from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
-    from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder
+    from illume.encoders.base import IdentityEncoder
+    from illume.encoders.estimators import LinearEncoder, MetaEncoder
     from illume.encoders.options import Objective, Training
     from illume.explainer import Explainer, load
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
@@ -37,10 +38,10 @@ _HOMES = {
     "DataOptions": "illume.explanations.options",
     "Explainer": "illume.explainer",
     "Feature": "illume.data.schema",
-    "IdentityEncoder": "illume.encoders.meta",
+    "IdentityEncoder": "illume.encoders.base",
     "Kind": "illume.data.schema",
-    "LinearEncoder": "illume.encoders.meta",
-    "MetaEncoder": "illume.encoders.meta",
+    "LinearEncoder": "illume.encoders.estimators",
+    "MetaEncoder": "illume.encoders.estimators",
     "Objective": "illume.encoders.options",
     "RuleOptions": "illume.explanations.options",
     "Rules": "illume.results.rules",

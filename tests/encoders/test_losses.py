@@ -166,7 +166,9 @@ def test_the_input_distance_weighs_both_kinds_by_their_number_of_columns(h):
         expected += (4 - h) / 4 * losses.cosine(numeric)
     if h > 0:
         expected += h / 4 * losses.hamming(onehot)
-    torch.testing.assert_close(losses.input_distances(torch.cat([numeric, onehot], 1), mask, h), expected)
+    torch.testing.assert_close(
+        losses.input_distances(torch.cat([numeric, onehot], 1), losses.OneHot(mask, h)), expected
+    )
 
 
 def test_the_distance_of_maps_is_the_mean_over_directions():

@@ -14,10 +14,9 @@ from sklearn.exceptions import NotFittedError
 from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders import losses, networks
 from illume.encoders.base import EPSILON
-from illume.encoders.forward import MAX_ROWS, Forward, keep_largest, lengths
-from illume.encoders.meta import RANK, WIDE, resolve_rank, restore_encoder, weight_shapes
+from illume.encoders.estimators import RANK, WIDE, resolve_rank, weight_shapes
+from illume.encoders.forward import MAX_ROWS, Forward, SoftBins, keep_largest, lengths
 from illume.encoders.networks import LED_LENGTH, EncodedBatch, MapNetwork
-from illume.encoders.soft_bins import SoftBins
 
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=4, patience=4, sparsity_epochs=2)
 M, K = 7, 3
@@ -286,7 +285,7 @@ def test_a_fitted_encoder_is_its_weights_in_numpy_and_in_torch(start):
     shapes = {name: each.shape for name, each in encoder.weights_.items()}
     assert shapes == weight_shapes(encoder, 6, rank, len(encoder.bins_))
     blank = type(encoder)(2, objective=encoder.objective)
-    again = restore_encoder(blank, 6, encoder.weights_, encoder.alpha_, encoder.head_, bins=encoder.bins_)
+    again = blank.set_weights(encoder.weights_, 6, encoder.alpha_, encoder.head_, encoder.bins_)
     np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
     assert ((encoder.encode(X).W != 0).sum(2) <= encoder.alpha_).all()
     maps = MapNetwork.from_weights(encoder.weights_, (2, 6), encoder.bins_)

@@ -7,8 +7,8 @@ from illume import Objective
 from illume.encoders import losses
 from illume.encoders.base import as_probabilities
 from illume.encoders.batches import Batch
+from illume.encoders.losses import OneHot, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, MapNetwork, linear
-from illume.encoders.objective import OneHot, loss_terms, total
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
 NUMERIC = OneHot(torch.zeros(4, dtype=torch.bool), 0)
@@ -65,7 +65,7 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
     assert terms.keys() == expected.keys() | {"st"}
     for name, value in expected.items():
         torch.testing.assert_close(terms[name], value, rtol=1e-4, atol=1e-6, msg=name)
-    torch.testing.assert_close(total(ALL, terms), torch.stack(list(terms.values())).sum())
+    torch.testing.assert_close(weighted_sum(ALL, terms), torch.stack(list(terms.values())).sum())
 
 
 def test_terms_of_weight_zero_are_left_out():
@@ -94,7 +94,7 @@ def test_low_rank_maps_give_the_same_terms_and_gradients_by_their_factors_and_wh
     whole = replace(by_factors, lambda_so=1.0)
     found = [loss_terms(objective, net, data, NUMERIC, 4) for objective in (by_factors, whole)]
     assert found[0].keys() == found[1].keys() - {"so"}
-    sums = [total(by_factors, {name: terms[name] for name in found[0]}) for terms in found]
+    sums = [weighted_sum(by_factors, {name: terms[name] for name in found[0]}) for terms in found]
     torch.testing.assert_close(*sums)
     parameters = list(net.parameters())
     for one, other in zip(*(torch.autograd.grad(each, parameters) for each in sums), strict=True):
@@ -107,7 +107,7 @@ def test_the_default_objective_is_a_head_with_stable_maps_and_no_divergence():
     terms = loss_terms(Objective.preset("aligned"), model(), batch(2), NUMERIC, 4)
     assert terms.keys() == weights.keys()
     weighted = sum(weights[name] * term for name, term in terms.items())
-    torch.testing.assert_close(total(Objective.preset("aligned"), terms), weighted)
+    torch.testing.assert_close(weighted_sum(Objective.preset("aligned"), terms), weighted)
 
 
 @pytest.mark.parametrize(

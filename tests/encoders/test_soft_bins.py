@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from illume import LinearEncoder, MetaEncoder, Objective, Training
+from illume.encoders.forward import HEIGHT, MAX_TOTAL, SoftBins, resolve_n_bins
 from illume.encoders.networks import BinLayer
-from illume.encoders.soft_bins import HEIGHT, MAX_TOTAL, SoftBins, resolve_n_bins
 
 BRIEF = Training(batch_size=32, max_epochs=2)
 

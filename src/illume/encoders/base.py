@@ -1,4 +1,4 @@
-"""The interface of encoders: rows in, maps and latents out."""
+"""The interface of encoders: rows in, maps and latents out; and the simplest one, the identity."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._typing import FloatArray
 
@@ -63,6 +66,40 @@ class Encoder(Protocol):
         ...
 
 
+class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Latents are the inputs, so that the surrogate on them is global (the paper's INP).
+
+    >>> IdentityEncoder().fit([[1.0, 2.0]]).encode([[3.0, 4.0]]).Z
+    array([[3., 4.]])
+    """
+
+    thread_safe = True
+
+    def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
+        """Store the number of inputs."""
+        validate_data(self, X, dtype=np.float64)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_features_in_)
+
+    def encode(self, X: FloatArray) -> Latent:
+        """Return identity maps (a view, not n matrices) and the rows themselves."""
+        Z = self.transform(X)
+        n, m = Z.shape
+        return Latent(np.broadcast_to(np.eye(m), (n, m, m)), Z)
+
+    def pull_back(self, X: FloatArray, coef: FloatArray, at: FloatArray | None = None) -> PulledBack:
+        """Return the weights themselves as slopes of every row."""
+        return PulledBack(np.broadcast_to(coef, (len(X), *coef.shape)), X if at is None else at)
+
+    def transform(self, X: FloatArray) -> FloatArray:
+        """Return the rows themselves."""
+        check_is_fitted(self, "n_features_in_")
+        return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
+
+
 def as_probabilities(y: Any) -> FloatArray:
     """Convert labels (n,) or probabilities (n, c) to probabilities (n, c).
 
@@ -73,8 +110,6 @@ def as_probabilities(y: Any) -> FloatArray:
            [0., 1.],
            [1., 0.]])
     """
-    from sklearn.utils.multiclass import type_of_target
-
     y = np.asarray(y)
     if y.ndim == 2 and y.shape[1] == 1:
         y = y[:, 0]

@@ -65,6 +65,15 @@ def find_device(name: str) -> torch.device:
         raise ValueError(f"device {name!r} is not known: {error}") from error
 
 
+def graphed_adam(model: torch.nn.Module, learning_rate: float) -> torch.optim.Adam:
+    """Return Adam; on a GPU its learning rate is a tensor, so that a recorded step sees it change."""
+    parameters = list(model.parameters())
+    if not parameters[0].is_cuda:
+        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+    rate = torch.tensor(learning_rate, device=parameters[0].device)
+    return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
+
+
 Terms = dict[str, Tensor]
 WARMUP = 3  # steps before recording, in which libraries and the optimizer allocate what they need
 

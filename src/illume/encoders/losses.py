@@ -1,12 +1,24 @@
-"""The terms of the training objective as functions of a batch, and distances between its rows."""
+"""The training objective: distances between the rows of a batch, its terms, and their weighted sum."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from illume.encoders.base import EPSILON
+from illume.encoders.batches import Batch
+from illume.encoders.networks import EncodedBatch, EncoderModel
+from illume.encoders.options import Objective
+
+
+class OneHot(NamedTuple):
+    """The one-hot columns: a mask (m,), and how many there are, counted once (a GPU would synchronise)."""
+
+    mask: Tensor
+    n_columns: int
 
 
 def unit(A: Tensor) -> Tensor:
@@ -16,7 +28,7 @@ def unit(A: Tensor) -> Tensor:
     tensor([[0.6000, 0.8000],
             [0.0000, 0.0000]])
     """
-    return torch.nn.functional.normalize(A, dim=-1, eps=EPSILON)
+    return functional.normalize(A, dim=-1, eps=EPSILON)
 
 
 def cosine(A: Tensor) -> Tensor:
@@ -49,23 +61,23 @@ def hamming(onehot: Tensor, n_onehot: int | None = None) -> Tensor:
     return distance.clamp(min=0.0) / (n_onehot or onehot.shape[1])
 
 
-def input_distances(X: Tensor, onehot: Tensor, h: int) -> Tensor:
+def input_distances(X: Tensor, onehot: OneHot) -> Tensor:
     r"""Input distance: :math:`(m-h)/m\, d_{cos} + h/m\, d_{hamming}`, (n, m) to (n, n).
 
-    `onehot` is a mask (m,) of the h one-hot columns. Columns of the other kind are set to 0, not left out, so
-    that no shape depends on the data.
+    Of the m columns, h are one-hot. Columns of the other kind are set to 0, not left out, so that no shape
+    depends on the data.
 
     >>> X = torch.tensor([[1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
-    >>> input_distances(X, torch.tensor([False, True, True]), 2)[0, 1]  # 1/3 * 2 + 2/3 * 0
+    >>> input_distances(X, OneHot(torch.tensor([False, True, True]), 2))[0, 1]  # 1/3 * 2 + 2/3 * 0
     tensor(0.6667)
     """
     # PAPER: the paper prints (h - m)/m for the numeric part, a slip of sign.
-    m = X.shape[1]
+    m, (mask, h) = X.shape[1], onehot
     if h == 0:
         return cosine(X)
     if h == m:
         return hamming(X)
-    return (m - h) / m * cosine(X * ~onehot) + h / m * hamming(X * onehot, h)
+    return (m - h) / m * cosine(X * ~mask) + h / m * hamming(X * mask, h)
 
 
 def map_distances(W: Tensor) -> Tensor:
@@ -207,3 +219,69 @@ def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
     """
     U, n_pairs = unit(A), near.sum()
     return (n_pairs - (U * (near @ U)).sum()) / n_pairs.clamp(min=1)
+
+
+def loss_terms(
+    objective: Objective, model: EncoderModel, batch: Batch, onehot: OneHot, alpha: int
+) -> dict[str, Tensor]:
+    """Return each term with a weight above 0, unweighted, by its name in `Objective.weights`."""
+    constant = model.maps.rank == 0
+    stable = objective.lambda_st > 0 and not constant
+    whole = objective.lambda_w > 0 or objective.lambda_so > 0
+    encoded = EncodedBatch(model.maps, batch.X, batch.v if stable else batch.v[:0], alpha, whole)
+    W = encoded.W if objective.lambda_w and not constant else None
+    terms = _structure_terms(objective, batch, onehot, W, encoded.Z)
+    if stable:
+        terms["st"] = instability(encoded.drift, batch.X.shape[1])
+    if objective.lambda_so:
+        terms["so"] = orthogonality(encoded.W)
+    if objective.lambda_co:
+        terms["co"] = collinearity(encoded.Z)
+    if model.head is not None:
+        logits = model.head(encoded.Z)
+        terms["g"] = mimicry(logits, batch.P)
+        if objective.lambda_l:
+            terms["l"] = excess(logits, batch.P)
+        if objective.aligns:
+            terms |= _explanation_terms(objective, batch, onehot, encoded.slopes(model.head.weight))
+    return terms
+
+
+def _structure_terms(
+    objective: Objective, batch: Batch, onehot: OneHot, W: Tensor | None, Z: Tensor
+) -> dict[str, Tensor]:
+    """Return the KL divergences between neighbourhoods."""
+    terms: dict[str, Tensor] = {}
+    if not (objective.lambda_x or objective.lambda_y or W is not None):
+        return terms
+    log_Z = log_neighbours(cosine(Z))
+    if objective.lambda_x:
+        terms["x"] = divergence(log_neighbours(input_distances(batch.X, onehot)), log_Z)
+    if W is not None:
+        terms["w"] = divergence(log_Z, log_neighbours(map_distances(W)))
+    if objective.lambda_y:
+        terms["y"] = divergence(log_neighbours(cosine(batch.P)), log_Z)
+    return terms
+
+
+def _explanation_terms(objective: Objective, batch: Batch, onehot: OneHot, psi: Tensor) -> dict[str, Tensor]:
+    """Return the terms on slopes psi (n, c * m) and on contributions, slopes times inputs."""
+    X, P, terms = batch.X, batch.P, {}
+    if objective.lambda_e:
+        terms["e"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(psi)))
+    if objective.lambda_n:
+        terms["n"] = neighbour_spread(psi, nearest(input_distances(X, onehot), P.argmax(1)))
+    phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
+    if objective.lambda_py:
+        terms["py"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(phi)))
+    if objective.lambda_pn:
+        terms["pn"] = neighbour_spread(phi, nearest(input_distances(X, onehot), P.argmax(1)))
+    return terms
+
+
+def weighted_sum(objective: Objective, terms: dict[str, Tensor]) -> Tensor:
+    """Return the weighted sum of the terms."""
+    if not terms:
+        raise ValueError("no loss term is left to train on; give the objective a weight above 0")
+    weights = objective.weights
+    return torch.stack([weights[name] * term for name, term in terms.items()]).sum()

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from illume._typing import FloatArray
 from illume.encoders.base import EPSILON
-from illume.encoders.soft_bins import HEIGHT, SoftBins
+from illume.encoders.forward import HEIGHT, SoftBins
 
 BASE_LENGTH = 0.3  # initial length of the constant directions of low-rank maps, drawn at random
 LED_LENGTH = 1.0  # the same for directions that were given

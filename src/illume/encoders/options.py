@@ -177,6 +177,23 @@ class Training:
         """Return the number of batches in an epoch."""
         return math.ceil(min(n_rows, self.epoch_rows) / self.batch_size)
 
+    def scheduled_alpha(self, epoch: int, start: int, end: int) -> int:
+        """Return how many inputs a latent may use at an epoch, falling evenly from `start` to `end`.
+
+        >>> [Training(sparsity_epochs=3).scheduled_alpha(epoch, start=8, end=2) for epoch in range(5)]
+        [8, 6, 4, 2, 2]
+        """
+        return round(start + min(epoch / self.sparsity_epochs, 1.0) * (end - start))
+
+    def trial_steps(self, n_rows: int) -> int:
+        """Return the number of steps of a trial: 3 % of a whole training, or at least 32 up to 10 %.
+
+        >>> [Training(1, max_epochs=1).trial_steps(n_steps) for n_steps in (2_400, 640, 100, 1)]
+        [72, 32, 10, 1]
+        """
+        n_steps = self.n_epochs(n_rows) * self.epoch_steps(n_rows)
+        return max(1, round(0.03 * n_steps), min(32, round(0.1 * n_steps)))
+
 
 PAPER = Training()
 QUICK = Training(

@@ -5,46 +5,57 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 from tqdm.auto import tqdm
 
-from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
+from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
+from illume.data.typed_json import dump, read
 from illume.encoders.base import Head
-from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device
+from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device, graphed_adam
+from illume.encoders.losses import OneHot, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
-from illume.encoders.objective import OneHot, loss_terms, total
 from illume.encoders.ranks import ranks
-from illume.encoders.training_state import (
-    DENSE,
-    DIVERGED,
-    FINISHED,
-    NOTHING,
-    SPARSE,
-    THINNING,
-    TrainingState,
-    dump_state,
-    restore_state,
-)
-from illume.errors import OutOfMemoryError
+from illume.errors import CheckpointError, FormatError, OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
-    from illume.encoders.trained import TrainedEncoder, TrainingData
+    from illume.encoders.estimators import TrainedEncoder, TrainingData
 
+DENSE, THINNING, SPARSE, FINISHED = range(4)
+DIVERGED = "the loss became NaN; the best weights before that were kept"
+NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
 INTERRUPTED = "interrupted, the best so far was kept"
 BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
-TRIAL_SHARE = 0.03  # of the steps of a whole training
-MIN_TRIAL_STEPS, MAX_TRIAL_SHARE = 32, 0.1  # a trial has at least so many steps, up to this share
 AVERAGED_SHARE = 0.25  # the last steps of a trial, over which its weights are averaged
+
+
+@dataclass
+class TrainingState:
+    """The phase of a training: epochs done in it, the best of them, and why it ended; and all epochs."""
+
+    alpha: int
+    phase: int = DENSE
+    done: int = 0
+    best_loss: float = math.inf
+    best: int = 0
+    ended: str = ""
+    epochs: tuple[Epoch, ...] = ()
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the loss became NaN."""
+        return self.ended in (DIVERGED, NOTHING)
 
 
 class Trainer:
@@ -60,14 +71,15 @@ class Trainer:
         device = find_device(encoder.device)
         self.rows = RowTensors.from_arrays(data.X, data.P, device)
         self.validation = RowTensors.from_arrays(*data.validation, device)
-        self.model = self._build(data).to(device)
+        self.n_inputs = data.X.shape[1]
+        self.model = self._build_model(data).to(device)
         mask = torch.zeros(self.n_inputs, dtype=torch.bool, device=device)
         mask[list(encoder.onehot)] = True
         self.onehot = OneHot(mask, len(set(encoder.onehot)))
         # apart from the weights' generator: encoders of all sizes see the same batches
         self.generator = torch.Generator().manual_seed(data.seed ^ BATCH_SEED)
         self.ranks.align(self.model.parameters(), self.generator)
-        self.optimizer = _adam(list(self.model.parameters()), self.training.learning_rate)
+        self.optimizer = graphed_adam(self.model, self.training.learning_rate)
         self.train_step = GraphedStep(self._train_step, record=self.ranks.alone)
         self.validation_step = GraphedStep(self._terms)
         self.state = TrainingState(alpha=self.n_inputs)
@@ -80,20 +92,15 @@ class Trainer:
         self.validation_order = order[: self.training.validation_rows]
         self.start = time.perf_counter()
 
-    @property
-    def n_inputs(self) -> int:
-        """The number of inputs, m."""
-        return self.rows.X.shape[1]
-
-    def _build(self, data: TrainingData) -> EncoderModel:
+    def _build_model(self, data: TrainingData) -> EncoderModel:
         generator = torch.Generator().manual_seed(data.seed)
-        maps = self.encoder._network(self.n_inputs, self.objective, generator, data.bins)
+        maps = self.encoder.build_network(self.n_inputs, self.objective, generator, data.bins)
         if maps.rank and self.objective.joint:
             maps.start_at(torch.from_numpy(linear_directions(data.X, data.P)))
-        outputs = 1 if self.rows.P.shape[1] == 2 else self.rows.P.shape[1]
-        return EncoderModel(
-            maps, linear(self.encoder.n_latents, outputs, generator) if self.objective.joint else None
-        )
+        if not self.objective.joint:
+            return EncoderModel(maps, None)
+        n_outputs = 1 if data.P.shape[1] == 2 else data.P.shape[1]
+        return EncoderModel(maps, linear(self.encoder.n_latents, n_outputs, generator))
 
     def fit(self) -> None:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
@@ -113,7 +120,7 @@ class Trainer:
 
     def fit_trial(self) -> None:
         """Take the first steps of a training only, and average the weights over the last of them."""
-        n_steps = trial_steps(self.n_epochs * self.training.epoch_steps(len(self.rows)))
+        n_steps = self.training.trial_steps(len(self.rows))
         averaged, interrupted = AveragedModel(self.model), False
         with self._progress("trial", "step", n_steps) as bar, self._memory_errors():
             try:
@@ -143,12 +150,14 @@ class Trainer:
         if state.phase != FINISHED:
             self._set_alpha(self.target)
             state.phase = FINISHED
-            self._write_checkpoint()
+            self._write_checkpoint(due=True)
 
     def _begin(self, phase: int, best: int) -> None:
-        self.state.begin(phase, best)
+        """Begin another phase; `best` is the epoch to return to if none is better."""
+        state = self.state
+        state.phase, state.done, state.best_loss, state.best, state.ended = phase, 0, math.inf, best, ""
         self._keep_best()
-        self._checkpoint_if_due()
+        self._write_checkpoint()
 
     def _train_until_no_better(self) -> None:
         """Train until the validation loss stops falling, and return to the weights where it was lowest."""
@@ -157,18 +166,16 @@ class Trainer:
             while state.done < self.n_epochs and not state.ended:
                 self._set_learning_rate(state.done / self.n_epochs)
                 epoch = self.run_epoch()
-                state.done += 1
                 if not math.isfinite(epoch.loss + epoch.validation_loss):
-                    state.ended = (
-                        NOTHING if math.isinf(state.best_loss) and state.phase == DENSE else DIVERGED
-                    )
+                    first = math.isinf(state.best_loss) and state.phase == DENSE
+                    state.ended = NOTHING if first else DIVERGED
                 elif epoch.validation_loss < state.best_loss:
                     state.best_loss, state.best = epoch.validation_loss, epoch.number
                     self._keep_best()
                 elif epoch.number - state.best >= patience:
                     state.ended = f"no better for {patience} epochs"
                 if not state.ended:
-                    self._checkpoint_if_due()
+                    self._write_checkpoint()
         finally:
             if state.best or state.ended:  # otherwise no epoch is complete
                 self.model.load_state_dict(self.best)
@@ -176,17 +183,15 @@ class Trainer:
 
     def _thin(self, n_epochs: int) -> None:
         """Reduce the inputs per latent epoch by epoch; if the loss becomes NaN, return to dense weights."""
-        state = self.state
         self._set_learning_rate(0.0)
-        while state.done < n_epochs:
-            self._set_alpha(scheduled_alpha(state.done, n_epochs, self.n_inputs, self.target))
+        while self.state.done < n_epochs:
+            self._set_alpha(self.training.scheduled_alpha(self.state.done, self.n_inputs, self.target))
             epoch = self.run_epoch()
-            state.done += 1
             if not math.isfinite(epoch.loss + epoch.validation_loss):
                 self.model.load_state_dict(self.best)
-                state.ended = DIVERGED
+                self.state.ended = DIVERGED
                 return
-            self._checkpoint_if_due()
+            self._write_checkpoint()
         self._set_alpha(self.target)
 
     def _keep_best(self) -> None:
@@ -200,15 +205,14 @@ class Trainer:
         seconds = time.perf_counter() - self.start
         state = self.state
         epoch = Epoch(len(state.epochs) + 1, state.alpha, loss, validation_loss, terms, seconds)
-        state.epochs += (epoch,)
+        state.epochs, state.done = (*state.epochs, epoch), state.done + 1
         self.bar.update()
         self.bar.set_postfix(loss=f"{loss:.4f}", validation=f"{validation_loss:.4f}")
         return epoch
 
     def train_epoch(self) -> float:
         """Take one step on every batch of an epoch; return the mean loss."""
-        losses = [self.train_step(batch)["loss"] for batch in self._training_batches()]
-        return float(torch.stack(losses).mean())
+        return float(torch.stack([self.train_step(each)["loss"] for each in self._training_batches()]).mean())
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
@@ -224,7 +228,7 @@ class Trainer:
         """Take one step on this process's share of a batch; return the loss before it."""
         batch = self.ranks.share(batch)
         self.optimizer.zero_grad(set_to_none=True)
-        loss = total(self.objective, self._terms(batch))
+        loss = weighted_sum(self.objective, self._terms(batch))
         loss.backward()
         loss = self.ranks.average(loss.detach(), self.model.parameters(), len(batch.X))
         self.optimizer.step()
@@ -254,11 +258,8 @@ class Trainer:
     def _set_alpha(self, alpha: int) -> None:
         if alpha != self.state.alpha:
             self.state.alpha = alpha
-            self._reset_graphs()
-
-    def _reset_graphs(self) -> None:
-        self.train_step.reset()
-        self.validation_step.reset()
+            self.train_step.reset()
+            self.validation_step.reset()
 
     def _best_epoch(self) -> int:
         same = [epoch for epoch in self.state.epochs if epoch.alpha == self.state.alpha]
@@ -266,32 +267,52 @@ class Trainer:
 
     def _finish(self, history: History) -> None:
         """Hand history and weights to the encoder, and free what a GPU holds for graphs."""
-        self._reset_graphs()
-
-        def array(tensor: Tensor) -> FloatArray:
-            return tensor.detach().cpu().numpy().copy()
-
-        head = self.model.head
-        weights = {name: array(tensor) for name, tensor in self.model.maps.state_dict().items()}
-        found = None if head is None else Head(array(head.weight), array(head.bias))
+        self.train_step.reset()
+        self.validation_step.reset()
+        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.state_dict().items()}
+        head = None if self.model.head is None else Head(arrays["head.weight"], arrays["head.bias"])
+        maps = {name.removeprefix("maps."): array for name, array in arrays.items() if name[:4] == "maps"}
         self.encoder.history_ = history
-        self.encoder.set_weights(weights, self.state.alpha, found, self.bins)
+        self.encoder.set_weights(maps, self.n_inputs, self.state.alpha, head, self.bins)
 
     def _resume(self) -> None:
+        """Continue from the checkpoint, if there is one."""
         stage = None if self.slot is None else self.slot.load()
         if stage is None:
             return
-        restore_state(stage, self)
+        try:
+            self.state = read(TrainingState, stage.values, "training")
+            self._take_arrays(stage.arrays)
+        except FormatError as error:
+            raise CheckpointError(f"the checkpoint does not fit the training: {error}") from error
         if self.state.epochs:
             self.start = time.perf_counter() - self.state.epochs[-1].seconds
 
-    def _checkpoint_if_due(self) -> None:
-        if self.slot is not None and self.slot.due:
-            self._write_checkpoint()
+    def _take_arrays(self, arrays: ArrayReader) -> None:
+        now, adam = self.model.state_dict(), self.optimizer.state_dict()
+        self.model.load_state_dict(_take(arrays, "model", now))
+        if self.state.phase != FINISHED:
+            self.best = _take(arrays, "best", now)
+            self.generator.set_state(torch.from_numpy(arrays.take("generator", np.uint8, (None,))))
+            if "adam.0.step" in arrays:  # otherwise no step was taken yet
+                for i, weights in enumerate(self.model.parameters()):
+                    like = {"step": torch.zeros(1), "exp_avg": weights, "exp_avg_sq": weights}
+                    adam["state"][i] = _take(arrays, f"adam.{i}", like)
+                    adam["state"][i]["step"].squeeze_()
+                self.optimizer.load_state_dict(adam)
+        arrays.finish()
 
-    def _write_checkpoint(self) -> None:
-        if self.slot is not None:
-            self.slot.save(*dump_state(self))
+    def _write_checkpoint(self, due: bool = False) -> None:
+        if self.slot is None or not (due or self.slot.due):
+            return
+        arrays = ArrayWriter()
+        _add(arrays, "model", self.model.state_dict())
+        if self.state.phase != FINISHED:
+            _add(arrays, "best", self.best)
+            arrays.add("generator", self.generator.get_state().numpy())
+            for i, moments in self.optimizer.state_dict()["state"].items():
+                _add(arrays, f"adam.{i}", moments)
+        self.slot.save(dump(TrainingState, self.state), arrays)
 
     def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
         verbose = self.encoder.verbose
@@ -311,28 +332,15 @@ class Trainer:
             ) from error
 
 
-def trial_steps(n_steps: int) -> int:
-    """Return the number of steps of a trial, given that of a whole training.
-
-    >>> trial_steps(2_400), trial_steps(640), trial_steps(100), trial_steps(1)
-    (72, 32, 10, 1)
-    """
-    return max(1, round(TRIAL_SHARE * n_steps), min(MIN_TRIAL_STEPS, round(MAX_TRIAL_SHARE * n_steps)))
+def _add(arrays: ArrayWriter, prefix: str, tensors: Mapping[str, Tensor]) -> None:
+    for name, tensor in tensors.items():
+        arrays.add(f"{prefix}.{name}", tensor.detach().cpu().numpy())
 
 
-def scheduled_alpha(epoch: int, n_epochs: int, start: int, end: int) -> int:
-    """Return how many inputs a latent may use at an epoch, falling evenly from `start` to `end`.
-
-    >>> [scheduled_alpha(epoch, 3, start=8, end=2) for epoch in range(5)]
-    [8, 6, 4, 2, 2]
-    """
-    return round(start + min(epoch / n_epochs, 1.0) * (end - start))
-
-
-def _adam(parameters: list[torch.nn.Parameter], learning_rate: float) -> torch.optim.Adam:
-    """Return Adam; on a GPU its learning rate is a tensor, so that a recorded step sees it change."""
-    device = parameters[0].device
-    if device.type != "cuda":
-        return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
-    rate = torch.tensor(learning_rate, device=device)
-    return torch.optim.Adam(parameters, lr=rate, capturable=True, fused=True)
+def _take(arrays: ArrayReader, prefix: str, like: Mapping[str, Tensor]) -> dict[str, Any]:
+    """Return copies of stored tensors with the shapes and on the device of others."""
+    found = {}
+    for name, tensor in like.items():
+        array = arrays.take(f"{prefix}.{name}", np.float32, tuple(tensor.shape), finite=False)
+        found[name] = torch.from_numpy(np.ascontiguousarray(array)).to(tensor.device, copy=True)
+    return found

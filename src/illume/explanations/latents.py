@@ -8,7 +8,8 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.threads import RowChunks
-from illume.encoders.meta import IdentityEncoder, LinearEncoder
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.estimators import LinearEncoder
 from illume.explanations.encode_rows import encode_and_ask, fitted_labels, row_values
 from illume.explanations.fitted import Fitted, Pair
 from illume.results.latents import Latents, Plane

@@ -13,8 +13,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
-from illume.encoders.base import Encoder
-from illume.encoders.meta import IdentityEncoder
+from illume.encoders.base import Encoder, IdentityEncoder
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_sample import Conditions, Sample

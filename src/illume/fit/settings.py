@@ -16,11 +16,10 @@ from illume.data.checkpoints import Checkpoints
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
 from illume.data.schema import Unknown, require_unknown
-from illume.encoders.base import Encoder
-from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder, resolve_rank
+from illume.encoders.base import Encoder, IdentityEncoder
+from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncoder, resolve_rank
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.ranks import ranks
-from illume.encoders.trained import TrainedEncoder
 from illume.errors import import_extra
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES

@@ -13,10 +13,9 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoding
-from illume.encoders.base import Encoder
-from illume.encoders.meta import IdentityEncoder
+from illume.encoders.base import Encoder, IdentityEncoder
+from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.ranks import ranks
-from illume.encoders.trained import TrainedEncoder
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair, Setting, Trial
 from illume.fit.settings import Choices, EncoderMaker, Settings
 from illume.metrics.fidelity import Fidelity, fidelity

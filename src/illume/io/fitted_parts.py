@@ -12,9 +12,9 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
-from illume.encoders.base import Head
-from illume.encoders.meta import IdentityEncoder, restore_encoder, weight_shapes
-from illume.encoders.soft_bins import SoftBins
+from illume.encoders.base import Head, IdentityEncoder
+from illume.encoders.estimators import weight_shapes
+from illume.encoders.forward import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows
@@ -107,7 +107,7 @@ def read_encoder(entry: EncoderEntry, arrays: ArrayReader, name: str, n_inputs: 
     if entry.head is not None:
         size, k = entry.head, encoder.n_latents
         head = Head(**take_fields(arrays, f"{name}.head", np.float32, coef=(size, k), intercept=(size,)))
-    return restore_encoder(encoder, n_inputs, weights, entry.alpha, head, bins=bins)
+    return encoder.set_weights(weights, n_inputs, entry.alpha, head, bins)
 
 
 def _read_bins(arrays: ArrayReader, name: str, n: int, n_inputs: int) -> SoftBins:

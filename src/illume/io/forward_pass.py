@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.encoders.forward import Forward
-from illume.encoders.meta import IdentityEncoder
-from illume.encoders.soft_bins import SoftBins
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.forward import Forward, SoftBins
 from illume.errors import ExportError, import_extra
 from illume.explanations.fitted import Fitted
 from illume.shapley.network_arrays import RowEmbedding, arrays_of

@@ -18,7 +18,7 @@ from illume.data.sampling import Split, stratified
 from illume.data.stored_arrays import ArrayReader
 from illume.data.stored_frames import read_frame
 from illume.data.typed_json import read
-from illume.encoders.meta import IdentityEncoder
+from illume.encoders.base import IdentityEncoder
 from illume.errors import BlackBoxError, FormatError, MissingExtraError, ModelChangedWarning
 from illume.explanations.boxes import Layout, LeafBoxes
 from illume.explanations.fitted import (

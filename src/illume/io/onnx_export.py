@@ -18,8 +18,7 @@ from illume.data.encoding import LARGEST as FARTHEST
 from illume.data.encoding import Encoding
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
-from illume.encoders.forward import LARGEST
-from illume.encoders.soft_bins import HEIGHT
+from illume.encoders.forward import HEIGHT, LARGEST
 from illume.errors import ExportError, import_extra
 from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, ForwardPass, require_fitted, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel

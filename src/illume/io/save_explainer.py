@@ -20,7 +20,7 @@ from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
 from illume.data.typed_json import dump
-from illume.encoders.meta import IdentityEncoder
+from illume.encoders.base import IdentityEncoder
 from illume.explanations.fitted import AnsweredRows, Fitted, Trial
 from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting

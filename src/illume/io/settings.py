@@ -10,7 +10,8 @@ import numpy as np
 
 from illume.data.schema import Schema
 from illume.data.typed_json import dump, dump_scalar, expect, read, read_scalar
-from illume.encoders.meta import IdentityEncoder, LinearEncoder, MetaEncoder
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.estimators import LinearEncoder, MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions

@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoding
-from illume.encoders.soft_bins import N_BINS, SoftBins
+from illume.encoders.forward import N_BINS, SoftBins
 
 
 @dataclass(frozen=True, eq=False)
