@@ -111,16 +111,16 @@ def random_parts(m: int, k: int, width: int, seed: int = 0) -> ForwardPass:
     for i, (a, b) in enumerate(pairwise([m, width, width, k * m])):
         weights[f"layers.{2 * i}.weight"] = rng.uniform(-1, 1, size=(b, a)) / a**0.5
         weights[f"layers.{2 * i}.bias"] = rng.uniform(-1, 1, size=b) / a**0.5
-    return ForwardPass(weights, None, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m)
+    return ForwardPass(weights, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m)
 
 
 def float64_explanations(parts: ForwardPass, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return slopes and log-odds with all products in float64."""
     h = X.astype(np.float64)
-    for i, (weight, bias) in enumerate(parts.layers):
-        h = h @ weight.T + bias
-        h = np.maximum(h, 0) if i < len(parts.layers) - 1 else h
-    V = h.reshape(len(X), *parts.shape)
+    *hidden, (last, last_bias) = parts.forward.layers
+    for weight, bias in hidden:
+        h = np.maximum(h @ weight + bias, 0)
+    V = (h @ last + last_bias).reshape(len(X), *parts.shape)
     W = V / np.linalg.norm(V, axis=-1, keepdims=True)
     slopes = parts.coef @ W
     return slopes, (slopes * X[:, None, :]).sum(-1) + parts.intercept

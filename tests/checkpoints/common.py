@@ -34,6 +34,7 @@ class Model:
 def explainer(folder=None, model=None, every=0.0, keep=False, **settings):
     where = None if folder is None else Checkpoints(folder, every=every, keep=keep)
     usual = {"n_latents": 2, "queries": 60, "training": BRIEF, "objective": SMALL, "verbose": False}
+    usual["contributions"] = "pullback"
     return Explainer(model or Model(), **grouped(checkpoint_dir=where, **usual | settings))
 
 

@@ -8,7 +8,7 @@ from tests.checkpoints.common import ROWS, SMALL, Killed, Model, explainer, kill
 
 SEVERAL = {"objective": "joint", "n_latents": "auto"}
 FITS = {
-    "one training": {},
+    "one training and Shapley values": {"contributions": "shapley"},
     "sparse": {"objective": Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)},
     "trials": SEVERAL,
     "low rank": {"rank": 2},
@@ -46,10 +46,10 @@ def test_the_model_is_not_asked_twice(tmp_path, monkeypatch):
     first, second = Model(), Model()
     kill_at(monkeypatch, 2)
     with pytest.raises(Killed):
-        explainer(tmp_path, first).fit(ROWS)
+        explainer(tmp_path, first, contributions="shapley").fit(ROWS)
     monkeypatch.undo()
-    fitted = explainer(tmp_path, second).fit(ROWS)
-    assert first.n_asked == 80 + 60 == fitted.quality_.n_asked
+    fitted = explainer(tmp_path, second, contributions="shapley").fit(ROWS)
+    assert first.n_asked == 50 + 60 == fitted.quality_.n_asked
     assert second.n_asked == 16, "only a few rows, to see that it is the same model"
 
 
@@ -98,18 +98,19 @@ def test_an_interrupt_while_rules_are_trained_is_told_and_keeps_the_checkpoint(t
 
 
 def test_a_fit_with_kept_checkpoints_reads_instead_of_training(tmp_path, monkeypatch):
-    whole = explainer(tmp_path, every=1e6, keep=True).fit(ROWS)
+    settings = {"every": 1e6, "keep": True, "contributions": "shapley"}
+    whole = explainer(tmp_path, **settings).fit(ROWS)
     names = ["answers", "fit", "mixed rows", "queries", "training"]
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{name}.checkpoint" for name in names]
     seen = kill_at(monkeypatch, 10**9)
-    assert same(explainer(tmp_path, keep=True).fit(ROWS), whole)
+    assert same(explainer(tmp_path, **settings).fit(ROWS), whole)
     assert not seen
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the fits that are killed")
 def test_a_process_that_is_killed_while_fitting_goes_on_to_the_same_explainer():
-    found = crashes.kill_fits(kills=8, kinds=(1,))
-    assert found["killed"] == 8
+    found = crashes.kill_fits(kills=5, kinds=(1,))
+    assert found["killed"] == 5
     assert found["same"] >= 1
     assert found["with a checkpoint"] >= 1
     assert found["unreadable"] + found["other"] + found["failed"] + found["left behind"] == 0

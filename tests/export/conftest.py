@@ -20,7 +20,7 @@ KINDS = {  # the model and rows, and the settings
     "low rank, mixed": ("loans", {**QUICK, "rank": 2}),
     "linear, missing numbers": ("numbers", {**QUICK, "encoder": "linear"}),
     "identity, three classes": ("classes", IDENTITY),
-    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 16_000}),
+    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 8_000}),
     "Shapley, three classes": ("classes", VALUED),
     "Shapley, text alone": ("text", VALUED),
 }

@@ -43,17 +43,13 @@ def small_file(small, tmp_path_factory):
 
 def bent(rows):
     """A black box of three classes over numbers and text, for any library."""
-    frame = rows if isinstance(rows, pd.DataFrame) else _as_pandas(rows)
+    frame = rows if isinstance(rows, pd.DataFrame) else rows.to_pandas()
     a = frame["age"].to_numpy(dtype=float) / 40 - 1
     b = np.nan_to_num(frame["income"].to_numpy(dtype=float), nan=30.0) / 20 - 1.5
     c = (frame["education"].astype(str) == "high").to_numpy(dtype=float)
     logits = np.stack([a * b, a - c, b * b + c - 0.5], axis=1) * 3
     weights = np.exp(logits - logits.max(1, keepdims=True))
     return weights / weights.sum(1, keepdims=True)
-
-
-def _as_pandas(rows):
-    return rows.to_pandas()
 
 
 def pandas_rows():
@@ -129,7 +125,7 @@ KINDS = {
     "Shapley values, three classes, pandas, an ignored column": lambda: (
         bent,
         pandas_rows().assign(noise=np.arange(120) % 7),
-        VALUED | {"queries": 25_000},
+        VALUED | {"queries": 12_000},
     ),
     "Shapley values, a background of one's own, polars": lambda: (
         bent,

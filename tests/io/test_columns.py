@@ -83,17 +83,13 @@ def test_columns_of_pandas(name):
     assert not list(differences(there_and_back(frame)["a"].tolist(), frame["a"].tolist()))
 
 
-@pytest.mark.parametrize("column", POLARS.values(), ids=POLARS)
-def test_columns_of_polars(column):
-    same_frame(pl.DataFrame({"a": column, "b": [1, 2, 3]}))
-
-
-@pytest.mark.parametrize("column", ARROW.values(), ids=ARROW)
-def test_columns_of_arrow(column):
-    same_frame(pa.table({"a": column, "b": [1, 2, 3]}))
-
-
-def same_frame(frame):
+@pytest.mark.parametrize(
+    ("make", "column"),
+    [*((pl.DataFrame, each) for each in POLARS.values()), *((pa.table, each) for each in ARROW.values())],
+    ids=[*POLARS, *ARROW],
+)
+def test_columns_of_polars_and_arrow(make, column):
+    frame = make({"a": column, "b": [1, 2, 3]})
     found = there_and_back(frame)
     assert found.schema == frame.schema
     assert found.equals(frame)

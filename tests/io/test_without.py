@@ -78,15 +78,9 @@ def test_a_model_of_other_classes_or_columns_is_refused(small_file):
 
 
 @pytest.fixture(scope="module")
-def pulled_back(loan_model, loan_frame):
-    settings = {"n_latents": 3, "queries": 300, "contributions": "pullback", "training": FAST}
-    return illume.Explainer(loan_model, **grouped(**settings)).fit(loan_frame)
-
-
-@pytest.fixture(scope="module")
-def without_rows(pulled_back, tmp_path_factory):
+def without_rows(loan_pullback, tmp_path_factory):
     path = tmp_path_factory.mktemp("none") / "none.illume"
-    pulled_back.save(path, rows="none")
+    loan_pullback.save(path, rows="none")
     return path
 
 
@@ -98,8 +92,8 @@ def test_without_rows_the_file_holds_none(without_rows):
     assert manifest["trust"] is None
 
 
-def test_without_rows_only_refinement_and_trust_are_off(pulled_back, loan_model, loan_frame, without_rows):
-    before, after = pulled_back(loan_frame), illume.load(without_rows, model=loan_model)(loan_frame)
+def test_without_rows_only_refinement_and_trust_are_off(loan_pullback, loan_model, loan_frame, without_rows):
+    before, after = loan_pullback(loan_frame), illume.load(without_rows, model=loan_model)(loan_frame)
     agreed = before.agreed
     assert agreed.any()
     assert (~agreed).any()
@@ -110,9 +104,9 @@ def test_without_rows_only_refinement_and_trust_are_off(pulled_back, loan_model,
     assert "refinement is off" in repr(after[int(np.flatnonzero(~agreed)[0])])
 
 
-def test_without_rows_there_are_the_trees_own_rules(pulled_back, loan_model, loan_frame, without_rows):
+def test_without_rows_there_are_the_trees_own_rules(loan_pullback, loan_model, loan_frame, without_rows):
     loaded = illume.load(without_rows, model=loan_model)
-    before = pulled_back.rules(loan_frame, polish=False)
+    before = loan_pullback.rules(loan_frame, polish=False)
     after = loaded.rules(loan_frame, polish=False)
     agreed = before.refinement.agreed
     assert after.bounds.low[agreed].tobytes() == before.bounds.low[agreed].tobytes()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray, IntArray
+from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
@@ -17,8 +17,6 @@ from illume.encoders.estimators import weight_shapes
 from illume.encoders.forward import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.explanations.boxes import Layout
-from illume.explanations.fitted import AnsweredRows
-from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import KNOTS, LEVELS, Reference
 from illume.explanations.rule_sample import Sample
 from illume.explanations.trust_map import TrustMap
@@ -87,8 +85,6 @@ def dump_encoder(encoder: Any, arrays: ArrayWriter, name: str) -> EncoderEntry:
 
 def read_encoder(entry: EncoderEntry, arrays: ArrayReader, name: str, n_inputs: int) -> Any:
     """Return a fitted encoder."""
-    if entry.kind not in ENCODERS:
-        raise FormatError(f"{name} is of kind {entry.kind!r}, which is not known")
     encoder = read_encoder_settings(entry.kind, entry.settings, name)
     if isinstance(encoder, IdentityEncoder):
         if entry != EncoderEntry(entry.kind, entry.settings):
@@ -211,12 +207,6 @@ def read_probabilities(arrays: ArrayReader, name: str, shape: Shape) -> FloatArr
     good = (P >= -1e-6).all() and (np.abs(P.sum(1) - 1) <= 1e-3).all()
     arrays.require(bool(good), f"{name} holds rows that are no probabilities")
     return P
-
-
-def build_neighbours(training: AnsweredRows, Z: FloatArray, valid: BoolArray, search: str) -> Neighbours:
-    """Return the neighbours, ready to be searched; `valid` are rows on which surrogate and model agree."""
-    decisions = np.where(valid, training.P.argmax(1), -1)
-    return Neighbours.of(training.X, Z, training.P, decisions, search)
 
 
 def dump_sample(arrays: ArrayWriter, name: str, encoding: Encoding, sample: Sample) -> None:

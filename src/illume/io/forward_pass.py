@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.forward import Forward, SoftBins
+from illume.encoders.estimators import TrainedEncoder
 from illume.errors import ExportError, import_extra
 from illume.explanations.fitted import Fitted
 from illume.shapley.network_arrays import RowEmbedding, arrays_of
@@ -19,7 +20,6 @@ from illume.shapley.shapley_model import ShapleyModel
 if TYPE_CHECKING:
     from illume.io.torch_modules import ExplainingModule
 
-Layer = tuple[FloatArray, FloatArray]
 Precision = Literal["float32", "tf32", "bfloat16"]
 CHUNK_ROWS = 2**18
 NOT_SHAPLEY = "only Shapley values can add up to the model's log-odds; leave probabilities out"
@@ -75,16 +75,14 @@ def require_fitted(explainer: FittedExplainer) -> Fitted:
 
 @dataclass(frozen=True, eq=False)
 class ForwardPass:
-    """The weights of an encoder, or one map for all rows, and the surrogate's weights.
+    """The weights of an encoder and of the surrogate.
 
-    Either `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the
-    inputs, or all rows share the scaled map `fixed` (k, m). The surrogate has `coef` (c, k) and `intercept`
-    (c,), and `owner` (m,) is the feature that each input belongs to. Without a model of Shapley values,
-    contributions are slopes times inputs.
+    `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the inputs. The
+    surrogate has `coef` (c, k) and `intercept` (c,), and `owner` (m,) is the feature that each input belongs
+    to. Without a model of Shapley values, contributions are slopes times inputs.
     """
 
     weights: Mapping[str, FloatArray]
-    fixed: FloatArray | None
     alpha: int
     coef: FloatArray
     intercept: FloatArray
@@ -94,10 +92,9 @@ class ForwardPass:
     shapley: ShapleyModel | None = None
 
     @property
-    def layers(self) -> tuple[Layer, ...]:
-        """Weights (out, in) and biases (out,) of the network's layers, with ReLU between them."""
-        names = [f"layers.{i}" for i in (0, 2, 4) if f"layers.{i}.weight" in self.weights]
-        return tuple((self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]) for name in names)
+    def forward(self) -> Forward:
+        """The encoder in NumPy."""
+        return Forward(self.weights, self.shape, self.bins)
 
     @property
     def base_values(self) -> FloatArray:
@@ -120,26 +117,21 @@ class ForwardPass:
     def from_fitted(cls, fitted: Fitted) -> ForwardPass:
         """Take the arrays of a fitted explainer."""
         encoder, surrogate, encoding = fitted.pair.encoder, fitted.pair.surrogate, fitted.encoding
-        m, fixed = encoding.n_inputs, None
-        weights: Mapping[str, FloatArray] = {}
-        forward: Any = getattr(encoder, "forward_", None)
-        if isinstance(forward, Forward) and forward.constant:
-            fixed = forward.unit_maps(np.zeros((1, m)), encoder.alpha_)[0]
-        elif isinstance(forward, Forward):
-            weights = encoder.weights_
+        m, bins = encoding.n_inputs, SoftBins.none()
+        if isinstance(encoder, TrainedEncoder):
+            weights, alpha, bins = encoder.weights_, encoder.alpha_, encoder.bins_
         elif type(encoder) is IdentityEncoder:
-            fixed = np.eye(m)
+            weights, alpha = {"base": np.eye(m, dtype=np.float32)}, m
         else:
             raise ExportError(f"a {type(encoder).__name__} cannot be exported; expected an encoder of illume")
         return cls(
             weights=weights,
-            fixed=fixed,
-            alpha=int(getattr(encoder, "alpha_", m)),
+            alpha=int(alpha),
             coef=np.asarray(surrogate.coef_, dtype=np.float64),
             intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
             owner=encoding.owner,
             n_features=len(encoding.schema),
-            bins=getattr(forward, "bins", SoftBins.none()),
+            bins=bins,
             shapley=fitted.shapley,
         )
 

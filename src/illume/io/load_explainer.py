@@ -31,7 +31,7 @@ from illume.explanations.fitted import (
     compare_answers,
 )
 from illume.explanations.neighbours import SEARCHES, Neighbours
-from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
+from illume.explanations.options import OPTION_TYPES
 from illume.explanations.rule_sample import Conditions
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
@@ -41,11 +41,6 @@ from illume.io.shapley_parts import read_shapley
 
 BACKENDS = (None, "pandas", "polars", "pyarrow")
 CHECKED_ROWS = 256
-OPTION_TYPES: dict[str, Any] = {
-    "surrogate_options": SurrogateOptions,
-    "rule_options": RuleOptions,
-    "data_options": DataOptions,
-}
 
 
 def read_explainer(path: str | os.PathLike[str], known: Iterable[str]) -> tuple[dict[str, Any], Fitted]:
@@ -151,7 +146,7 @@ class _Reader:
         """Return the parameters and all that was learned, once every array has been used."""
         head, none = self.head, np.empty(0, dtype=np.intp)
         encoder = self.encoders[0]
-        pair = Pair(encoder, parts.read_weights(self.model, self.c, self._n_latents(encoder)))
+        pair = Pair(encoder, parts.read_weights(self.model, self.c, _n_latents(encoder)))
         training, position = self._training()
         shapley = None
         if head.shapley is not None:
@@ -184,9 +179,6 @@ class _Reader:
         self.rows.finish()
         return self.settings, fitted
 
-    def _n_latents(self, encoder: Any) -> int:
-        return self.encoding.n_inputs if isinstance(encoder, IdentityEncoder) else int(encoder.n_latents)
-
     def _training(self) -> tuple[AnsweredRows, IntArray]:
         X: FloatArray = np.empty((0, self.encoding.n_inputs))
         P: FloatArray = np.empty((0, self.c))
@@ -209,16 +201,13 @@ class _Reader:
         return AnsweredFrame(frame, P)
 
     def _neighbours(self, name: str, encoder: Any, training: AnsweredRows) -> Neighbours:
-        n, k = len(training), self._n_latents(encoder)
-        if not self.has_rows:
-            nothing = (np.empty(0, dtype=np.intp),) * self.c
-            return Neighbours(
-                training.X, np.empty((0, k)), np.zeros(0, dtype=bool), nothing, (None,) * self.c
-            )
-        valid = self.rows.take(f"{name}.valid", bool, (n,))
-        identity = isinstance(encoder, IdentityEncoder)
-        Z = training.X if identity else self.rows.take(f"{name}.latents", np.float64, (n, k))
-        return parts.build_neighbours(training, Z, valid, self.search)
+        X, P, Z = training.X, training.P, np.empty((0, _n_latents(encoder)))
+        valid = self.rows.take(f"{name}.valid", bool, (len(X),)) if self.has_rows else np.zeros(0, dtype=bool)
+        if isinstance(encoder, IdentityEncoder):
+            Z = X
+        elif self.has_rows:
+            Z = self.rows.take(f"{name}.latents", np.float64, (len(X), Z.shape[1]))
+        return Neighbours.of(X, Z, P, np.where(valid, P.argmax(1), -1), self.search)
 
     def _rule_model(self, entry: RulesEntry, training: AnsweredRows) -> RuleModel:
         if entry.encoder not in range(len(self.encoders)):
@@ -226,7 +215,7 @@ class _Reader:
                 f"rules.encoder is {entry.encoder}, and there are {len(self.encoders)} encoders"
             )
         encoder, c = self.encoders[entry.encoder], self.c
-        k = self._n_latents(encoder)
+        k = _n_latents(encoder)
         tree: Any = parts.read_tree(self.model, c, k)
         decisions = self.model.positions("tree.decisions", (len(tree.feature_),), 0, c)
         neighbours = self._neighbours("rules", encoder, training)
@@ -242,3 +231,7 @@ class _Reader:
             source=entry.source,
             reason=entry.reason,
         )
+
+
+def _n_latents(encoder: Any) -> int:
+    return len(encoder.get_feature_names_out())

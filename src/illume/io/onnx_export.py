@@ -1,7 +1,7 @@
 """The forward pass of an explainer as an ONNX file, for runtimes without Python."""
 
-# Not torch.onnx.export: categories come as text, which torch does not have, sums are float64 as in the
-# explainer, and a loaded explainer is exported without torch.
+# Not torch.onnx.export: categories come as text, which torch does not have; graphs that it writes fail on
+# batches without rows; and a loaded explainer is exported without torch.
 
 from __future__ import annotations
 
@@ -232,8 +232,9 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
     """Add the forward pass: the network is float32, sums after it float64; `P` is the model's, if given."""
     (k, m), c = parts.shape, len(parts.coef)
     X, missing = fill_missing(graph, rows)
-    if parts.fixed is not None:
-        slopes, Z = X.unsqueeze(1) * 0.0 + parts.coef @ parts.fixed, X @ parts.fixed.T
+    if parts.forward.constant:
+        W = parts.forward.unit_maps(np.zeros((1, m)), parts.alpha)[0]
+        slopes, Z = X.unsqueeze(1) * 0.0 + parts.coef @ W, X @ W.T
     else:
         slopes, Z = _add_maps(graph, parts, X)
     values = slopes * X.unsqueeze(1)
@@ -256,18 +257,16 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
 
 def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]:
     """Return slopes and latents from the maps that the network gives every row."""
-    h, bins = X.clip(-LARGEST, LARGEST).cast(np.float32), parts.bins
+    h, bins, forward = X.clip(-LARGEST, LARGEST).cast(np.float32), parts.bins, parts.forward
     if len(bins):
         deep = ((h.take(bins.column) - bins.low) * bins.steepness).clip(0.0, 1.0)
         h = graph("Concat", h, (deep - 0.5) * HEIGHT, axis=1)
-    for i, (weight, bias) in enumerate(parts.layers):
-        h = graph("Gemm", h, weight, bias, transB=1)
-        h = graph("Relu", h) if i < len(parts.layers) - 1 else h
-    if "basis" in parts.weights:
-        A = h.reshape(-1, parts.shape[0], len(parts.weights["basis"]))
-        V = A @ parts.weights["basis"] + parts.weights["base"]
-    else:
-        V = h.reshape(-1, *parts.shape)
+    *hidden, last = forward.layers
+    for layer in hidden:
+        h = graph("Relu", graph("Gemm", h, *layer))
+    V = graph("Gemm", h, *last).reshape(-1, parts.shape[0], len(last[1]) // parts.shape[0])
+    if forward.basis is not None:
+        V = V @ forward.basis + forward.base
     if parts.alpha < parts.shape[1]:
         _, index = graph("TopK", graph("Abs", V), [parts.alpha], n=2, axis=2)
         largest = graph("GatherElements", V, index, axis=2)

@@ -14,11 +14,11 @@ from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
-from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
+from illume.explanations.options import OPTION_TYPES
 
 VALUES = {kind.__name__: kind for kind in (Objective, Training, Schema)}
-OPTIONS = {kind.__name__: kind for kind in (SurrogateOptions, RuleOptions, DataOptions)}
-ENCODERS = {kind.__name__: kind for kind in (MetaEncoder, LinearEncoder, IdentityEncoder)}
+OPTIONS = {kind.__name__: kind for kind in OPTION_TYPES.values()}
+ENCODERS: dict[str, Any] = {kind.__name__: kind for kind in (MetaEncoder, LinearEncoder, IdentityEncoder)}
 MAX_TEXT = 2_000
 
 
@@ -83,7 +83,9 @@ def _read_setting(value: Any, where: str) -> Any:
     ((kind, inner),) = value.items()
     if kind == "tuple":
         return tuple(_read_setting(each, where) for each in expect(list, inner, where))
-    return Described(expect(str, inner, where)) if kind == "text" else _read_object(kind, inner, where)
+    if kind == "text":
+        return Described(expect(str, inner, where))
+    return _read_object(kind, inner, where)
 
 
 def _read_object(kind: str, inner: Any, where: str) -> Any:
@@ -91,15 +93,14 @@ def _read_object(kind: str, inner: Any, where: str) -> Any:
         return read(VALUES[kind], inner, where)
     if kind in OPTIONS:
         return OPTIONS[kind](**read_settings(inner, [field.name for field in fields(OPTIONS[kind])], where))
-    if kind in ENCODERS:
-        return read_encoder_settings(kind, inner, where)
-    raise FormatError(f"{where} is of kind {kind!r}, which is not known")
+    return read_encoder_settings(kind, inner, where)
 
 
 def read_encoder_settings(kind: str, values: Any, where: str) -> Any:
-    """Return an unfitted encoder of a known kind."""
-    make = ENCODERS[kind]
-    encoder: Any = make(**read_settings(values, make().get_params(deep=False), where))
+    """Return an unfitted encoder."""
+    if kind not in ENCODERS:
+        raise FormatError(f"{where} is of kind {kind!r}, which is not known")
+    encoder = ENCODERS[kind](**read_settings(values, ENCODERS[kind]().get_params(deep=False), where))
     if isinstance(encoder, IdentityEncoder):
         return encoder
     if type(encoder.n_latents) is not int:

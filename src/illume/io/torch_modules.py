@@ -15,8 +15,7 @@ from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.networks import MapNetwork, keep_largest
-from illume.errors import ExportError
-from illume.io.forward_pass import CHUNK_ROWS, ForwardPass, Precision, shapley_arrays
+from illume.io.forward_pass import CHUNK_ROWS, NOT_SHAPLEY, ForwardPass, Precision, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
 
@@ -33,7 +32,6 @@ class ExplainingModule(nn.Module):
 
     coef: Tensor
     intercept: Tensor
-    fixed: Tensor | None
     membership: Tensor | None
 
     def __init__(
@@ -50,15 +48,12 @@ class ExplainingModule(nn.Module):
             raise ValueError(f"chunk_rows must be at least 1, found {chunk_rows!r}")
         self.precision, self.chunk_rows = precision, chunk_rows
         self.shape, self.alpha = parts.shape, parts.alpha
-        self.maps = MapNetwork.from_weights(parts.weights, parts.shape, parts.bins) if parts.weights else None
-        if self.maps is not None:
-            self.maps.requires_grad_(False)
-            if precision == "bfloat16":
-                self.maps.layers[1:].to(torch.bfloat16)  # not the first layer, which sees the rows
+        self.maps = MapNetwork.from_weights(parts.weights, parts.shape, parts.bins).requires_grad_(False)
+        if precision == "bfloat16" and self.maps.rank != 0:
+            self.maps.layers[1:].to(torch.bfloat16)  # not the first layer, which sees the rows
         self.register_buffer("coef", _tensor(parts.coef))
         self.register_buffer("intercept", _tensor(parts.intercept))
-        fixed, membership = parts.fixed, parts.membership
-        self.register_buffer("fixed", None if fixed is None else _tensor(parts.coef @ fixed))
+        membership = parts.membership
         self.register_buffer("membership", None if membership is None else _tensor(membership))
         self.values = None if parts.shapley is None else ShapleyModule(parts.shapley)
         self._run: Callable[..., Any] = (
@@ -73,9 +68,7 @@ class ExplainingModule(nn.Module):
         of the surrogate's.
         """
         if probabilities is not None and self.values is None:
-            raise ValueError(
-                "only Shapley values can add up to the model's log-odds; leave probabilities out"
-            )
+            raise ValueError(NOT_SHAPLEY)
         wanted = (len(X), max(2, len(self.coef)))
         if probabilities is not None and tuple(probabilities.shape) != wanted:
             raise ValueError(f"probabilities has the shape {tuple(probabilities.shape)}, expected {wanted}")
@@ -97,7 +90,7 @@ class ExplainingModule(nn.Module):
 
     def _explain(self, given: Tensor, P: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         X = torch.where(given.isnan(), 0.0, given)
-        slopes = self._slopes(X)
+        slopes = self._slopes(X).expand(len(X), -1, -1)
         values = slopes * X[:, None, :]
         log_odds = values.sum(-1) + self.intercept
         if self.values is None:
@@ -108,11 +101,8 @@ class ExplainingModule(nn.Module):
         return slopes, *self.values(given, P)
 
     def _slopes(self, X: Tensor) -> Tensor:
-        if self.fixed is not None:
-            return self.fixed.expand(len(X), -1, -1)
-        if self.maps is None:
-            raise ExportError("the encoder has neither one map nor a network")
-        V = self.maps(X.clamp(-LARGEST, LARGEST)).float()
+        """Return slopes (n, c, m), of a single row if all rows share one map."""
+        V = self.maps(X[:1] if self.maps.rank == 0 else X.clamp(-LARGEST, LARGEST)).float()
         if self.alpha < self.shape[1]:
             V, _ = keep_largest(V, self.alpha)
         length = torch.linalg.vector_norm(V, dim=-1).clamp(min=EPSILON)
