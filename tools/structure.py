@@ -18,21 +18,8 @@ from typing import Any
 PARTICIPLE = re.compile(
     r"^_*([a-z]+(ed|ing)|of|made|kept|held|known|shown|found|left|drawn|taken|given|told|seen|built|sent)$"
 )
-VERBS = {
-    "embed",
-    "need",
-    "feed",
-    "seed",
-    "speed",
-    "exceed",
-    "string",
-    "ring",
-    "bring",
-    "thing",
-    "encoding",
-    "training",
-    "setting",
-}
+VERBS = {"embed", "need", "feed", "seed", "speed", "exceed", "string", "ring", "bring", "thing"}
+VERBS |= {"encoding", "training", "setting"}
 
 
 class Trace:

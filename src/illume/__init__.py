@@ -29,29 +29,22 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# Where each public name is defined. lazy_loader does the same from a stub file; with this few names the table
-# is shorter, and no dependency.
+# The modules of the public names. lazy_loader does the same from a stub file; for this few names, the table
+# is shorter.
 _HOMES = {
-    "Attributions": "illume.results.attributions",
-    "Checkpoints": "illume.data.checkpoints",
-    "Counterfactuals": "illume.results.counterfactuals",
-    "DataOptions": "illume.explanations.options",
-    "Explainer": "illume.explainer",
-    "Feature": "illume.data.schema",
-    "IdentityEncoder": "illume.encoders.base",
-    "Kind": "illume.data.schema",
-    "LinearEncoder": "illume.encoders.estimators",
-    "MetaEncoder": "illume.encoders.estimators",
-    "Objective": "illume.encoders.options",
-    "RuleOptions": "illume.explanations.options",
-    "Rules": "illume.results.rules",
-    "Schema": "illume.data.schema",
-    "SurrogateOptions": "illume.explanations.options",
-    "Training": "illume.encoders.options",
-    "export_onnx": "illume.io.onnx_export",
-    "load": "illume.explainer",
-    "load_result": "illume.results.result_files",
-    "torch_module": "illume.io.forward_pass",
+    "illume.data.checkpoints": ("Checkpoints",),
+    "illume.data.schema": ("Feature", "Kind", "Schema"),
+    "illume.encoders.base": ("IdentityEncoder",),
+    "illume.encoders.estimators": ("LinearEncoder", "MetaEncoder"),
+    "illume.encoders.options": ("Objective", "Training"),
+    "illume.explainer": ("Explainer", "load"),
+    "illume.explanations.options": ("DataOptions", "RuleOptions", "SurrogateOptions"),
+    "illume.io.forward_pass": ("torch_module",),
+    "illume.io.onnx_export": ("export_onnx",),
+    "illume.results.attributions": ("Attributions",),
+    "illume.results.counterfactuals": ("Counterfactuals",),
+    "illume.results.result_files": ("load_result",),
+    "illume.results.rules": ("Rules",),
 }
 _MODULES = {
     "displays": "illume.plots.displays",
@@ -94,8 +87,9 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: `import illume` itself loads nothing heavy."""
     if name in _MODULES:
         return import_module(_MODULES[name])
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
     raise AttributeError(f"module 'illume' has no attribute {name!r}")
 
 

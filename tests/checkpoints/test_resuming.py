@@ -49,7 +49,7 @@ def test_the_model_is_not_asked_twice(tmp_path, monkeypatch):
         explainer(tmp_path, first, contributions="shapley").fit(ROWS)
     monkeypatch.undo()
     fitted = explainer(tmp_path, second, contributions="shapley").fit(ROWS)
-    assert first.n_asked == 50 + 60 == fitted.quality_.n_asked
+    assert first.n_asked == 80 + 60 == fitted.quality_.n_asked
     assert second.n_asked == 16, "only a few rows, to see that it is the same model"
 
 

@@ -20,7 +20,7 @@ KINDS = {  # the model and rows, and the settings
     "low rank, mixed": ("loans", {**QUICK, "rank": 2}),
     "linear, missing numbers": ("numbers", {**QUICK, "encoder": "linear"}),
     "identity, three classes": ("classes", IDENTITY),
-    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 8_000}),
+    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 7_500}),
     "Shapley, three classes": ("classes", VALUED),
     "Shapley, text alone": ("text", VALUED),
 }
@@ -36,14 +36,17 @@ def explainers(loan_model, loan_frame, three_class):
     def by_text(frame):
         return np.where((frame["education"] == "high") ^ frame["owner"], 0.8, 0.3)
 
-    def loan_model_and_noise(frame):
-        return loan_model.predict_proba(frame.drop(columns="noise"))
+    def by_income_and_text(frame):
+        return by_text(frame.assign(owner=frame["income"].fillna(30.0) > 30.0))
 
     data = {
         "loans": (loan_model, loan_frame),
         "classes": three_class,
         "numbers": (by_age, loan_frame[["age", "income"]]),
-        "noisy": (loan_model_and_noise, loan_frame.assign(noise=np.arange(len(loan_frame)) % 9)),
+        "noisy": (
+            by_income_and_text,
+            loan_frame[["income", "education"]].assign(noise=np.arange(len(loan_frame)) % 9),
+        ),
         "text": (by_text, loan_frame[["education", "owner"]]),
     }
     fitted = {}

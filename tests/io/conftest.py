@@ -125,7 +125,7 @@ KINDS = {
     "Shapley values, three classes, pandas, an ignored column": lambda: (
         bent,
         pandas_rows().assign(noise=np.arange(120) % 7),
-        VALUED | {"queries": 12_000},
+        VALUED | {"queries": 17_000},
     ),
     "Shapley values, a background of one's own, polars": lambda: (
         bent,

@@ -35,7 +35,7 @@ from illume.explanations.options import OPTION_TYPES
 from illume.explanations.rule_sample import Conditions
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
-from illume.io.save_explainer import BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
+from illume.io.save_explainer import AS_THEY_ARE, BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
 from illume.io.settings import read_settings
 from illume.io.shapley_parts import read_shapley
 
@@ -153,8 +153,6 @@ class _Reader:
             shapley = read_shapley(head.shapley, self.model, self.encoding, self.c)
         fitted = Fitted(
             black_box=SurrogateBlackBox(self.encoding, pair),
-            columns=head.columns,
-            backend=head.backend,
             encoding=self.encoding,
             class_names=head.classes,
             missing=np.array(head.missing, dtype=bool),
@@ -168,12 +166,9 @@ class _Reader:
             pool=self._frame(POOL) if self.has_rows else None,
             shapley=shapley,
             background=self._frame(BACKGROUND) if self.has_rows and shapley is not None else None,
-            quality=head.quality,
-            history=head.history,
-            trials=head.trials,
             rule_model=None if head.rules is None else self._rule_model(head.rules, training),
             rule_quality=None if head.rules is None else head.rules.quality,
-            missing_words=head.missing_words,
+            **{name: getattr(head, name) for name in AS_THEY_ARE},
         )
         self.model.finish()
         self.rows.finish()

@@ -34,6 +34,7 @@ LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 NOT_STORED = ("model", "checkpoint_dir")  # parameters
 HELD_ROWS = 20_000
 MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
+AS_THEY_ARE = ("columns", "backend", "missing_words", "quality", "history", "trials")  # fields of `Fitted`
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,7 @@ def save(
         parts.add_fields(model, "curve", rules.curve, "targets", "precision", "coverage")
     parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
     parts.dump_weights(fitted.pair.surrogate, model)
-    names = ("knots", "below", "at_most", "missing", "shares")
-    parts.add_fields(model, "reference", fitted.reference, *names)
+    parts.add_fields(model, "reference", fitted.reference, "knots", "below", "at_most", "missing", "shares")
     trust = {"n_rows": int(fitted.trust_map.n_rows), "n_nearest": int(fitted.trust_map.n_nearest)}
     manifest = Manifest(
         libraries={
@@ -108,16 +108,10 @@ def save(
         },
         settings={name: dump_setting(each) for name, each in _stored_parameters(parameters).items()},
         schema=fitted.schema,
-        columns=fitted.columns,
-        backend=fitted.backend,
         classes=fitted.class_names,
         missing=tuple(fitted.missing.tolist()),
-        missing_words=fitted.missing_words,
         unknown=fitted.encoding.unknown,
         encoders=tuple(parts.dump_encoder(one, model, f"encoder.{i}") for i, one in enumerate(encoders)),
-        quality=fitted.quality,
-        history=fitted.history,
-        trials=fitted.trials,
         rules=None
         if rules is None or fitted.rule_quality is None
         else RulesEntry(len(encoders) - 1, rules.source, rules.reason, fitted.rule_quality),
@@ -126,6 +120,7 @@ def save(
         trust=trust if has_rows else None,
         shapley=None if fitted.shapley is None else dump_shapley(fitted.shapley, model),
         transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
+        **{name: getattr(fitted, name) for name in AS_THEY_ARE},
     )
     members |= {ROWS: data.to_bytes()} if has_rows else {}
     archive.write(path, archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()}))
