@@ -10,10 +10,10 @@ import griffe
 DOCTEST = re.compile(r"(?:^>>> .*\n?(?:^(?!\s*$).*\n?)*\n?)+", re.MULTILINE)
 
 
-def fenced(text: str) -> str:
+def fence_doctests(text: str) -> str:
     r"""Put doctests into fences, unless they stand in a section of examples, which is code already.
 
-    >>> fenced("Add.\n\n>>> 1 + 1\n2").splitlines()
+    >>> fence_doctests("Add.\n\n>>> 1 + 1\n2").splitlines()
     ['Add.', '', '```pycon', '>>> 1 + 1', '2', '```']
     """
     before, mark, examples = text.partition("\nExamples\n---")
@@ -26,4 +26,4 @@ class Doctests(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
         """Change the docstring in place."""
         if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+            obj.docstring.value = fence_doctests(obj.docstring.value)

@@ -1,4 +1,4 @@
-"""Change saved files with an eye on which lines they reach, and load them; run by `make fuzz-load`.
+"""Fuzz `illume.load` with changed files, guided by coverage; run by `make fuzz-load`.
 
 Plain changes do not get past the hashes. So the bytes that atheris makes are put into one part of a valid
 file, and all hashes are made anew: whatever is then refused must be refused as a `FormatError`.
@@ -25,7 +25,7 @@ from benchmarks.mutated_files import valid_files
 FOLDER = Path(tempfile.mkdtemp())
 
 
-def sealed(head, members):
+def pack_bytes(head, members):
     """Return a file with this manifest, as bytes, and these members."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as made:
@@ -35,25 +35,25 @@ def sealed(head, members):
     return buffer.getvalue()
 
 
-def spliced(source, data):
-    """Put made-up bytes over a stretch of a part."""
+def splice(source, data):
+    """Replace a stretch of bytes by made-up ones."""
     start = source.ConsumeIntInRange(0, len(data))
     stop = source.ConsumeIntInRange(start, min(len(data), start + 64))
     return data[:start] + source.ConsumeBytes(source.ConsumeIntInRange(0, 64)) + data[stop:]
 
 
-def changed(source, files):
+def change_file(source, files):
     """Return a changed file: as it is, or with the hashes made right again."""
     content = files[source.ConsumeIntInRange(0, len(files) - 1)]
     if source.ConsumeIntInRange(0, 7) == 0:
-        return spliced(source, content)
+        return splice(source, content)
     with zipfile.ZipFile(io.BytesIO(content)) as found:
         members = {name: found.read(name) for name in found.namelist()}
     name = sorted(members)[source.ConsumeIntInRange(0, len(members) - 1)]
-    members[name] = spliced(source, members[name])
+    members[name] = splice(source, members[name])
     head = members.pop(archive.MANIFEST)
     if name == archive.MANIFEST:
-        return sealed(head, members)
+        return pack_bytes(head, members)
     return archive.pack(
         {k: v for k, v in json.loads(head).items() if k not in ("members", "format")}, members
     )
@@ -66,14 +66,14 @@ def main():
     path = FOLDER / "any.illume"
 
     @atheris.instrument_func
-    def one(data):
-        path.write_bytes(changed(atheris.FuzzedDataProvider(data), files))
+    def load_changed(data):
+        path.write_bytes(change_file(atheris.FuzzedDataProvider(data), files))
         try:
             explainer.load(path)
         except illume.errors.FormatError:
             return
 
-    atheris.Setup(sys.argv, one)
+    atheris.Setup(sys.argv, load_changed)
     atheris.Fuzz()
 
 

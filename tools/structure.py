@@ -1,4 +1,4 @@
-"""Figures of the code's form: files, lines, layers, names, and how far a call travels.
+"""Figures of the code's form: files, lines, layers, names, and the modules of each call.
 
 Run `python tools/structure.py [folder of src]`: it prints one table.
 """
@@ -41,7 +41,7 @@ class Trace:
             self.depth -= 1
 
     def run(self, work: Any) -> Any:
-        """Run some work under the profiler's eyes."""
+        """Run some work while tracing it."""
         sys.setprofile(self)
         try:
             return work()
@@ -52,8 +52,8 @@ class Trace:
         return f"{len(self.modules)} modules, {len(self.functions)} functions, {self.deepest} deep"
 
 
-def travels(source: Path) -> dict[str, str]:
-    """Return how far each call travels."""
+def trace_calls(source: Path) -> dict[str, str]:
+    """Return the modules, functions and depth of each call."""
     sys.path.insert(0, str(source))
     from sklearn.datasets import load_iris
     from sklearn.linear_model import LogisticRegression
@@ -87,7 +87,7 @@ def travels(source: Path) -> dict[str, str]:
     return found
 
 
-def sizes(source: Path) -> dict[str, str]:
+def count_code(source: Path) -> dict[str, str]:
     """Return figures of files, functions and layers."""
     files = sorted((source / "illume").rglob("*.py"))
     lines = [len(path.read_text(encoding="utf-8").splitlines()) for path in files]
@@ -119,5 +119,5 @@ def sizes(source: Path) -> dict[str, str]:
 
 if __name__ == "__main__":
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "src").resolve()
-    for name, figure in (sizes(folder) | travels(folder)).items():
+    for name, figure in (count_code(folder) | trace_calls(folder)).items():
         sys.stdout.write(f"{name:<24} {figure}\n")

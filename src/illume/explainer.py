@@ -133,8 +133,9 @@ class Explainer(BaseEstimator):
 
     def fit_rules(self) -> Self:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
-        if self._fitted().rule_model is None:
-            self._keep(fit_rules(self._fitted(), Settings(**self.get_params(deep=False)), self.stages_))
+        fitted = self._require_fitted()
+        if fitted.rule_model is None:
+            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False)), self.stages_))
         return self
 
     def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
@@ -143,7 +144,7 @@ class Explainer(BaseEstimator):
         With `refine`, the model is asked this many times more per row, about rows mixed with background rows;
         Shapley values come closer to the model's, and standard errors say how close.
         """
-        return attribute(self._fitted(), X, refine)
+        return attribute(self._require_fitted(), X, refine)
 
     def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
@@ -151,11 +152,11 @@ class Explainer(BaseEstimator):
         A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
         features with the largest contributions; a value is the mean over `n_samples` sets of other features.
         """
-        return explain_interactions(self._fitted(), X, max_features, n_samples)
+        return explain_interactions(self._require_fitted(), X, max_features, n_samples)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
-        return explain_latents(self._fitted(), X, maps)
+        return explain_latents(self._require_fitted(), X, maps)
 
     def rules(
         self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
@@ -173,12 +174,12 @@ class Explainer(BaseEstimator):
             Share of the covered rows to be decided alike; maximum number of features in conditions.
         """
         request = RuleRequest(polish, precision, max_conditions)
-        frame = self._fitted().as_frame(X)
-        return explain_rules(self.fit_rules()._fitted(), frame, request)
+        frame = self._require_fitted().as_frame(X)
+        return explain_rules(self.fit_rules()._require_fitted(), frame, request)
 
     def rule_set(self) -> RuleSet:
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
-        return summarize_rules(self.fit_rules()._fitted())
+        return summarize_rules(self.fit_rules()._require_fitted())
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -204,9 +205,9 @@ class Explainer(BaseEstimator):
         request = CounterfactualRequest(
             n, desired_class, features_to_vary, permitted_range, max_changes, min_probability
         )
-        frame = self._fitted().as_frame(X)
-        request.validate(self._fitted())
-        return find_counterfactuals(self.fit_rules()._fitted(), frame, request)
+        frame = self._require_fitted().as_frame(X)
+        request.validate(self._require_fitted())
+        return find_counterfactuals(self.fit_rules()._require_fitted(), frame, request)
 
     def stream(
         self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
@@ -219,7 +220,7 @@ class Explainer(BaseEstimator):
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
         explain, first = self if kind == "attributions" else getattr(self, kind), 0
-        for piece in iter_rows(self._fitted(), X, chunk_rows):
+        for piece in iter_rows(self._require_fitted(), X, chunk_rows):
             with rows_after(first):
                 explained = explain(piece, **options)
             yield explained
@@ -233,7 +234,7 @@ class Explainer(BaseEstimator):
         """
         from illume.explanations.drift import check_drift
 
-        return check_drift(self._fitted(), frame, sample, self.verbose)
+        return check_drift(self._require_fitted(), frame, sample, self.verbose)
 
     def report(
         self,
@@ -267,7 +268,7 @@ class Explainer(BaseEstimator):
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
         shown = {"rules": rules, "counterfactuals": counterfactuals}
         request = ReportRequest(Path(path), *limits, title=title, date=date, **shown)
-        fitted = (self.fit_rules() if rules or counterfactuals else self)._fitted()
+        fitted = (self.fit_rules() if rules or counterfactuals else self)._require_fitted()
         return write_report(fitted, self.get_params(deep=False), frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
@@ -284,18 +285,18 @@ class Explainer(BaseEstimator):
         rules
             Grow the tree of the rules first, which rules and counterfactuals need.
         """
-        fitted = (self.fit_rules() if rules else self)._fitted()
+        fitted = (self.fit_rules() if rules else self)._require_fitted()
         save(fitted, self.get_params(deep=False), path, rows)
 
     @property
     def quality_(self) -> Quality:
         """How true contributions are, agreement of the surrogate per class, and how the fit went."""
-        return self._fitted().quality
+        return self._require_fitted().quality
 
     @property
     def rule_quality_(self) -> RuleQuality:
         """Precision and coverage of rules on report rows, once rules have been fitted."""
-        quality = self._fitted().rule_quality
+        quality = self._require_fitted().rule_quality
         if quality is None:
             raise AttributeError("rule_quality_ is there once rules have been fitted; call fit_rules() first")
         return quality
@@ -303,23 +304,23 @@ class Explainer(BaseEstimator):
     @property
     def schema_(self) -> Schema:
         """The features."""
-        return self._fitted().schema
+        return self._require_fitted().schema
 
     @property
     def class_names_(self) -> tuple[str, ...]:
         """The classes."""
-        return self._fitted().class_names
+        return self._require_fitted().class_names
 
     @property
     def history_(self) -> History | None:
         """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
-        return self._fitted().history
+        return self._require_fitted().history
 
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
         self.n_features_in_ = len(self.fitted_.schema)
 
-    def _fitted(self) -> Fitted:
+    def _require_fitted(self) -> Fitted:
         """Return what was learned; `unknown` may have been set after the fit."""
         check_is_fitted(self, "fitted_")
         require_unknown(self.unknown)

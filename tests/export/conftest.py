@@ -1,10 +1,8 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from illume import Explainer, Objective
-from illume.explanations.fitted import SurrogateBlackBox
+from illume.data.frames import as_frame
 from tests.common import FAST, grouped, use_local
 
 SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
@@ -65,30 +63,29 @@ def explained(request, explainers):
 
 
 def wanted(explainer, rows):
-    from illume.data.frames import as_frame
-
-    encoded = explainer.fitted_.encoding.transform(as_frame(rows))
-    X = encoded.X
-    pulled = explainer.fitted_.pair.encoder.pull_back(X, explainer.fitted_.pair.surrogate.coef_)
-    found = {
-        "X": np.where(encoded.imputed[:, explainer.fitted_.encoding.owner], np.nan, X),
-        "base_values": explainer.fitted_.pair.surrogate.intercept_,
-        "slopes": pulled.slopes,
-        "contributions": explainer.fitted_.encoding.gather(pulled.slopes * X[:, None]),
-        "log_odds": pulled.Z @ explainer.fitted_.pair.surrogate.coef_.T
-        + explainer.fitted_.pair.surrogate.intercept_,
-        "latents": pulled.Z,
-        "probabilities": explainer.fitted_.pair.surrogate.probabilities(pulled.Z),
-    }
-    if explainer.fitted_.shapley is None:
-        return found
     fitted = explainer.fitted_
-    stand_in = SurrogateBlackBox(fitted.encoding, fitted.pair)  # as after loading without a model
-    explainer.fitted_ = replace(fitted, black_box=stand_in)
-    attributions = explainer(rows)
-    values = attributions.values
+    encoded, surrogate = fitted.encoding.transform(as_frame(rows)), fitted.pair.surrogate
+    X, pulled = encoded.X, fitted.pair.encoder.pull_back(encoded.X, surrogate.coef_)
+    found = {
+        "X": np.where(encoded.imputed[:, fitted.encoding.owner], np.nan, X),
+        "base_values": surrogate.intercept_,
+        "slopes": pulled.slopes,
+        "contributions": fitted.encoding.gather(pulled.slopes * X[:, None]),
+        "log_odds": pulled.Z @ surrogate.coef_.T + surrogate.intercept_,
+        "latents": pulled.Z,
+        "probabilities": surrogate.probabilities(pulled.Z),
+    }
+    if fitted.shapley is None:
+        return found
+    values = fitted.shapley(X, encoded.imputed, found["probabilities"]).values  # as without the model
+    # the model's probabilities, made up, and what Shapley values and log-odds are with them
+    P = np.random.default_rng(0).dirichlet(np.ones(len(fitted.class_names)), len(X))
+    P[0] = np.eye(P.shape[1])[0]
     return found | {
-        "contributions": values[:, None] if values.ndim == 2 else values.swapaxes(1, 2),
-        "log_odds": attributions.scores.reshape(len(X), -1),
-        "base_values": explainer.fitted_.shapley.base,
+        "contributions": values.swapaxes(1, 2),
+        "log_odds": fitted.shapley.log_odds(found["probabilities"]),
+        "base_values": fitted.shapley.base,
+        "model_probabilities": P,
+        "model_contributions": fitted.shapley(X, encoded.imputed, P).values.swapaxes(1, 2),
+        "model_log_odds": fitted.shapley.log_odds(P),
     }

@@ -9,7 +9,6 @@ import torch
 
 import illume
 from benchmarks import gpu
-from illume.data.frames import as_frame
 from illume.encoders.forward import Forward
 from illume.errors import ExportError
 from illume.io.torch_modules import ExplainingModule, matmul_precision
@@ -35,21 +34,18 @@ def test_the_module_explains_as_the_explainer_does_and_adds_up(explained, precis
 def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_are_given(
     explained, chunk_rows
 ):
-    explainer, rows, wanted = explained
-    module = illume.torch_module(explainer, chunk_rows=chunk_rows)
-    P = np.random.default_rng(0).dirichlet(np.ones(len(explainer.class_names_)), len(rows))
-    P[0] = np.eye(P.shape[1])[0]
+    explainer, _, wanted = explained
+    module, X = illume.torch_module(explainer, chunk_rows=chunk_rows), rows_of(wanted)
     if explainer.fitted_.shapley is None:
         with pytest.raises(ValueError, match="leave probabilities out"):
-            module(rows_of(wanted), torch.from_numpy(P))
+            module(X, torch.ones(len(X), 2))
         return
-    found = module(rows_of(wanted), torch.from_numpy(P))
-    imputed = explainer.fitted_.encoding.transform(as_frame(rows)).imputed
-    values = explainer.fitted_.shapley(np.nan_to_num(wanted["X"]), imputed, P).values
-    np.testing.assert_allclose(found.contributions, values.swapaxes(1, 2), rtol=2e-5, atol=2e-5)
-    np.testing.assert_allclose(found.log_odds, explainer.fitted_.shapley.log_odds(P), rtol=1e-5, atol=1e-5)
+    P = torch.from_numpy(wanted["model_probabilities"])
+    found = module(X, P)
+    np.testing.assert_allclose(found.contributions, wanted["model_contributions"], rtol=2e-5, atol=2e-5)
+    np.testing.assert_allclose(found.log_odds, wanted["model_log_odds"], rtol=1e-5, atol=1e-5)
     with pytest.raises(ValueError, match="probabilities has the shape"):
-        module(rows_of(wanted), torch.from_numpy(P[:-1]))
+        module(X, P[:-1])
 
 
 def test_half_precision_is_as_close_as_promised():

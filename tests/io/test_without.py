@@ -25,8 +25,10 @@ def test_without_the_model_the_surrogate_stands_in_and_results_say_so(small, sma
     assert found.surrogate_probabilities.tobytes() == before.surrogate_probabilities.tobytes()
     agreed = before.agreed
     assert found.values[agreed].tobytes() == before.values[agreed].tobytes()
-    for shown in (repr(found), repr(found[0]), found._repr_html_(), found[0]._repr_html_()):
+    latents = repr(loaded.latents(numpy_rows[:3]))
+    for shown in (repr(found), repr(found[0]), found._repr_html_(), found[0]._repr_html_(), latents):
         assert "without the black box" in shown
+    assert "without the black box" not in repr(small.latents(numpy_rows[:3]))
     assert found.to_dict()["stand_in"]
     assert found[0].to_dict()["stand_in"]
     assert found[:3].stand_in
@@ -42,11 +44,10 @@ def test_without_the_model_rules_are_for_the_surrogates_decisions(small_file, nu
     assert all(rule.covers(numpy_rows[[i]]).all() for i, rule in enumerate(rules))
 
 
-def test_without_the_model_the_global_view_is_the_same(small, small_file):
+def test_without_the_model_the_global_view_is_the_same_but_there_are_no_counterfactuals(
+    small, small_file, numpy_rows
+):
     assert same(small.rule_set(), illume.load(small_file).rule_set())
-
-
-def test_without_the_model_there_are_no_counterfactuals(small_file, numpy_rows):
     with pytest.raises(illume.errors.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
         illume.load(small_file).counterfactuals(numpy_rows)
 
@@ -70,11 +71,13 @@ def test_a_model_that_moves_by_less_than_the_tolerance_is_the_same(small, small_
         illume.load(small_file, model=lambda rows: 0.999 * small.model(rows) + 0.0005)
 
 
-def test_a_model_of_other_classes_or_columns_is_refused(small_file):
+def test_a_model_of_other_classes_or_columns_is_refused_with_the_file_named(small_file):
     with pytest.raises(illume.errors.BlackBoxError, match="answered 3 classes, 2 when fitted"):
         illume.load(small_file, model=lambda rows: np.full((len(rows), 3), 1 / 3))
-    with pytest.raises(illume.errors.BlackBoxError, match="raised"):
+    said = r"asked about \d+ rows of the file.* raised .*only integers"
+    with pytest.raises(illume.errors.BlackBoxError, match=said) as found:
         illume.load(small_file, model=lambda rows: rows["no such column"])
+    assert found.value.rows == ()
 
 
 @pytest.fixture(scope="module")
@@ -161,11 +164,6 @@ def test_rows_of_another_library_than_the_stored_ones_are_explained(loan_explain
     assert isinstance(loaded(loan_frame).to_frame(), pd.DataFrame)
 
 
-def test_without_the_model_latents_say_so(small, small_file, numpy_rows):
-    assert "without the black box" in repr(illume.load(small_file).latents(numpy_rows[:3]))
-    assert "without the black box" not in repr(small.latents(numpy_rows[:3]))
-
-
 def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_rows, tmp_path):
     tree = DecisionTreeClassifier(max_depth=2)
     settings = {"encoder": "identity", "contributions": "pullback", "tree": tree, "verbose": False}
@@ -175,14 +173,3 @@ def test_what_a_file_did_not_hold_must_be_set_again_before_fitting_anew(numpy_ro
     with pytest.raises(ValueError, match=r"tree was DecisionTreeClassifier.*set it again before fitting"):
         loaded.fit(numpy_rows)
     loaded.set_params(rule_options=illume.RuleOptions(tree=tree)).fit(numpy_rows)
-
-
-def test_a_model_that_fails_on_stored_rows_is_told_that_they_are_the_files(small_file):
-    def failing(rows):
-        raise ValueError("no such rows")
-
-    with pytest.raises(
-        illume.errors.BlackBoxError, match=r"asked about \d+ rows of the file.*no such rows"
-    ) as found:
-        illume.load(small_file, model=failing)
-    assert found.value.rows == ()

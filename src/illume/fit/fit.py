@@ -50,10 +50,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
             choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
-        background = data.background if data else None
-        fitted = _assemble(
-            settings, source, prepared, choice, shapley=shapley, background=background, start=start
-        )
+        fitted = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
         if interrupted:
             stages = None
@@ -70,7 +67,6 @@ def _assemble(
     choice: Choice,
     *,
     shapley: TrainedShapley | None,
-    background: AnsweredFrame | None,
     start: float,
 ) -> Fitted:
     """Put all that was learned into one value."""
@@ -97,7 +93,7 @@ def _assemble(
         reference=reference,
         pool=training.take(pool_rows(rows.training)),
         shapley=shapley.model if shapley else None,
-        background=background,
+        background=shapley.background if shapley else None,
         quality=measure_quality(prepared, choice, Q, shapley, settings, source=source, seconds=seconds),
         history=choice.local.history,
         trials=choice.trials,

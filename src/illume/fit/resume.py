@@ -40,7 +40,7 @@ def open_checkpoint(settings: Settings, source: LoadedRows) -> Iterator[Stages |
 
 @contextmanager
 def reopen_for_rules(stages: Stages | None) -> Iterator[Slot | None]:
-    """Yield the checkpoint of the rules' training; where the folder is in use by now, warn and yield None."""
+    """Yield the checkpoint of the rules' training; if another fit uses its folder, warn and yield None."""
     with ExitStack() as stack:
         try:
             if stages is not None:

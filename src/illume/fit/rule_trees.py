@@ -1,4 +1,4 @@
-"""Choosing the tree that rules come from, and how strictly to polish them, on validation rows."""
+"""Choose the tree that rules come from, and how strictly to polish them, on validation rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
 REPORT_ROWS = 4_096
-LEAST_OF_A_CLASS = 16  # so few do not move what is measured, and a rare class still gets rules
+LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
@@ -82,7 +82,7 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
     makers, curves = {}, {}
     for source, pair in pairs.items():
         makers[source] = TreeRules.of(pair.encoder, pair.surrogate, layout, (training.X, training.P), search)
-        curves[source] = _curve(makers[source], bins, rows.validation)
+        curves[source] = _measure_curve(makers[source], bins, rows.validation)
     source, reason = next(iter(pairs)), "there is only one tree"
     if len(pairs) > 1:
         first, second = pairs
@@ -108,7 +108,7 @@ def raw_boxes(rules: TreeRules, X: FloatArray, wanted: IntArray) -> Boxes:
     return boxes
 
 
-def _curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> PrecisionCurve:
+def _measure_curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> PrecisionCurve:
     """Polish rules of validation rows to several goals; measure each on the other validation rows."""
     judged = _sample(validation, rules.layout, JUDGED_ROWS)
     X, wanted = judged.X, judged.decisions
@@ -116,7 +116,7 @@ def _curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> Prec
     points = []
     for goal in GOALS:
         covered, correct = judged.counts(polish(bins, boxes, X, wanted, RuleGoal(goal))[0], wanted)
-        others, right = covered - 1, correct - 1  # a row lies in its own rule, and proves nothing
+        others, right = covered - 1, correct - 1  # the row itself is not counted
         known = others > 0
         precision = float((right[known] / others[known]).mean()) if known.any() else math.nan
         points.append((precision, float(others.mean()) / max(len(X) - 1, 1)))
@@ -128,18 +128,18 @@ def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:
     """Take training rows and queried rows, half and half as far as there are."""
     queries, training = rows.queries, rows.training
     n_queries = min(len(queries), max(POLISHING_ROWS // 2, POLISHING_ROWS - len(training)))
-    parts = [_some(training, POLISHING_ROWS - n_queries, LEAST_OF_A_CLASS)]
+    parts = [_draw(training, POLISHING_ROWS - n_queries, LEAST_OF_A_CLASS)]
     if n_queries:
-        parts.append(_some(queries, n_queries))
+        parts.append(_draw(queries, n_queries))
     X = np.concatenate([part.X for part in parts])
     return Sample(layout, X, np.concatenate([part.P.argmax(1) for part in parts]))
 
 
-def _some(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
+def _draw(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
     kept = stratified(rows.P.argmax(1), n, least)
     return AnsweredRows(rows.X[kept], rows.P[kept])
 
 
 def _sample(rows: AnsweredRows, layout: Layout, n: int) -> Sample:
-    some = _some(rows, n)
+    some = _draw(rows, n)
     return Sample(layout, some.X, some.P.argmax(1))

@@ -28,7 +28,7 @@ KEPT_ROWS = 1_000  # background rows that refining mixes with
 
 @dataclass(frozen=True, eq=False)
 class ShapleyData:
-    """All that training Shapley values needs, and the background rows that a fitted explainer keeps."""
+    """The input of the training of Shapley values, and the background rows that a fitted explainer keeps."""
 
     encoding: Encoding
     material: Material
@@ -38,11 +38,12 @@ class ShapleyData:
 
 @dataclass(frozen=True, eq=False)
 class TrainedShapley:
-    """Shapley values, how true they are, and whether their training was interrupted."""
+    """Shapley values, their quality, whether training was interrupted, and the background rows to keep."""
 
     model: ShapleyModel
     quality: ContributionQuality
     interrupted: bool
+    background: AnsweredFrame
 
 
 def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stages | None) -> ShapleyData:
@@ -64,17 +65,15 @@ def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stag
 def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str) -> TrainedShapley:
     """Train Shapley values; where several processes fit together, the first one does it for all."""
 
-    def train() -> TrainedShapley:
+    def train() -> tuple[ShapleyModel, ContributionQuality, bool]:
         disable = None if settings.verbose is None else not settings.verbose
         with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
             running = TrainingProgress(lambda share: bar.update(100 * share))
-            material, answers, effort = data.material, data.answers, settings.budget
-            model, quality = fit_shapley(
-                data.encoding, material, answers, effort, seed=seed, device=device, running=running
-            )
-        return TrainedShapley(model, quality, running.interrupted)
+            given = (data.encoding, data.material, data.answers, settings.budget)
+            model, quality = fit_shapley(*given, seed=seed, device=device, running=running)
+        return model, quality, running.interrupted
 
-    return ranks().from_first(train)
+    return TrainedShapley(*ranks().from_first(train), data.background)
 
 
 def ignored_features(schema: Schema, model: ShapleyModel) -> tuple[str, ...]:

@@ -215,7 +215,7 @@ class Search:
 
     def _fit_trial(self, setting: Setting) -> Pair:
         encoder, learned, validation = self.make(setting, False), self.rows.learned, self.rows.validation
-        if isinstance(encoder, TrainedEncoder) and _dense(encoder):
+        if isinstance(encoder, TrainedEncoder) and _is_dense(encoder):
             encoder.fit_trial(learned.X, learned.P, validation=(validation.X, validation.P))
             return pair_encoder(encoder, self.surrogate, self.rows)
         slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
@@ -230,7 +230,7 @@ class Search:
             self.interrupted = self.best[1]
 
 
-def _dense(encoder: TrainedEncoder) -> bool:
+def _is_dense(encoder: TrainedEncoder) -> bool:
     return encoder.objective is None or encoder.objective.alpha is None
 
 
