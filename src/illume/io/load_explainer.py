@@ -196,7 +196,8 @@ class _Reader:
         return AnsweredFrame(frame, P)
 
     def _neighbours(self, name: str, encoder: Any, training: AnsweredRows) -> Neighbours:
-        X, P, Z = training.X, training.P, np.empty((0, _n_latents(encoder)))
+        X, P = training.X, training.P
+        Z: FloatArray = np.empty((0, _n_latents(encoder)))
         valid = self.rows.take(f"{name}.valid", bool, (len(X),)) if self.has_rows else np.zeros(0, dtype=bool)
         if isinstance(encoder, IdentityEncoder):
             Z = X

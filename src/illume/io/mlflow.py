@@ -72,8 +72,8 @@ def save_model(
     mlflow_model, options
         As in `mlflow.pyfunc.save_model`.
     """
-    pyfunc, models = _import_mlflow()
-    meta = models.Model() if mlflow_model is None else mlflow_model
+    pyfunc = import_extra("mlflow.pyfunc", "mlflow")
+    meta = import_module("mlflow.models").Model() if mlflow_model is None else mlflow_model
     meta.add_flavor(FLAVOUR, illume_version=import_module("illume").__version__)
     needed = _requirements() if pip_requirements is None else list(pip_requirements)
     with TemporaryDirectory() as folder:
@@ -104,9 +104,8 @@ def log_model(explainer: Explainer | str | os.PathLike[str], name: str = "explai
 
     Options are those of `save_model` and of MLflow, such as `registered_model_name` and `metadata`.
     """
-    _, models = _import_mlflow()
-    flavour = sys.modules[__name__]
-    return models.Model.log(artifact_path=None, name=name, flavor=flavour, explainer=explainer, **options)
+    log = import_extra("mlflow.models", "mlflow").Model.log
+    return log(artifact_path=None, name=name, flavor=sys.modules[__name__], explainer=explainer, **options)
 
 
 def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explainer:
@@ -114,11 +113,12 @@ def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explaine
 
     `model` is the black box; by default the one that was stored with the explainer, if any.
     """
-    pyfunc, models = _import_mlflow()
+    pyfunc = import_extra("mlflow.pyfunc", "mlflow")
     from mlflow.artifacts import download_artifacts
+    from mlflow.models import Model
 
     local = Path(download_artifacts(artifact_uri=str(model_uri)))
-    flavours = models.Model.load(str(local)).flavors
+    flavours = Model.load(str(local)).flavors
     if FLAVOUR not in flavours:
         raise FormatError(
             f"{model_uri} holds a model of {sorted(flavours)}, expected an explainer; "
@@ -168,13 +168,12 @@ def _pickle(model: Any) -> bytes:
 
     BlackBox(model)  # raises if it cannot predict
     try:
-        content: bytes = cloudpickle.dumps(model)
+        return cloudpickle.dumps(model)
     except Exception as error:
         raise SaveError(
             f"the {type(model).__name__} cannot be pickled: {error}; save the explainer without it, and "
             "pass it to illume.mlflow.load_model"
         ) from error
-    return content
 
 
 def _unpickle(path: Path) -> Any:
@@ -205,7 +204,3 @@ def _requirements() -> list[str]:
     """Return the installed versions, without local build labels such as +cpu."""
     installed = {"illume[mlflow]": import_module("illume").__version__, **library_versions(PACKAGES)}
     return [f"{name}=={version.split('+')[0]}" for name, version in installed.items()]
-
-
-def _import_mlflow() -> tuple[Any, Any]:
-    return import_extra("mlflow.pyfunc", "mlflow"), import_extra("mlflow.models", "mlflow")
