@@ -3,6 +3,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -62,8 +63,6 @@ def pandas_rows():
 
 
 def polars_rows():
-    import polars as pl
-
     return pl.from_pandas(loans(100)).with_columns(
         pl.col("education").cast(pl.Categorical),
         pl.Series("size", ["s", "m", None, "l"] * 25, dtype=pl.Enum(["s", "m", "l"])),
@@ -130,7 +129,7 @@ KINDS = {
     "Shapley values, a background of one's own, polars": lambda: (
         bent,
         polars_rows(),
-        VALUED | {"background": polars_rows()[:25]},
+        VALUED | {"background": polars_rows()[:25].with_columns(income=12345.5 + 0 * pl.col("income"))},
     ),
     "Shapley values, two classes, NumPy, measured errors": lambda: (
         steep,

@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import illume
@@ -14,9 +13,8 @@ from illume.data.schema import Schema
 from illume.errors import FormatError
 from illume.fit.resume import fingerprint
 from illume.fit.settings import Settings
-from tests.common import grouped
 from tests.io.common import change_arrays, forged, members_of, same
-from tests.io.conftest import KINDS, VALUED, bent, pandas_rows
+from tests.io.conftest import KINDS, bent, pandas_rows
 
 MODEL, ROWS, BACKGROUND = "model.safetensors", "rows.safetensors", "background.json"
 
@@ -49,26 +47,24 @@ def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
         loaded(rows, refine=4)
 
 
-@pytest.fixture(scope="module")
-def of_own_background(tmp_path_factory):
-    """An explainer with a background of its own, and its file."""
-    rows, background = pandas_rows(), pandas_rows().iloc[:30].assign(income=12345.5)
-    explainer = Explainer(bent, **grouped(**VALUED, background=background)).fit(rows)
-    path = tmp_path_factory.mktemp("own") / "own.illume"
-    explainer.save(path)
-    return explainer, path
+@pytest.fixture
+def of_own_background(saved_kinds):
+    """An explainer with a background of its own, its rows, its model, and its file."""
+    return saved_kinds("Shapley values, a background of one's own, polars")
 
 
 def test_background_rows_are_no_setting(of_own_background, tmp_path):
-    explainer, path = of_own_background
+    explainer, rows, model, path = of_own_background
     members, _ = members_of(path)
     settings = json.loads(members["manifest.json"])["settings"]
-    assert settings["background"] == {"text": "a frame of 30 rows"}
+    assert settings["background"] == {"text": "a frame of 25 rows"}
     explainer.save(tmp_path / "none.illume", rows="none")
-    assert b"12345.5" not in (tmp_path / "none.illume").read_bytes()
-    loaded = illume.load(path, model=bent)
-    with pytest.raises(ValueError, match=r"background was a frame of 30 rows.*set it again"):
-        loaded.fit(pandas_rows())
+    income = np.float64(12345.5).tobytes()
+    assert income in path.read_bytes()
+    assert income not in (tmp_path / "none.illume").read_bytes()
+    loaded = illume.load(path, model=model)
+    with pytest.raises(ValueError, match=r"background was a frame of 25 rows.*set it again"):
+        loaded.fit(rows)
 
 
 def test_checkpoints_tell_backgrounds_apart():
@@ -118,7 +114,7 @@ DAMAGES = [
     (changed("background.answers", lambda a: a * 3, ROWS), "no probabilities"),
     (changed("background.answers", lambda a: a[1:], ROWS), "background.answers has shape"),
     ({"change_member": (BACKGROUND, lambda content: b"{}")}, "background holds"),
-    ({"change_member": (BACKGROUND, lambda content: content.replace(b"pandas", b"numpy", 1))}, "background"),
+    ({"change_member": (BACKGROUND, lambda content: content.replace(b"polars", b"numpy", 1))}, "background"),
     (in_manifest(0.5), "shapley is 0.5"),
     (in_manifest("much"), "shapley is 'much'"),
     (in_manifest(None), "unexpected arrays"),
@@ -127,7 +123,7 @@ DAMAGES = [
 
 @pytest.mark.parametrize(("change", "said"), DAMAGES)
 def test_parts_that_do_not_fit_are_refused_though_their_hashes_do(of_own_background, change, said, tmp_path):
-    (tmp_path / "bad.illume").write_bytes(forged(of_own_background[1], **change))
+    (tmp_path / "bad.illume").write_bytes(forged(of_own_background[-1], **change))
     with pytest.raises(FormatError, match=said):
         illume.load(tmp_path / "bad.illume")
 
@@ -140,7 +136,6 @@ def test_a_frame_of_other_columns_is_refused(of_own_background, tmp_path):
         found["columns"][0]["name"] = "other"
         return json.dumps(found).encode()
 
-    path.write_bytes(forged(of_own_background[1], change_member=(BACKGROUND, renamed)))
-    with pytest.raises(FormatError, match="the stored rows are 30 with the columns"):
+    path.write_bytes(forged(of_own_background[-1], change_member=(BACKGROUND, renamed)))
+    with pytest.raises(FormatError, match="the stored rows are 25 with the columns"):
         illume.load(path)
-    assert isinstance(of_own_background[0].fitted_.background.frame.native, pd.DataFrame)
