@@ -141,7 +141,7 @@ def prepare(
     P = _ask_model(black_box, frame, stages)
     data = settings.data_options
     split = split_rows(P.argmax(1), data.validation_size, data.report_size, rng)
-    with renumber_rows(split.training.tolist().__getitem__):  # errors name rows of the whole frame
+    with renumber_rows(lambda row: int(split.training[row])):  # errors name rows of the whole frame
         encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError("no column varies; at least one must, or there is nothing to explain")
