@@ -10,8 +10,8 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.encoders.base import IdentityEncoder
-from illume.encoders.forward import Forward, SoftBins
 from illume.encoders.estimators import TrainedEncoder
+from illume.encoders.forward import Forward, SoftBins
 from illume.errors import ExportError, import_extra
 from illume.explanations.fitted import Fitted
 from illume.shapley.network_arrays import RowEmbedding, arrays_of
