@@ -16,21 +16,13 @@ import numpy as np
 
 from benchmarks.children import Answer, run_child
 from benchmarks.harness import Cell, Line, choose
-from benchmarks.packages import short_training
+from benchmarks.packages import Formula, short_training
 
 FOLDER = Path("build/engines")
 COVERTYPE = Path("build/covertype")
 FEATURES, GROUP_ROWS, FILE_ROWS, FEW = 30, 65_536, 524_288, 2_000
 ENGINES = ("processes", "streaming", "ray", "spark", "dask")
 Job = Callable[[Path, Path], Any]
-
-
-class Formula:
-    """A black box that costs almost nothing."""
-
-    def predict_proba(self, rows: Any) -> np.ndarray:
-        p = 1 / (1 + np.exp(-4 * rows["x0"].to_numpy() * rows["x1"].to_numpy()))
-        return np.column_stack([1 - p, p])
 
 
 def engines(

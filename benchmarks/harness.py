@@ -205,10 +205,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _use_one_thread() -> None:
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
-    import torch
-
-    torch.set_num_threads(1)
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))  # read when numpy and torch are imported
 
 
 def add_options(parser: argparse.ArgumentParser, function: Callable[..., Any]) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr
 from functools import partial
-from io import StringIO
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,15 @@ import pandas as pd
 
 from benchmarks.data.real import lightgbm_problem
 from benchmarks.harness import Cell, Line
-from benchmarks.packages import anchor_explainer, no_warnings, seed_generators, short_training
+from benchmarks.packages import (
+    Formula,
+    MeteredModel,
+    anchor_explainer,
+    dice_explainer,
+    no_warnings,
+    seed_generators,
+    short_training,
+)
 from illume import Explainer
 from illume.metrics.fidelity import fidelity
 
@@ -55,18 +61,6 @@ def _agreement(name: str, seed: int) -> Line:
     }
 
 
-class TimedFormula:
-    """A black box that costs almost nothing, and sums its time."""
-
-    seconds = 0.0
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        start = time.perf_counter()
-        answers = 1 / (1 + np.exp(-4 * (rows[:, 0] * rows[:, 1] + rows[:, 2])))
-        self.seconds += time.perf_counter() - start
-        return answers
-
-
 def rule_speed(rows: int = 10_000, features: int = 30, latents: int = 8) -> Iterator[Cell]:
     """Measure rules and counterfactuals a second, without the time of the black box."""
     settings = {"rows": rows, "features": features, "latents": latents}
@@ -76,7 +70,7 @@ def rule_speed(rows: int = 10_000, features: int = 30, latents: int = 8) -> Iter
 def _rule_speed(rows: int, features: int, latents: int) -> Line:
     import torch
 
-    rng, model = np.random.default_rng(0), TimedFormula()
+    rng, model = np.random.default_rng(0), MeteredModel(Formula(), (0, 1))
     explainer = Explainer(model, surrogate_options=short_training(latents, max_epochs=10), verbose=False)
     explainer.fit(rng.normal(size=(10_000, features))).fit_rules()
     X = rng.normal(size=(rows, features))
@@ -250,10 +244,8 @@ def counterfactual_figures(explainer: Explainer, model: Any, rows: pd.DataFrame,
 
 def dice_figures(model: Any, train: pd.DataFrame, labels: pd.Series, rows: pd.DataFrame, n: int) -> Line:
     """Return the figures of DiCE's random method."""
-    import dice_ml
-
-    text = [c for c in train if isinstance(train[c].dtype, pd.CategoricalDtype)]
-    outcome = (labels == model.classes_[1]).astype(int).to_numpy()
+    categories = {c: train[c].cat.categories for c in train.select_dtypes("category")}
+    numbers = [c for c in train if c not in categories]
 
     class TextModel:
         """DiCE passes strings; the model needs its own categories."""
@@ -261,40 +253,30 @@ def dice_figures(model: Any, train: pd.DataFrame, labels: pd.Series, rows: pd.Da
         classes_ = np.array([0, 1])
 
         def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
-            typed = {}
-            for c in train:
-                typed[c] = frame[c].astype(str if c in text else float)
-                if c in text:
-                    levels = train[c].cat.categories
-                    back = {str(v): v for v in levels}
-                    typed[c] = pd.Categorical(typed[c].map(back), categories=levels)
-            return model.predict_proba(pd.DataFrame(typed))
+            typed = {c: frame[c].astype(float) for c in numbers}
+            for c, levels in categories.items():
+                codes = pd.Index(levels.astype(str)).get_indexer(frame[c].astype(str))
+                typed[c] = pd.Categorical.from_codes(codes, levels)
+            return model.predict_proba(pd.DataFrame(typed)[list(train)])
 
         def predict(self, frame: pd.DataFrame) -> np.ndarray:
             return self.predict_proba(frame).argmax(1)
 
-    plain, queries = (part.assign(**{c: part[c].astype(str) for c in text}) for part in (train, rows))
-    numbers, wrapped = [c for c in train if c not in text], TextModel()
-    frame = plain.assign(outcome_=outcome)
-    data = dice_ml.Data(dataframe=frame, continuous_features=numbers, outcome_name="outcome_")
-    explainer = dice_ml.Dice(data, dice_ml.Model(model=wrapped, backend="sklearn"), method="random")
-    options = {"total_CFs": n, "desired_class": "opposite", "random_seed": 0, "verbose": False}
+    plain, queries = (part.astype(dict.fromkeys(categories, str)) for part in (train, rows))
+    wrapped = TextModel()
+    explain = dice_explainer(wrapped, plain, numbers, (labels == model.classes_[1]).astype(int).to_numpy())
     changes, found, valid, seconds = [], 0, [], 0.0
     for i in range(len(rows)):
         query, start = queries.iloc[[i]], time.perf_counter()
         try:
-            with redirect_stderr(StringIO()):  # a progress bar for every row
-                answer = explainer.generate_counterfactuals(query, **options)
-            examples = answer.cf_examples_list[0].final_cfs_df
+            (examples,) = explain(query, n)
         except Exception:  # DiCE raises many kinds of error if it finds nothing
             examples = None
         seconds += time.perf_counter() - start
-        if examples is None or not len(examples):
-            continue
-        found += 1
-        after = examples.drop(columns="outcome_")[list(train)]
-        valid += (wrapped.predict(after) != wrapped.predict(query)[0]).tolist()
-        changes += count_changes(pd.concat([rows.iloc[[i]]] * len(after)), after).tolist()
+        if examples is not None and len(examples):
+            found += 1
+            valid += (wrapped.predict(examples) != wrapped.predict(query)[0]).tolist()
+            changes += count_changes(pd.concat([rows.iloc[[i]]] * len(examples)), examples).tolist()
     return {
         "validity": float(np.mean(valid)),
         "found": found / len(rows),

@@ -22,18 +22,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.harness import Cell, Line, choose, environment
-from benchmarks.packages import short_training
+from benchmarks.packages import Formula, short_training
 
 MODELS = ("callable", "forest", "pipeline", "none")
-
-
-class Formula:
-    """A black box that costs almost nothing."""
-
-    def predict_proba(self, rows: pd.DataFrame) -> np.ndarray:
-        a, b, c = (rows[f"x{j}"].to_numpy() for j in range(3))
-        p = 1 / (1 + np.exp(-4 * (a * b + c)))
-        return np.column_stack([1 - p, p])
 
 
 def service_load(

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from benchmarks.data import real
-from benchmarks.data.problem import Encoding, Problem, split
+from benchmarks.data.problem import Encoding, Problem
 from benchmarks.harness import Cell, Line, cache_folder, cached, choose, latest
 from benchmarks.markup import MISSING, Table, count, number, seconds
 from benchmarks.truth.case import Case
@@ -96,24 +96,22 @@ class SlowModel:
 
     def peer(self, method: str) -> Line:
         """Explain rows until the time is up, and extrapolate."""
-        found = explain_rows(self.bench.case, self.bench.ready(method), self.limit_s, chunk=1, least_rows=1)
-        costs, names = found.costs, ("fit_s", "fit_asks", "rows_explained", "asks_per_row", "setting")
+        ready = self.bench.ready(method)
+        *_, costs = explain_rows(self.bench.case, ready, self.limit_s, chunk=1, least_rows=1)
+        names = ("fit_s", "fit_asks", "rows_explained", "asks_per_row", "setting")
         all_rows_s = costs["explain_s"] / costs["rows_explained"] * self.rows
         return {name: costs[name] for name in names} | {"explain_s": all_rows_s, "extrapolated": True}
 
 
 def load_problem(data: str, model: str, n_train: int) -> Problem:
     """Fit a slow model on rows of a data set; it is kept on disk."""
-    frame, y, classes = real.table(data)
-    rows = split(y, real.TEST_SHARE, 0)
-    some = np.sort(np.random.default_rng(0).permutation(rows[0])[:n_train])
-    train, test = real.fill_gaps(frame.iloc[some], frame.iloc[rows[1]], ())
-    encoding = Encoding.fit(train)
-    X, labels = encoding.transform(train), y[some]
-    digest = hashlib.sha256(X.tobytes() + labels.tobytes()).hexdigest()[:12]
+    rows = real.split_table(data, n_train=n_train)
+    encoding = Encoding.fit(rows.train)
+    X = encoding.transform(rows.train)
+    digest = hashlib.sha256(X.tobytes() + rows.y_train.tobytes()).hexdigest()[:12]
     path = cache_folder("slow") / f"{data}-{model}-{digest}.joblib"
-    fitted = cached(path, lambda: MODELS[model]().fit(X, labels))
-    return Problem(data, model, 0, "clean", train, test, labels, y[rows[1]], classes, encoding, fitted)
+    fitted = cached(path, lambda: MODELS[model]().fit(X, rows.y_train))
+    return Problem(data, model, 0, "clean", *rows, encoding, fitted)
 
 
 def answer_rate(model: Any, X: Any) -> float:

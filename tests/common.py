@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pandas as pd
 
-from illume import DataOptions, RuleOptions, SurrogateOptions, Training
+from illume import DataOptions, Explainer, RuleOptions, SurrogateOptions, Training
 from illume.explanations.trust_map import TrustMap
 
 FAST = Training(batch_size=64, learning_rate=5e-3, max_epochs=8, patience=8)
@@ -47,24 +47,18 @@ def use_local(explainer, search="exact"):
 
 def grouped(**settings):
     """Return parameters of an explainer, options by name put into their groups."""
-    groups = {
-        "surrogate_options": SurrogateOptions,
-        "rule_options": RuleOptions,
-        "data_options": DataOptions,
-    }
-    renamed = {"surrogate": "model", "rule_objective": "objective"}
-    for group, kind in groups.items():
-        known = {field.name for field in fields(kind)}
-        known -= {"objective"} if kind is RuleOptions else set()
-        known |= (
-            {"surrogate"}
-            if kind is SurrogateOptions
-            else {"rule_objective"}
-            if kind is RuleOptions
-            else set()
-        )
-        known -= {"model"}
-        found = {renamed.get(name, name): settings.pop(name) for name in known & settings.keys()}
+    for group, kind, renamed in (
+        ("surrogate_options", SurrogateOptions, {"model": "surrogate"}),
+        ("rule_options", RuleOptions, {"objective": "rule_objective"}),
+        ("data_options", DataOptions, {}),
+    ):
+        names = {renamed.get(field.name, field.name): field.name for field in fields(kind)}
+        found = {names[name]: settings.pop(name) for name in names.keys() & settings.keys()}
         if found:
             settings[group] = kind(**found)
     return settings
+
+
+def global_explainer(model, **settings):
+    """Return an explainer that asks no queries and has only the global surrogate."""
+    return Explainer(model, **grouped(**{"encoder": "identity", "queries": 0} | settings))

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,10 +9,16 @@ from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassif
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from illume import Explainer, SurrogateOptions
+from illume import Explainer
+from illume.shapley import training_run
 from tests.common import FAST, grouped, loans
 
 torch.set_num_threads(1)
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap would compile for seconds what tests call a few times
+# Fits with few queries would train these networks longer than everything else.
+training_run.FEWEST_STEPS, training_run.FEWEST_WALKS = 40, 400
+
+QUICK = grouped(n_latents=3, queries=300, training=FAST)
 
 
 @pytest.fixture(scope="session")
@@ -31,23 +39,20 @@ def loan_model(loan_frame):
 
 @pytest.fixture(scope="session")
 def loan_explainer(loan_model, loan_frame):
-    return Explainer(
-        loan_model, queries=300, surrogate_options=SurrogateOptions(n_latents=3, training=FAST)
-    ).fit(loan_frame)
+    return Explainer(loan_model, **QUICK).fit(loan_frame)
 
 
 @pytest.fixture(scope="session")
 def loan_pullback(loan_model, loan_frame):
     """Contributions as in the paper: slopes times centred inputs."""
-    settings = {"n_latents": 3, "queries": 300, "training": FAST}
-    return Explainer(loan_model, **grouped(contributions="pullback", **settings)).fit(loan_frame)
+    return Explainer(loan_model, contributions="pullback", **QUICK).fit(loan_frame)
 
 
 @pytest.fixture(scope="session")
 def loan_measured(loan_model):
     """Shapley values whose errors were measured."""
-    settings = {"n_latents": 3, "queries": 3_000, "effort": "quick", "training": FAST}
-    return Explainer(loan_model, **grouped(**settings)).fit(loans(400, seed=9))
+    settings = QUICK | {"queries": 3_000, "effort": "quick"}
+    return Explainer(loan_model, **settings).fit(loans(400, seed=9))
 
 
 @pytest.fixture(scope="session")
@@ -62,17 +67,10 @@ def three_class():
 @pytest.fixture(scope="session")
 def three_class_pullback(three_class):
     model, X = three_class
-    return Explainer(
-        model,
-        contributions="pullback",
-        queries=300,
-        surrogate_options=SurrogateOptions(n_latents=3, training=FAST),
-    ).fit(X)
+    return Explainer(model, contributions="pullback", **QUICK).fit(X)
 
 
 @pytest.fixture(scope="session")
 def three_class_explainer(three_class):
     model, X = three_class
-    return Explainer(model, queries=300, surrogate_options=SurrogateOptions(n_latents=3, training=FAST)).fit(
-        X
-    )
+    return Explainer(model, **QUICK).fit(X)

@@ -10,9 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from illume import Explainer, SurrogateOptions
 from illume.errors import SchemaError, UnknownCategoryError
-from tests.common import loans
+from tests.common import global_explainer, loans
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +25,7 @@ def named(numbers):
     """An explainer of a model that knows its columns by name."""
     pick = make_column_transformer((StandardScaler(), ["b", "a"]), remainder="passthrough")
     model = make_pipeline(pick, LogisticRegression()).fit(numbers, numbers["a"] + numbers["b"] > 0)
-    return Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(numbers)
+    return global_explainer(model).fit(numbers)
 
 
 def test_an_array_of_numbers_is_the_frame_with_the_fitted_names(named, numbers):
@@ -56,7 +55,7 @@ def towns():
         assert isinstance(rows["town"].dtype, pd.CategoricalDtype)
         return 1 / (1 + np.exp(-rows["a"] - (rows["town"] == "Ulm")))
 
-    return Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(rows), rows
+    return global_explainer(model).fit(rows), rows
 
 
 @pytest.mark.parametrize("rows", [[[0.5, "Kiel"]], [[0.1, "Ulm"], [0.5, "Kiel"]]])
@@ -89,7 +88,7 @@ def test_models_of_other_libraries_get_their_own_frames(library, numbers):
         return 1 / (1 + np.exp(-(a - b)))
 
     frame = nw.from_dict({name: numbers[name].to_list() for name in numbers}, backend=library).to_native()
-    explainer = Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(frame)
+    explainer = global_explainer(model).fit(frame)
     array = numbers[:9].to_numpy()
     np.testing.assert_allclose(explainer(array).values, explainer(frame[:9]).values, atol=1e-12)
 
@@ -106,7 +105,5 @@ def test_an_explainer_of_arrays_asks_with_arrays(numbers):
         asked.append(type(rows))
         return 1 / (1 + np.exp(-rows[:, 0]))
 
-    Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(
-        numbers.to_numpy()
-    )(numbers.to_numpy())
+    global_explainer(model).fit(numbers.to_numpy())(numbers.to_numpy())
     assert set(asked) == {np.ndarray}

@@ -7,13 +7,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from illume import Explainer, SurrogateOptions
+from illume import Explainer
 from illume.data.encoding import LARGEST, Encoding, standardise
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
 from illume.errors import SchemaError
 from illume.explanations.rule_sample import roundest
-from tests.common import loans
+from tests.common import FAST, grouped, loans
 
 
 def by_sign(frame):
@@ -43,9 +43,8 @@ def test_the_largest_and_smallest_numbers_are_fitted_explained_and_ruled(encoder
     rng = np.random.default_rng(0)
     ends = rng.choice([1.7e308, -1.7e308, 5e-324, 0.0, 1.0, 1e-300], 40)
     frame = pd.DataFrame({"a": ends, "b": rng.normal(size=40) * 1e300, "c": rng.normal(size=40) * 1e-300})
-    explainer = Explainer(
-        by_sign, queries=40, verbose=False, surrogate_options=SurrogateOptions(encoder=encoder, n_latents=1)
-    ).fit(frame)
+    settings = {"encoder": encoder, "n_latents": 1, "training": FAST, "queries": 40}
+    explainer = Explainer(by_sign, **grouped(**settings)).fit(frame)
     found, rules = explainer(frame), explainer.rules(frame)
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.trust.distance).all()

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from illume import Explainer, SurrogateOptions
 from illume.errors import BlackBoxError, RowError, rows_after
 from illume.explanations import counterfactuals
 from illume.explanations.counterfactuals import CounterfactualFinder
 from illume.report import collect
 from illume.report.collect import evenly_spaced
+from tests.common import global_explainer
 
 X = np.random.default_rng(0).normal(size=(120, 2))
 ROWS = np.random.default_rng(1).normal(size=(30, 2))  # none of which values are taken from
@@ -34,11 +34,7 @@ class Touchy:
 
 @pytest.fixture(scope="module")
 def fitted():
-    return (
-        Explainer(Touchy(), queries=0, surrogate_options=SurrogateOptions(encoder="identity"))
-        .fit(X)
-        .fit_rules()
-    )
+    return global_explainer(Touchy()).fit(X).fit_rules()
 
 
 @pytest.fixture

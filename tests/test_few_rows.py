@@ -6,17 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from illume import Explainer
 from illume.data.sampling import rows_needed, split_rows
 from illume.errors import FewRowsWarning
-from tests.common import grouped, linear_black_box
+from tests.common import global_explainer, linear_black_box
 
 
 def fitted(n, **settings):
     X = np.random.default_rng(0).normal(size=(n, 2))
-    return Explainer(linear_black_box([2.0, -1.0]), **grouped(encoder="identity", queries=0, **settings)).fit(
-        X
-    )
+    return global_explainer(linear_black_box([2.0, -1.0]), **settings).fit(X)
 
 
 def test_ten_rows_are_warned_of_with_what_was_found_and_what_to_do():

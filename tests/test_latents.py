@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer, SurrogateOptions, Training
+from illume import Explainer, Training
 from illume.results.latents import Plane
-from tests.common import FAST, grouped, linear_black_box, loans, use_local
+from tests.common import FAST, global_explainer, grouped, linear_black_box, loans, use_local
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +120,7 @@ def test_a_frame_of_latents_has_the_rows_own_index(loan_explainer):
 def test_a_column_that_is_called_like_a_figure_keeps_its_name():
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["decision", "b"])
     model = linear_black_box([1, 1])
-    found = (
-        Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(X).latents(X)
-    )
+    found = global_explainer(model).fit(X).latents(X)
     frame = found.to_frame()
     np.testing.assert_array_equal(frame["decision"], found.X[:, 0])
     assert set(frame["decision_"]) <= {"0", "1"}

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import torch
 
-from illume import Explainer, SurrogateOptions
-from tests.common import FAST, loans
+from illume import Explainer
+from tests.common import FAST, grouped, loans
 
 
 @pytest.fixture(scope="module")
@@ -17,10 +17,7 @@ def rows():
 
 
 def explained(model, frame):
-    explainer = Explainer(
-        model, queries=200, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
-    ).fit(frame)
-    attributions = explainer(frame)
+    attributions = Explainer(model, **grouped(n_latents=2, queries=200, training=FAST)).fit(frame)(frame)
     assert np.isfinite(attributions.values).all()
     assert attributions.agreed.mean() > 0.6
     return attributions

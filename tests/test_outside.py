@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import Explainer, SurrogateOptions
-from tests.common import loans
+from tests.common import global_explainer, loans
 from tests.io.common import same
 
 
@@ -18,9 +17,7 @@ def model(frame):
 def explainer():
     rows = loans(200).assign(always="same", five=5.0)
     with pytest.warns(UserWarning, match="only one value"):
-        return Explainer(
-            model, queries=0, unknown="ignore", surrogate_options=SurrogateOptions(encoder="identity")
-        ).fit(rows)
+        return global_explainer(model, unknown="ignore").fit(rows)
 
 
 @pytest.fixture

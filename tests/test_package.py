@@ -13,7 +13,8 @@ import importlib.util, numpy as np, illume
 assert importlib.util.find_spec("pandas") is None
 X = np.random.default_rng(0).normal(size=(60, 3))
 model = lambda rows: 1 / (1 + np.exp(-3 * rows[:, 0]))
-explainer = illume.Explainer(model, n_latents=2, queries=50, training=illume.Training(max_epochs=2)).fit(X)
+options = illume.SurrogateOptions(n_latents=2, training=illume.Training(max_epochs=2))
+explainer = illume.Explainer(model, queries=50, surrogate_options=options).fit(X)
 print(explainer(X)[0])
 try:
     explainer(X).to_frame()

@@ -2,13 +2,14 @@
 
 import ast
 import re
+from dataclasses import fields
 
 import pytest
 
 import illume
 from illume import metrics
 from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
-from tests.common import grouped
+from tests.common import FAST, grouped
 
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
@@ -21,8 +22,11 @@ def names():
 
 @pytest.fixture
 def quick(monkeypatch, tmp_path):
-    """Make explainers that choose no settings small ones, and write files to a folder that goes away."""
+    """Make settings that a page does not choose small ones, and write files to a folder that goes away."""
     monkeypatch.chdir(tmp_path)
+    short = {"n_latents": 2, "training": FAST}
+    defaults = [short.get(field.name, field.default) for field in fields(illume.SurrogateOptions)]
+    monkeypatch.setattr(illume.SurrogateOptions.__init__, "__defaults__", tuple(defaults))
     monkeypatch.setattr(
         illume.Explainer.__init__,
         "__kwdefaults__",

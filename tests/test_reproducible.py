@@ -19,14 +19,14 @@ PROGRAM = """
 import json, sys
 import numpy as np, torch
 import illume
-from tests.common import use_local
+from tests.common import grouped, use_local
 from tests.io.test_golden import FILES, model, rows
 torch.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "stored":
     explainer = illume.load(FILES / "version5.illume", model=model)
 else:
     training = illume.Training(batch_size=32, max_epochs=5)
-    settings = {"n_latents": 2, "queries": 100, "training": training}
+    settings = grouped(n_latents=2, queries=100, training=training)
     explainer = illume.Explainer(model, **settings).fit(rows())
     use_local(explainer)
 explained = explainer(rows())

@@ -25,6 +25,7 @@ few, many = sys.argv[1:]
 settings = dict(
     surrogate_options=SurrogateOptions(encoder="identity"),
     data_options=DataOptions(row_budget=2_000),
+    queries=1_000,
     verbose=False,
 )
 small = Explainer(model, **settings).fit(few)

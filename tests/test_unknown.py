@@ -8,11 +8,10 @@ import pandas as pd
 import pytest
 
 import illume
-from illume import DataOptions, Explainer, SurrogateOptions
 from illume.errors import BlackBoxError, RowError, UnknownCategoryError, rows_after
 from illume.explanations import attributions
 from illume.explanations import encode_rows as answers
-from tests.common import loans
+from tests.common import global_explainer, loans
 
 KINDS = ("__call__", "latents", "rules", "counterfactuals")
 
@@ -76,10 +75,7 @@ def test_what_to_do_with_them_can_be_chosen_after_the_fit(kind, explainer, loan_
 
 def test_it_is_as_if_that_had_been_chosen_when_fitting(loan_model, loan_frame):
     plain, lenient = (
-        Explainer(
-            loan_model, queries=0, unknown=choice, surrogate_options=SurrogateOptions(encoder="identity")
-        ).fit(loan_frame)
-        for choice in ("error", "ignore")
+        global_explainer(loan_model, unknown=choice).fit(loan_frame) for choice in ("error", "ignore")
     )
     rows = strange(6, 2)
     later = plain.set_params(unknown="ignore")(rows)
@@ -132,10 +128,5 @@ def test_a_category_that_a_schema_made_by_hand_lacks_is_named_by_its_row_in_the_
     schema = illume.Schema.infer(loan_frame)
     rows.loc[[150, 151, 152, 153, 199], "education"] = "doctorate"
     with pytest.raises(UnknownCategoryError) as caught:
-        Explainer(
-            loan_model,
-            queries=0,
-            surrogate_options=SurrogateOptions(encoder="identity"),
-            data_options=DataOptions(schema=schema),
-        ).fit(rows)
+        global_explainer(loan_model, schema=schema).fit(rows)
     assert rows["education"][caught.value.row] == "doctorate"

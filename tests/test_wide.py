@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import illume
-from illume import Explainer, SurrogateOptions
 from illume.encoders.estimators import RANK, WIDE
-from tests.common import FAST, use_local
+from tests.common import FAST, global_explainer, use_local
 
 ROWS = np.random.default_rng(0).normal(size=(90, WIDE))
 
@@ -15,12 +14,14 @@ def curved(rows):
     return 1 / (1 + np.exp(-3 * rows[:, 0] * rows[:, 1] - rows[:, 2]))
 
 
+def explainer_of(**settings):
+    usual = {"encoder": "meta", "n_latents": 2, "training": FAST, "verbose": False}
+    return global_explainer(curved, **usual | settings)
+
+
 @pytest.fixture(scope="module")
 def wide():
-    found = Explainer(
-        curved, queries=0, verbose=False, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)
-    ).fit(ROWS)
-    return use_local(found)  # so few rows of so many columns teach little
+    return use_local(explainer_of().fit(ROWS))  # few rows of many columns teach little
 
 
 def test_maps_have_low_rank_by_themselves(wide):
@@ -44,25 +45,15 @@ def test_a_saved_one_explains_the_same(wide, tmp_path):
 
 
 def test_whole_maps_can_be_asked_for():
-    explainer = Explainer(
-        curved,
-        queries=0,
-        verbose=False,
-        surrogate_options=SurrogateOptions(rank=None, n_latents=2, training=illume.Training(max_epochs=1)),
-    )
+    explainer = explainer_of(rank=None, training=illume.Training(max_epochs=1))
     assert explainer.fit(ROWS[:, :20]).fitted_.local.encoder.rank_ is None
 
 
 def test_a_rank_that_means_nothing_is_refused_before_the_model_is_asked():
     with pytest.raises(ValueError, match="rank must be 'auto', None"):
-        Explainer(None, surrogate_options=SurrogateOptions(rank=0)).fit(ROWS)
+        explainer_of(rank=0).fit(ROWS)
 
 
 def test_other_encoders_have_no_rank():
-    fitted = Explainer(
-        curved,
-        queries=0,
-        verbose=False,
-        surrogate_options=SurrogateOptions(encoder="linear", rank=3, n_latents=2, training=FAST),
-    )
-    assert not hasattr(fitted.fit(ROWS[:, :5]).fitted_.local.encoder, "rank")
+    linear = explainer_of(encoder="linear", rank=3)
+    assert not hasattr(linear.fit(ROWS[:, :5]).fitted_.local.encoder, "rank")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from benchmarks.data import real, seneca_rb, seneca_rc
-from benchmarks.data.problem import Encoding, Problem, Truth
+from benchmarks.data.problem import Problem
 from benchmarks.data.real import RANKINGS, REAL
 
 PROTOCOLS = ("clean", "paper")
@@ -13,18 +13,6 @@ SIZES = ((4, 0), (8, 0), (16, 0), (16, 16), (16, 48))  # informative and uninfor
 SENECA_RC = tuple(f"seneca-rc-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
 SENECA_RB = tuple(f"seneca-rb-{t}+{u}-{number}" for t, u in SIZES for number in range(5))
 FAMILIES = {"real": REAL, "rankings": RANKINGS, "seneca-rc": SENECA_RC, "seneca-rb": SENECA_RB}
-
-__all__ = [
-    "FAMILIES",
-    "PROTOCOLS",
-    "RANKINGS",
-    "REAL",
-    "SENECA_RB",
-    "SENECA_RC",
-    "Encoding",
-    "Problem",
-    "Truth",
-]
 
 
 def problem(data: str, black_box: str, seed: int, protocol: str) -> Problem:

@@ -83,13 +83,30 @@ def fill_gaps(train: pd.DataFrame, test: pd.DataFrame, modes: tuple[str, ...]) -
     return [part.fillna(gaps).reset_index(drop=True) for part in (train, test)]
 
 
+class SplitTable(NamedTuple):
+    """Training and test rows without gaps, their label codes, and the class names."""
+
+    train: pd.DataFrame
+    test: pd.DataFrame
+    y_train: IntArray
+    y_test: IntArray
+    classes: tuple[str, ...]
+
+
+def split_table(name: str, seed: int = 0, n_train: int | None = None) -> SplitTable:
+    """Split a data set 80/20 and keep at most `n_train` of the training rows."""
+    frame, y, classes = table(name)
+    train, test = split(y, TEST_SHARE, seed)
+    if n_train is not None:
+        train = np.sort(np.random.default_rng(seed).permutation(train)[:n_train])
+    parts = fill_gaps(frame.iloc[train], frame.iloc[test], FILLED_WITH_MODE.get(name, ()))
+    return SplitTable(*parts, y[train], y[test], classes)
+
+
 def problem(name: str, black_box: str, seed: int, protocol: str) -> Problem:
     """Split a data set 80/20 and fit a black box on the larger part."""
-    source = name.replace("-", "_")
-    frame, y, classes = table(source)
-    rows = split(y, TEST_SHARE, seed)
-    parts = fill_gaps(*(frame.iloc[part] for part in rows), FILLED_WITH_MODE.get(source, ()))
-    encoding, labels = Encoding.fit(parts[0]), [y[part] for part in rows]
+    *parts, y_train, y_test, classes = split_table(name.replace("-", "_"), seed)
+    encoding, labels = Encoding.fit(parts[0]), (y_train, y_test)
     X_train, X_test = map(encoding.transform, parts)
     samples = black_boxes.Samples(X_train, labels[0], X_test, labels[1], len(classes))
     model = black_boxes.load_black_box(name, black_box, seed, protocol, samples)

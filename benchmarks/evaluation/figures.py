@@ -6,14 +6,14 @@ import json
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from benchmarks.data import PROTOCOLS
 from benchmarks.evaluation import paper, ranks, selection
 from benchmarks.evaluation.paper import Column
-from benchmarks.evaluation.tables import ILLUME, data_names, layouts, parts
+from benchmarks.evaluation.tables import ILLUME, data_names, parts
 from benchmarks.harness import RESULTS, ROOT
 from benchmarks.markup import PALETTE, canvas, label_axes, save_figure
 
@@ -35,15 +35,12 @@ VARIANTS = tuple(
 Drawing = Callable[[pd.DataFrame, str], "Figure | None"]
 
 
-def figures(
-    protocol: Literal["both", "clean", "paper"] = "both", results: Path = RESULTS, out: Path = ROOT / "docs"
-) -> int:
+def figures(results: Path = RESULTS, out: Path = ROOT / "docs") -> int:
     """Draw the figures of the evaluation, of speed and of growth."""
     from benchmarks.speed.figures import draw as draw_speed
 
     folder = out / "images" / "results"
-    protocols = PROTOCOLS if protocol == "both" else (protocol,)
-    print(*draw(results, folder, protocols), *draw_speed(results, folder), sep="\n")
+    print(*draw(results, folder), *draw_speed(results, folder), sep="\n")
     return 0
 
 
@@ -68,7 +65,7 @@ def draw(results: Path, out: Path, protocols: Iterable[str] = PROTOCOLS) -> list
 def rankings(names: Iterable[str], cells: pd.DataFrame, protocol: str) -> list[ranks.Ranking]:
     """Rank the methods of some tables' panels, black boxes together."""
     found = []
-    for table in (layouts()[name] for name in names):
+    for table in (paper.tables()[name] for name in names):
         for panel, kind in parts(table, protocol):
             title = panel.title if kind == "native" else f"{panel.title} of {kind}"
             metrics = {
@@ -146,7 +143,7 @@ def correctness(cells: pd.DataFrame, protocol: str) -> Figure | None:
             drawn += len(means)
             at = [SIZES.index(size) for size in means.index]
             ax.plot(at, means, color=line_colour, marker=marker, linestyle=dash, label=column.label)
-        panel = layouts()[table].panels[0]
+        panel = paper.tables()[table].panels[0]
         if panel.values.size:
             label = f"{panel.columns[0].label}, printed"
             ax.plot(range(len(SIZES)), panel.values[:, 0], color=GREY, linestyle=":", label=label)

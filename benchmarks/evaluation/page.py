@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 
@@ -47,12 +46,9 @@ over seeds, one in square brackets the number of cells behind a mean where other
 the median absolute deviation over settings and black boxes, averaged over data sets."""
 
 
-def tables(
-    protocol: Literal["both", "clean", "paper"] = "both", results: Path = RESULTS, out: Path = ROOT / "docs"
-) -> int:
+def tables(results: Path = RESULTS, out: Path = ROOT / "docs") -> int:
     """Write the tables of the evaluation, of speed and of growth, and the page of results."""
-    protocols = PROTOCOLS if protocol == "both" else (protocol,)
-    written = evaluation_tables.write(results, out / "tables", protocols)
+    written = evaluation_tables.write(results, out / "tables")
     written += write_tables(speed_tables.tables(results), out / "tables")
     print(*written, sep="\n")
     write_page(results, out / "results.md")

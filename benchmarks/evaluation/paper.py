@@ -43,7 +43,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One metric: `values` (rows, columns) with accuracies in percent and spreads, nan where not printed."""
+    """One metric: `values` (rows, columns) with accuracies in percent and spreads, nan where not printed.
+
+    Values are empty if the paper prints none.
+    """
 
     title: str
     metric: str
@@ -91,7 +94,7 @@ def _table(name: str, entry: dict[str, Any]) -> Table:
 
 def _panel(entry: dict[str, Any], black_box: str) -> Panel:
     columns = tuple(Column.parse(label) for label in entry["columns"])
-    rows = tuple(row[0] for row in entry["values"])
+    rows = tuple(entry.get("rows") or (row[0] for row in entry["values"]))
 
     def block(key: str) -> NDArray[np.float64]:
         if key not in entry:
@@ -100,5 +103,6 @@ def _panel(entry: dict[str, Any], black_box: str) -> Panel:
             raise ValueError(f"{key} of panel {entry['title']!r} has other rows than its values")
         return np.array([row[1:] for row in entry[key]], dtype=float)
 
-    blocks = (block("values"), block("accuracy"), block("spread"))
+    values = block("values") if "values" in entry else np.empty((len(rows), 0))
+    blocks = (values, block("accuracy"), block("spread"))
     return Panel(entry["title"], entry["metric"], columns, rows, *blocks, entry.get("black_box", black_box))

@@ -100,26 +100,8 @@ def sheets(lines: pd.DataFrame, protocols: Sequence[str] = PROTOCOLS) -> list[Sh
     return [sheet for protocol in protocols for sheet in _protocol(lines, cells, protocol)]
 
 
-def layouts() -> dict[str, Table]:
-    """Return the tables of the paper, and one of counterfactual rules, which it shows only as a figure."""
-    tables = {}
-    for name, table in paper.tables().items():
-        tables[name] = table
-        if name == "rq2-rules":
-            panel = table.panels[0]
-            columns = tuple(column for column in panel.columns if column.method != "anchor")
-            blank = np.full((len(panel.rows), 0), math.nan)
-            metric = "dt.counterfactual_rules.cplt"
-            panel = replace(panel, title="Counterfactual rule correctness", metric=metric, columns=columns)
-            panel = replace(panel, values=blank, accuracy=blank, spread=blank)
-            caption = "RQ2: correctness of counterfactual rules, SENECA-RB"
-            note = "The paper shows these figures in a picture only."
-            tables["rq2-counterfactuals"] = Table("rq2-counterfactuals", caption, (panel,), note, True)
-    return tables
-
-
 def _protocol(lines: pd.DataFrame, cells: pd.DataFrame, protocol: str) -> Iterator[Sheet]:
-    for table in layouts().values():
+    for table in paper.tables().values():
         grids = tuple(_grid(cells, protocol, table, panel, kind) for panel, kind in parts(table, protocol))
         columns = {column for panel in table.panels for column in (*_own(panel), *panel.columns)}
         behind = lines[_behind(lines, table, protocol)]

@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.harness import Line
 from benchmarks.markup import PALETTE, canvas, count, label_axes, save_figure
 from benchmarks.speed import growth
-from benchmarks.speed.plan import CENTRE, FEATURES, MODELS, OURS
+from benchmarks.speed.cells import CENTRE, FEATURES, MODELS, OURS
 from benchmarks.speed.summary import Lines
 from benchmarks.speed.tables import MODEL_NAMES
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.children import clock_and_processor, peak_mb, reset_peak, run_child
 from benchmarks.harness import Cell, Line, choose, read
+from benchmarks.speed.cells import ASLEEP
 from benchmarks.speed.methods import fit_options
-from benchmarks.speed.plan import ASLEEP
 from benchmarks.speed.problems import generate_rows
 from illume._typing import FloatArray
 

@@ -7,17 +7,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import redirect_stderr
 from dataclasses import replace
-from io import StringIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.harness import Line
-from benchmarks.packages import lore_explainer, seed_generators
-from benchmarks.speed.problems import N_LATENTS, Problem, TimedModel
+from benchmarks.packages import (
+    MeteredModel,
+    anchor_explainer,
+    dice_explainer,
+    lore_explainer,
+    seed_generators,
+)
+from benchmarks.speed.problems import N_LATENTS, Problem
 from illume._typing import FloatArray
 
 Explain = Callable[[FloatArray], Any]
@@ -25,29 +29,29 @@ PIECE = 65_536  # more rows are streamed
 BACKGROUND = 50
 
 
-def attributions(problem: Problem, model: TimedModel) -> Explain:
+def attributions(problem: Problem, model: MeteredModel) -> Explain:
     """`explainer(X)`; more than 65,536 rows by `explainer.stream(X)`."""
     explainer = load_explainer(problem, model)
     return lambda X: explainer(X) if len(X) <= PIECE else [len(piece) for piece in explainer.stream(X)]
 
 
-def rules(problem: Problem, model: TimedModel) -> Explain:
+def rules(problem: Problem, model: MeteredModel) -> Explain:
     """`explainer.rules(X)`."""
     return load_explainer(problem, model).rules
 
 
-def counterfactuals(problem: Problem, model: TimedModel) -> Explain:
+def counterfactuals(problem: Problem, model: MeteredModel) -> Explain:
     """`explainer.counterfactuals(X, n=1)`."""
     explainer = load_explainer(problem, model)
     return lambda X: explainer.counterfactuals(X, n=1)
 
 
-def predictions(problem: Problem, model: TimedModel) -> Explain:
+def predictions(problem: Problem, model: MeteredModel) -> Explain:
     """`model.predict_proba(X)`, the model itself."""
     return model.predict_proba
 
 
-def load_explainer(problem: Problem, model: TimedModel) -> Any:
+def load_explainer(problem: Problem, model: MeteredModel) -> Any:
     import illume
 
     if not problem.explainer_path.exists():
@@ -55,7 +59,7 @@ def load_explainer(problem: Problem, model: TimedModel) -> Any:
     return illume.load(problem.explainer_path, model=model)
 
 
-def fit(problem: Problem, model: TimedModel) -> Line:
+def fit(problem: Problem, model: MeteredModel) -> Line:
     """Fit an explainer, save it for the other methods, and return seconds and quality."""
     import illume
 
@@ -88,14 +92,14 @@ def fit_options(n_latents: int, steps: int, queries: int | str = "auto") -> Line
     return {"surrogate_options": options, "queries": 500 if steps else queries, "verbose": False}
 
 
-def shap_tree(problem: Problem, model: TimedModel) -> Explain:
+def shap_tree(problem: Problem, model: MeteredModel) -> Explain:
     """`TreeExplainer(model).shap_values(X)`, path dependent: LightGBM's own code does the work."""
     from shap import TreeExplainer
 
     return TreeExplainer(problem.model).shap_values
 
 
-def woodelf(problem: Problem, model: TimedModel) -> Explain:
+def woodelf(problem: Problem, model: MeteredModel) -> Explain:
     """`WoodelfExplainer(model).shap_values(frame)`, path dependent: the same numbers as shap's."""
     from woodelf import WoodelfExplainer
 
@@ -103,7 +107,7 @@ def woodelf(problem: Problem, model: TimedModel) -> Explain:
     return lambda X: explainer.shap_values(pd.DataFrame(X, columns=names), verbose=False)
 
 
-def shap_kernel(problem: Problem, model: TimedModel) -> Explain:
+def shap_kernel(problem: Problem, model: MeteredModel) -> Explain:
     """`KernelExplainer` over 50 background rows, its own number of samples."""
     import shap
 
@@ -113,7 +117,7 @@ def shap_kernel(problem: Problem, model: TimedModel) -> Explain:
     return lambda X: explainer.shap_values(X, silent=True)
 
 
-def shap_permutation(problem: Problem, model: TimedModel) -> Explain:
+def shap_permutation(problem: Problem, model: MeteredModel) -> Explain:
     """`PermutationExplainer` over 50 background rows; evaluations as by default, or the least it takes."""
     import shap
 
@@ -123,7 +127,7 @@ def shap_permutation(problem: Problem, model: TimedModel) -> Explain:
     return lambda X: explainer(X, max_evals=evaluations, silent=True)
 
 
-def lime(problem: Problem, model: TimedModel) -> Explain:
+def lime(problem: Problem, model: MeteredModel) -> Explain:
     """`LimeTabularExplainer` with its 5,000 samples a row, one row after the other."""
     from lime.lime_tabular import LimeTabularExplainer
 
@@ -131,11 +135,9 @@ def lime(problem: Problem, model: TimedModel) -> Explain:
     return lambda X: [explainer.explain_instance(x, model.predict_proba) for x in X]
 
 
-def anchor(problem: Problem, model: TimedModel) -> Explain:
+def anchor(problem: Problem, model: MeteredModel) -> Explain:
     """`AnchorTabularExplainer` with the wanted precision 0.95, one row after the other."""
-    from anchor.anchor_tabular import AnchorTabularExplainer
-
-    explainer = AnchorTabularExplainer(["0", "1"], _names(problem), problem.X_train, {})
+    explainer = anchor_explainer(("0", "1"), _names(problem), problem.X_train, {})
     seed_generators()
 
     def decide(X: FloatArray) -> Any:
@@ -144,35 +146,25 @@ def anchor(problem: Problem, model: TimedModel) -> Explain:
     return lambda X: [explainer.explain_instance(x, decide, threshold=0.95) for x in X]
 
 
-def lore(problem: Problem, model: TimedModel) -> Explain:
+def lore(problem: Problem, model: MeteredModel) -> Explain:
     """`TabularGeneticGeneratorLore` with its own number of neighbours, one row after the other."""
     seed_generators()
     explainer = lore_explainer(problem.X_train, ("0", "1"), model.predict_proba)
     return lambda X: [explainer.explain(x) for x in X]
 
 
-def dice(problem: Problem, model: TimedModel) -> Explain:
+def dice(problem: Problem, model: MeteredModel) -> Explain:
     """`Dice(…, method="random")`, the default, one counterfactual a row, all rows in one call."""
-    import dice_ml
-
     names = _names(problem)
-    frame = pd.DataFrame(problem.X_train, columns=names).assign(outcome=problem.y_train)
-    data = dice_ml.Data(dataframe=frame, continuous_features=names, outcome_name="outcome")
-    explainer = dice_ml.Dice(data, dice_ml.Model(model=model, backend="sklearn"), method="random")
-    options = {"total_CFs": 1, "desired_class": "opposite", "random_seed": 0}
-
-    def explain(X: FloatArray) -> Any:
-        with redirect_stderr(StringIO()):  # a progress bar
-            return explainer.generate_counterfactuals(pd.DataFrame(X, columns=names), **options)
-
-    return explain
+    explain = dice_explainer(model, pd.DataFrame(problem.X_train, columns=names), names, problem.y_train)
+    return lambda X: explain(pd.DataFrame(X, columns=names))
 
 
 def _names(problem: Problem) -> list[str]:
     return [f"x{j}" for j in range(problem.n_features)]
 
 
-EXPLAINERS: dict[str, Callable[[Problem, TimedModel], Explain]] = {
+EXPLAINERS: dict[str, Callable[[Problem, MeteredModel], Explain]] = {
     "illume": attributions,
     "illume-rules": rules,
     "illume-counterfactuals": counterfactuals,

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,14 +87,12 @@ def generate_labels(X: FloatArray, seed: int = 0) -> IntArray:
 
 def adult() -> tuple[FloatArray, FloatArray, IntArray]:
     """Return training rows, test rows and training labels of adult, one-hot encoded: 105 columns."""
-    from benchmarks.data.problem import Encoding, split
-    from benchmarks.data.real import fill_gaps, table
+    from benchmarks.data.problem import Encoding
+    from benchmarks.data.real import split_table
 
-    frame, y, _ = table("adult")
-    rows = split(y, 0.2, 0)
-    train, test = fill_gaps(*(frame.iloc[part] for part in rows), ())
-    encoding = Encoding.fit(train)
-    return encoding.transform(train), encoding.transform(test), y[rows[0]]
+    rows = split_table("adult")
+    encoding = Encoding.fit(rows.train)
+    return encoding.transform(rows.train), encoding.transform(rows.test), rows.y_train
 
 
 def _lightgbm() -> Any:
@@ -114,30 +108,3 @@ def _mlp() -> Any:
 
 
 MODELS = {"lightgbm": _lightgbm, "mlp": _mlp}
-
-
-class TimedModel:
-    """A model that sums the time of its calls; time in which several threads call it counts once."""
-
-    def __init__(self, model: Any) -> None:
-        self.model, self.classes_, self.seconds = model, model.classes_, 0.0
-        self._lock, self._calls, self._since = threading.Lock(), 0, 0.0
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        with self._timed():
-            return self.model.predict_proba(np.asarray(X, dtype=float))
-
-    def predict(self, X: Any) -> IntArray:
-        return self.predict_proba(X).argmax(1)
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        with self._lock:
-            self._since = self._since if self._calls else time.perf_counter()
-            self._calls += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._calls -= 1
-                self.seconds += 0.0 if self._calls else time.perf_counter() - self._since

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.harness import Line, latest
-from benchmarks.speed.plan import CENTRE, METHODS, NAMES, OURS, ROWS
+from benchmarks.speed.cells import CENTRE, METHODS, NAMES, OURS, ROWS
 
 REQUIRED_RATIOS = {"shap-tree": 500, "lime": 50_000, "shap-kernel": 500_000}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.harness import Line, read
 from benchmarks.markup import MISSING, Table, count, failures, seconds
 from benchmarks.speed import growth
-from benchmarks.speed.plan import CENTRE, METHODS, MODELS, OURS, ROWS
+from benchmarks.speed.cells import CENTRE, METHODS, MODELS, OURS, ROWS
 from benchmarks.speed.problems import LAYERS, N_LATENTS, TRAINING_ROWS, TREES
 from benchmarks.speed.summary import REQUIRED_RATIOS, Lines
 

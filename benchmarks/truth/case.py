@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,27 +12,12 @@ import pandas as pd
 
 from benchmarks.data import REAL, problem, real
 from benchmarks.data.problem import Encoding, FrameModel, Problem
+from benchmarks.packages import MeteredModel
 from illume._typing import FloatArray, IntArray
 
 BACKGROUND_ROWS = 500
 SMALLEST = 1e-6  # probability, where no fitted explainer says where it clips
 PROBES = np.array([0.0, 1e-12, 1e-9, 1e-6, 1e-4])  # probabilities that reveal where log-odds are clipped
-
-
-class CountingModel:
-    """A model that counts the rows of its queries."""
-
-    def __init__(self, model: Any, classes: Any) -> None:
-        self.model, self.classes_, self.queries = model, np.asarray(classes), 0
-        self._lock = threading.Lock()
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        with self._lock:
-            self.queries += len(X)
-        return self.model.predict_proba(X)
-
-    def predict(self, X: Any) -> np.ndarray:
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +70,7 @@ class Case:
         self.rows: IntArray = np.sort(rng.permutation(len(self.problem.test))[: self.n_rows])
         self.behind: IntArray = np.sort(rng.permutation(len(self.problem.train))[:BACKGROUND_ROWS])
         self.coding = Coding(self.problem.encoding)
-        self.counting = CountingModel(self.problem.model, self.problem.classes)
+        self.counting = MeteredModel(self.problem.model, self.problem.classes)
         classes = np.array(self.problem.classes)
         self.frame_model = FrameModel(self.problem.encoding, self.counting, classes)
         self.test = self.problem.test.iloc[self.rows].reset_index(drop=True)

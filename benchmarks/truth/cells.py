@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
@@ -95,7 +95,7 @@ def truth(
         if not name.startswith("seneca") and not os.environ.get(VARIABLE):
             raise SystemExit(f"{name} needs a data file; set {VARIABLE} to the folder of data sets")
         for model in ("truth",) if name in SENECA_RC else choose(MODELS, models or usual, "model"):
-            bench = Bench(name, model, seed, rows, Limits(seconds, noise, reference_asks))
+            bench = Bench(name, model, seed, rows, seconds, noise, reference_asks)
             for kind in choose(METHODS, kinds, "kind"):
                 for method in methods or METHODS[kind]:
                     ours = method.startswith("illume")
@@ -132,24 +132,6 @@ def _check_methods(names: tuple[str, ...]) -> None:
             raise SystemExit(f"no method is called {name!r}; choose from {known}")
 
 
-@dataclass(frozen=True)
-class Limits:
-    """The time for the rows of a cell, and the noise and queries of the reference."""
-
-    budget_s: float = 20.0
-    noise: float = NOISE
-    most_queries: int = MOST_QUERIES
-
-
-@dataclass(frozen=True, eq=False)
-class Explained:
-    """The contributions of the first rows of a case, their standard errors, and costs."""
-
-    values: FloatArray
-    errors: FloatArray | None
-    costs: Line
-
-
 @dataclass(eq=False)
 class Bench:
     """Measures the cells of one case; fitted explainers and the reference are shared."""
@@ -158,7 +140,9 @@ class Bench:
     model: str
     seed: int = 0
     rows: int = 200
-    limits: Limits = field(default_factory=Limits)
+    budget_s: float = 20.0  # for the rows of a cell
+    noise: float = NOISE  # of the reference, as a share of its variance
+    most_queries: int = MOST_QUERIES  # for the reference
     case: Case = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -176,15 +160,14 @@ class Bench:
         """Explain the rows and compare with their Shapley values."""
         if self.case.explainer is None:
             self.case.explainer = self.fit("illume").explainer  # it says where log-odds are clipped
-        found = explain_rows(self.case, self.ready(method), self.limits.budget_s)
-        truth, decisions = self.reference().head(len(found.values)), self.case.decisions[: len(found.values)]
-        mine, right = (decided_class(values, decisions) for values in (found.values, truth.values))
-        figures = errors(found.values, truth) | agreement(mine, right)
-        figures |= query_scores(self.case, mine)
-        if found.errors is not None:
-            figures["coverage"] = coverage(found.values, found.errors, truth)
+        values, standard_errors, costs = explain_rows(self.case, self.ready(method), self.budget_s)
+        truth, decisions = self.reference().head(len(values)), self.case.decisions[: len(values)]
+        mine, right = (decided_class(each, decisions) for each in (values, truth.values))
+        figures = errors(values, truth) | agreement(mine, right) | query_scores(self.case, mine)
+        if standard_errors is not None:
+            figures["coverage"] = coverage(values, standard_errors, truth)
         known = {name: None if math.isnan(value) else value for name, value in figures.items()}
-        return found.costs | known | self.reference().facts()
+        return costs | known | self.reference().facts()
 
     def null(self, method: str) -> Line:
         """Add a random number and a random category that the model never sees, and explain."""
@@ -224,14 +207,17 @@ class Bench:
 
     def reference(self) -> Reference:
         if self._reference is None:
-            self._reference = load_reference(self.case, self.limits.noise, self.limits.most_queries)
+            self._reference = load_reference(self.case, self.noise, self.most_queries)
         return self._reference
 
 
 def explain_rows(
     case: Case, ready: Ready, budget_s: float, *, chunk: int = CHUNK, least_rows: int = LEAST_ROWS
-) -> Explained:
-    """Explain the rows of a case until the time is up, then many rows if the method is fast."""
+) -> tuple[FloatArray, FloatArray | None, Line]:
+    """Explain the rows of a case until the time is up, then many rows if the method is fast.
+
+    Returns the contributions of the first rows, their standard errors, and costs.
+    """
     n, before, start = len(case.X), case.counting.queries, time.perf_counter()
     parts: list[Values] = []
     done = 0
@@ -256,7 +242,7 @@ def explain_rows(
         "setting": ready.setting,
     }
     values = np.concatenate([part for part, _ in parts])
-    return Explained(values, np.concatenate(errors) if errors else None, costs)
+    return values, np.concatenate(errors) if errors else None, costs
 
 
 def _time_many_rows(ready: Ready, n: int, done: int, seconds: float) -> tuple[float, int]:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from benchmarks.evaluation import page
 from benchmarks.markup import write_tables
-from benchmarks.speed import figures, growth, worker
+from benchmarks.packages import MeteredModel
+from benchmarks.speed import cells, figures, growth
+from benchmarks.speed.cells import METHODS, Pace, Timed, speed
 from benchmarks.speed.growth import Curve
 from benchmarks.speed.methods import fit
-from benchmarks.speed.plan import METHODS, speed
-from benchmarks.speed.problems import Problem, TimedModel
+from benchmarks.speed.problems import Problem
 from benchmarks.speed.summary import Cost, Lines, break_even
 from benchmarks.speed.tables import break_evens, rates, requirements, tables, totals
-from benchmarks.speed.worker import Pace, Timed
 
 from tests.benchmarks.lines import fit_line, speed_line, write
 
@@ -57,19 +57,19 @@ def test_break_even_rows_by_hand():
 
 def test_cells_over_budget_are_extrapolated():
     slow = Pace(False).after(Timed(1, 0.6))
-    assert worker.rows_to_time(100, slow, METHODS["lime"], 1.0) == 1
-    found = worker.figures(100, slow)
+    assert cells.rows_to_time(100, slow, METHODS["lime"], 1.0) == 1
+    found = cells.figures(100, slow)
     assert (found["rows_timed"], found["extrapolated"], found["seconds"]) == (1, True, pytest.approx(60.0))
-    found = worker.figures(10, Pace(True).after(Timed(10, 2.0, 1.5)))
+    found = cells.figures(10, Pace(True).after(Timed(10, 2.0, 1.5)))
     assert (found["rows_per_second"], found["own_rows_per_second"]) == pytest.approx((5.0, 20.0))
 
 
 def test_calls_are_repeated_within_the_budget():
     called = []
-    found = worker.repeat(lambda: called.append(1) or 0.25, 10, 0.0)
+    found = cells.repeat(lambda: called.append(1) or 0.25, 10, 0.0)
     assert (len(called), found.repeats, found.model_seconds) == (1, 1, 0.25)
-    assert worker.repeat(lambda: 0.0, 1, 60.0).repeats == 100
-    assert worker.repeat(lambda: 0.0, 2, 60.0).repeats == 5
+    assert cells.repeat(lambda: 0.0, 1, 60.0).repeats == 100
+    assert cells.repeat(lambda: 0.0, 2, 60.0).repeats == 5
 
 
 def test_memory_that_was_freed_is_in_the_peak():
@@ -91,22 +91,22 @@ class Product:
 
 def test_illume_is_fitted_saved_loaded_and_timed(tmp_path, monkeypatch):
     monkeypatch.setenv("ILLUME_CACHE", str(tmp_path))
-    monkeypatch.setattr(worker, "FIRST_ROWS", 10)
+    monkeypatch.setattr(cells, "FIRST_ROWS", 10)
     X = np.random.default_rng(0).normal(size=(300, 8))
     tiny = Problem("m8", "product", X, (X[:, 0] * X[:, 1] > 0).astype(int), Product(), steps=40)
-    model = TimedModel(tiny.model)
+    model = MeteredModel(tiny.model, (0, 1))
     assert model.predict(np.array([[1.0, 1.0], [-1.0, 1.0]])).tolist() == [1, 0]
     fitted = fit(tiny, model)
     assert (fitted["n_train"], tiny.explainer_path.exists()) == (300, True)
     assert fitted["fit_s"] > fitted["fit_model_s"] > 0
-    one, some = worker.explain_rows("illume", [1, 50], tiny, model, 0.2)
+    one, some = cells.explain_rows("illume", [1, 50], tiny, model, 0.2)
     assert (one["rows"], some["rows"], some["rows_timed"]) == (1, 50, 50)
     assert some["rows_per_second"] <= some["own_rows_per_second"]
     assert one["first_s"] > one["prepare_s"] > 0
     np.testing.assert_array_equal(tiny.rows(25)[:10], tiny.rows(10))
     pytest.importorskip("shap")
-    (peer,) = worker.explain_rows("shap-permutation", [2], tiny, model, 0.2)
-    assert "PermutationExplainer" in peer["setting"]
+    (peer,) = cells.explain_rows("shap-kernel", [2], tiny, model, 0.2)
+    assert "KernelExplainer" in peer["setting"]
     assert 0 < peer["model_share"] < 1
 
 

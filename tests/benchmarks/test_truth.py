@@ -11,9 +11,9 @@ from benchmarks.children import Answer
 from benchmarks.data.problem import Encoding, Problem
 from benchmarks.harness import NotApplicableError, measured, run
 from benchmarks.markup import write_tables
-from benchmarks.truth import methods, reference
+from benchmarks.truth import cells, methods, reference
 from benchmarks.truth.case import Case, Coding, log_odds
-from benchmarks.truth.cells import DEVELOPMENT, HELD_OUT, Bench, Limits, explain_rows, select_data, truth
+from benchmarks.truth.cells import DEVELOPMENT, HELD_OUT, Bench, explain_rows, select_data, truth
 from benchmarks.truth.methods import Ready, Shares, share_budget
 from benchmarks.truth.page import SERIES, Lines, curve, draw, median_queries, tables
 from benchmarks.truth.reference import Reference, Walker, compute_reference, enumerate_sets, walk
@@ -71,7 +71,8 @@ class Known:
 def bench(monkeypatch, tmp_path):
     monkeypatch.setenv("ILLUME_CACHE", str(tmp_path))
     monkeypatch.setattr(methods, "Explainer", Known)
-    return Bench("toy", "made", limits=Limits(budget_s=1.0), case=Case(toy_problem(), 10))
+    monkeypatch.setattr(cells, "MANY_ROWS", 100)
+    return Bench("toy", "made", budget_s=1.0, case=Case(toy_problem(), 10))
 
 
 def formula(X):
@@ -222,11 +223,11 @@ def test_budgets_are_shared_between_sets_and_background():
 def test_slow_methods_stop_when_time_is_up_and_say_on_how_many_rows():
     small = Case(toy_problem(), 12)
     ready = Ready(lambda rows: (np.zeros((len(rows), 3, 1)), None))
-    found = explain_rows(small, ready, budget_s=0.0, chunk=2, least_rows=4)
-    assert found.costs["rows_explained"] == len(found.values) == 4
-    assert found.costs["many_extrapolated"]
-    at_once = explain_rows(small, Ready(ready.explain, at_once=True), budget_s=0.0)
-    assert (at_once.costs["rows_explained"], at_once.costs["many_extrapolated"]) == (12, False)
+    values, _, costs = explain_rows(small, ready, budget_s=0.0, chunk=2, least_rows=4)
+    assert costs["rows_explained"] == len(values) == 4
+    assert costs["many_extrapolated"]
+    *_, costs = explain_rows(small, Ready(ready.explain, at_once=True), budget_s=0.0)
+    assert (costs["rows_explained"], costs["many_extrapolated"]) == (12, False)
 
 
 def planned(monkeypatch, **options):

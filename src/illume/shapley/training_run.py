@@ -58,6 +58,7 @@ MOST_CODES = 150_000_000  # codes of all queries that are held in memory
 FIRST_QUERIES = 500  # to measure the model's speed
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
 WALKS_PER_QUERY = 20
+FEWEST_STEPS, FEWEST_WALKS = 300, 4_000
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ class Effort:
         per_step = _per_step(m, n_embedding, n_units)
         n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
         n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 80 * self.most_steps)
-        return Sizes(n_embedding, n_units, 48, max(300, int(n_steps)), max(4_000, int(n_walks)))
+        n_steps, n_walks = max(FEWEST_STEPS, int(n_steps)), max(FEWEST_WALKS, int(n_walks))
+        return Sizes(n_embedding, n_units, 48, n_steps, n_walks)
 
     def most_queries(self, m: int) -> int:
         """Return the largest number of queries that training can use."""
