@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
+from illume.data.sampling import evenly_spaced
 from illume.errors import BlackBoxError, RowError, rows_after
 from illume.explanations import counterfactuals
 from illume.explanations.counterfactuals import CounterfactualFinder
-from illume.report import collect
-from illume.report.collect import evenly_spaced
 from tests.common import global_explainer
 
 X = np.random.default_rng(0).normal(size=(120, 2))
@@ -84,8 +83,7 @@ def test_a_report_on_some_rows_names_them_by_their_place_in_all(explainer, tmp_p
         explainer.report(odd, tmp_path / "a.html", max_rows=20)
 
 
-def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_path, monkeypatch):
-    monkeypatch.setattr(collect, "CHUNK_ROWS", 3)
+def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_path):
     place = int(evenly_spaced(30, 20)[evenly_spaced(20, 8)[4]])
     explainer.model.refuse(place)
     with pytest.raises(BlackBoxError, match=r"^on changed rows, .*no such row") as caught:

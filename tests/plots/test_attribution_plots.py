@@ -54,7 +54,7 @@ def test_waterfalls_and_bars_have_intervals_where_errors_are_known(loan_measured
     rows = loans(5, seed=2)
     measured, pulled = loan_measured(rows), loan_pullback(rows)[1]
     row, ax = measured[1], plots.waterfall(measured[1])
-    _, intervals = ax.collections  # after the lines that connect bars
+    intervals, _ = ax.collections  # before the lines that connect bars
     top = row.top(4)
     ends = float(row.score) - np.r_[0.0, np.cumsum(top.values)[:-1]]
     reach = 1.96 * top.standard_errors

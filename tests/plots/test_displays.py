@@ -1,5 +1,7 @@
 """Displays draw what the plots draw, with the interface of scikit-learn's displays."""
 
+import inspect
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -30,13 +32,19 @@ def test_a_display_draws_what_the_plot_of_its_kind_draws(kind, row, loan_explain
     assert set(displays.KINDS) == {"bar", "beeswarm", "waterfall"}
 
 
-def test_plot_draws_existing_attributions_on_the_given_axes_and_returns_the_display(loan_explainer, rows):
-    display, ax = AttributionsDisplay(loan_explainer(rows), kind="bar"), mpl.figure.Figure().subplots()
-    assert not hasattr(display, "ax_")
-    assert display.plot(ax) is display
-    assert display.ax_ is ax
+@pytest.mark.parametrize("name", [name for name in dir(displays) if name.endswith("Display")])
+def test_displays_follow_scikit_learns_convention(name, loan_explainer, rows):
+    cls, ax = getattr(displays, name), mpl.figure.Figure().subplots()
+    (method,) = [getattr(cls, method) for method in dir(cls) if method.startswith("from_")]
+    display = method(loan_explainer, rows)
+    assert isinstance(display, cls)
+    given = {parameter: getattr(display, parameter) for parameter in inspect.signature(cls).parameters}
+    again = cls(**given)  # the constructor stores its parameters and draws nothing
+    assert vars(again) == given
+    assert again.plot(ax=ax) is again
+    assert (again.ax_, again.figure_) == (ax, ax.figure)
     assert ax.has_data()
-    assert display.plot().ax_ is not ax
+    assert again.plot().ax_ is not ax
 
 
 @pytest.mark.parametrize(

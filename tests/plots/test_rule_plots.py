@@ -43,6 +43,19 @@ def test_an_interval_is_a_bar_between_its_bounds_and_the_row_is_marked(mixed):
     assert [label.get_text() for label in ax.get_yticklabels()] == ["age"]
 
 
+@pytest.mark.parametrize("row", range(0, 40, 4))
+def test_a_row_lies_in_the_bars_of_its_rule_and_its_category_is_not_crossed_out(row, mixed):
+    ax = plots.rule(mixed.rules[row])
+    bars = {round(bar.get_y() + bar.get_height() / 2): bar for bar in ax.patches}
+    dots = [each for each in ax.collections if len(each.get_facecolor())]  # the others are lines
+    diamonds = [each.get_offsets()[0] for each in dots if np.allclose(each.get_facecolor(), 1)]
+    for x, y in diamonds:
+        assert bars[y].get_x() - 1e-9 <= x <= bars[y].get_x() + bars[y].get_width() + 1e-9
+    said = texts(ax)
+    assert len(diamonds) + sum(text == "this row: missing" for text in said) == len(bars)
+    assert not any(text.startswith("✗ this row") for text in said)
+
+
 def test_an_open_side_has_an_arrow_and_a_missing_value_is_said(mixed):
     rule = with_bounds(mixed.rules, high=(1, 32.5), missing=(1, True))
     said = texts(plots.rule(rule))

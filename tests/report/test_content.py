@@ -113,9 +113,11 @@ def test_the_card_lists_the_settings_one_by_one_without_the_schema(loan_explaine
     settings = loan_explainer.get_params(deep=False)
     settings["data_options"] = replace(settings["data_options"], schema=loan_explainer.schema_)
     facts = dict(setting_facts(settings))
-    assert (facts["n_latents"], facts["queries"], facts["report_size"]) == ("3", "300", "0.15")
-    assert facts["training"].startswith("Training(batch_size=64")
-    assert not {"schema", "model", "data_options"} & set(facts)
+    assert (facts["surrogate_options.n_latents"], facts["queries"]) == ("3", "300")
+    assert facts["data_options.report_size"] == "0.15"
+    assert facts["surrogate_options.training"].startswith("Training(batch_size=64")
+    assert {"surrogate_options.objective", "rule_options.objective"} <= set(facts)  # both, not one of them
+    assert not {"data_options.schema", "model", "data_options"} & set(facts)
 
 
 def test_the_text_holds_the_measured_figures(loan_report, loan_explainer, loan_frame):

@@ -92,7 +92,7 @@ def test_what_is_good_to_know_gives_a_note(change, words, shapley, quality):
 
 def test_the_accuracy_of_pullback_contributions_is_said_not_to_be_measured(pullback, quality):
     (note,) = texts(NOTE, pullback, replace(quality, contributions=None))
-    assert "their accuracy for the model is not measured" in note
+    assert "their accuracy for the model was not measured" in note
 
 
 def test_rules_of_low_precision_give_a_warning(shapley, quality, loan_explainer):

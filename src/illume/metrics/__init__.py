@@ -6,53 +6,23 @@
 array([1.])
 """
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from illume.metrics.counterfactual_metrics import plausibility, proximity, sparsity, validity
-    from illume.metrics.fidelity import agreement, r_squared
-    from illume.metrics.latent_metrics import knn_gain, macro_f1, triplet_accuracy
-    from illume.metrics.query_metrics import (
-        LocalFidelity,
-        deletion,
-        infidelity,
-        insertion,
-        local_fidelity,
-        prediction_gap,
-    )
-    from illume.metrics.rule_metrics import covered, rule_coverage, rule_length, rule_precision
-    from illume.metrics.similarity import Boxes, completeness, cosine_score, rank_score
-    from illume.metrics.stability_metrics import faithfulness, global_robustness, robustness
-
-_HOMES = {
-    "counterfactual_metrics": ("plausibility", "proximity", "sparsity", "validity"),
-    "fidelity": ("agreement", "r_squared"),
-    "latent_metrics": ("knn_gain", "macro_f1", "triplet_accuracy"),
-    "query_metrics": (
-        *("LocalFidelity", "deletion", "infidelity", "insertion", "local_fidelity", "prediction_gap"),
-    ),
-    "rule_metrics": ("covered", "rule_coverage", "rule_length", "rule_precision"),
-    "similarity": ("Boxes", "completeness", "cosine_score", "rank_score"),
-    "stability_metrics": ("faithfulness", "global_robustness", "robustness"),
-}
+from illume.metrics.counterfactual_metrics import plausibility, proximity, sparsity, validity
+from illume.metrics.fidelity import agreement, r_squared
+from illume.metrics.latent_metrics import knn_gain, macro_f1, triplet_accuracy
+from illume.metrics.query_metrics import (
+    LocalFidelity,
+    deletion,
+    infidelity,
+    insertion,
+    local_fidelity,
+    prediction_gap,
+)
+from illume.metrics.rule_metrics import covered, rule_coverage, rule_length, rule_precision
+from illume.metrics.similarity import Boxes, completeness, cosine_score, rank_score
+from illume.metrics.stability_metrics import faithfulness, global_robustness, robustness
 
 __all__ = ["Boxes", "LocalFidelity", "agreement", "completeness", "cosine_score", "covered", "deletion"]
 __all__ += ["faithfulness", "global_robustness", "infidelity", "insertion", "knn_gain", "local_fidelity"]
 __all__ += ["macro_f1", "plausibility", "prediction_gap", "proximity", "r_squared", "rank_score"]
 __all__ += ["robustness", "rule_coverage", "rule_length", "rule_precision", "sparsity", "triplet_accuracy"]
 __all__ += ["validity"]
-
-
-def __getattr__(name: str) -> Any:
-    """Import a metric when it is first used, since some need scipy or scikit-learn."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"illume.metrics.{home}"), name)
-    raise AttributeError(f"module 'illume.metrics' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -6,7 +6,6 @@ An example is one row per explained row, all NaN where none was found.
 from __future__ import annotations
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import row_chunks
@@ -80,19 +79,18 @@ def plausibility(examples: FloatArray, background: FloatArray) -> FloatArray:
     >>> plausibility(np.array([[2.5], [3.0]]), np.array([[0.0], [1.0], [2.0], [3.0]]))
     array([0.5, 0. ])
     """
+    from sklearn.neighbors import NearestNeighbors
+
     examples, rows = np.asarray(examples, dtype=float), np.unique(background, axis=0)
     found, there = np.full(len(examples), np.nan), _found(examples)
     if len(rows) < 2 or not there.any():
         return found
     search = NearestNeighbors(n_neighbors=1).fit(rows)
-    usual = np.median(_length(rows - rows[search.kneighbors(return_distance=False)[:, 0]]))  # to other rows
+    others = rows[search.kneighbors(return_distance=False)[:, 0]]
     nearest = rows[search.kneighbors(examples[there], return_distance=False)[:, 0]]
-    found[there] = _length(examples[there] - nearest) / usual
+    usual = np.median(np.linalg.norm(rows - others, axis=1))
+    found[there] = np.linalg.norm(examples[there] - nearest, axis=1) / usual
     return found
-
-
-def _length(A: FloatArray) -> FloatArray:
-    return np.sqrt(np.square(A).sum(axis=1))
 
 
 def _found(examples: FloatArray) -> BoolArray:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import f1_score
-from sklearn.neighbors import KNeighborsClassifier
 
 from illume._typing import FloatArray, IntArray
-from illume.data.threads import row_chunks
-from illume.metrics.similarity import CELLS
+from illume.metrics.similarity import compare_rows
 
 
 def knn_gain(  # noqa: PLR0917 - three pairs in a fixed order
@@ -29,6 +26,8 @@ def knn_gain(  # noqa: PLR0917 - three pairs in a fixed order
     >>> knn_gain(train, train, train, blurred, labels, labels, n_neighbours=1)
     2.0
     """
+    from sklearn.neighbors import KNeighborsClassifier
+
     accuracy = [
         KNeighborsClassifier(min(n_neighbours, len(y_train))).fit(train, y_train).score(test, y_test)
         for train, test in ((Z_train, Z_test), (X_train, X_test))
@@ -49,8 +48,8 @@ def triplet_accuracy(A: FloatArray, B: FloatArray, *, n_triplets: int = 50_000, 
     """
     if len(A) != len(B) or len(A) < 3:
         raise ValueError(f"both spaces must hold the same three or more rows, however: {len(A)=}, {len(B)=}")
-    i, j, k = _triplets(len(A), n_triplets, np.random.default_rng(seed))
-    apart = np.abs(_nearer(A, i, j, k) - _nearer(B, i, j, k))
+    triplets = _triplets(len(A), n_triplets, np.random.default_rng(seed))
+    apart = np.abs(compare_rows(_nearer, A, *triplets) - compare_rows(_nearer, B, *triplets))
     return float(1.0 - apart.mean() / 2.0)
 
 
@@ -60,6 +59,8 @@ def macro_f1(decisions: IntArray, surrogate_decisions: IntArray) -> float:
     >>> round(macro_f1(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 0])), 3)  # of 4/5 and 2/3
     0.733
     """
+    from sklearn.metrics import f1_score
+
     return float(f1_score(decisions, surrogate_decisions, average="macro", zero_division=0.0))
 
 
@@ -70,13 +71,6 @@ def _triplets(n: int, n_triplets: int, rng: np.random.Generator) -> tuple[IntArr
     return i, (i + to_j) % n, (i + to_k + (to_k >= to_j)) % n
 
 
-def _nearer(A: FloatArray, i: IntArray, j: IntArray, k: IntArray) -> FloatArray:
+def _nearer(at_i: FloatArray, at_j: FloatArray, at_k: FloatArray) -> FloatArray:
     """Return −1 where j is nearer to i than k is, 1 where k is, 0 for a tie."""
-    A = np.asarray(A, dtype=float).reshape(len(A), -1)
-    found = np.empty(len(i))
-    for part in row_chunks(len(i), max(1, CELLS // max(1, A.shape[1]))):
-        centre = A[i[part]]
-        to_j = np.square(centre - A[j[part]]).sum(axis=1)
-        to_k = np.square(centre - A[k[part]]).sum(axis=1)
-        found[part] = np.sign(to_j - to_k)
-    return found
+    return np.sign(np.square(at_i - at_j).sum(axis=1) - np.square(at_i - at_k).sum(axis=1))

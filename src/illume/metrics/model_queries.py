@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray, IntArray
+from illume._typing import FloatArray, IntArray
 from illume.data.threads import row_chunks
 
 Ask: TypeAlias = Callable[[FloatArray], FloatArray]
@@ -33,8 +33,7 @@ def log_odds(p: FloatArray) -> FloatArray:
 def probability(ask: Ask, rows: FloatArray, classes: IntArray) -> FloatArray:
     """Return the probability of a row's class, for rows (..., m) whose first axis the classes belong to."""
     flat = rows.reshape(-1, rows.shape[-1])
-    repeats = np.prod(rows.shape[1:-1], dtype=int)
-    wanted = np.repeat(classes, repeats)
+    wanted = np.repeat(classes, np.prod(rows.shape[1:-1], dtype=int))
     found = np.empty(len(flat))
     for part in row_chunks(len(flat), _rows_at_once(flat.shape[1])):
         answers = np.asarray(ask(flat[part]))
@@ -100,11 +99,6 @@ def places(scores: FloatArray, rng: np.random.Generator) -> IntArray:
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.arange(scores.shape[1])[None, :], axis=1)
     return place
-
-
-def exchanged(X: FloatArray, background: FloatArray, columns: BoolArray) -> FloatArray:
-    """Return rows (r, s, m): X (r, m), with the background's values (r, s, m) where `columns` says so."""
-    return np.where(columns, background, X[:, None, :])
 
 
 def typical_row(background: FloatArray, feature: IntArray) -> FloatArray:

@@ -10,7 +10,6 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.metrics.model_queries import (
     Ask,
     batches,
-    exchanged,
     features,
     importance,
     log_odds,
@@ -22,6 +21,9 @@ from illume.metrics.similarity import cosine_score
 
 STILL = 1e-9
 """Log-odds that move less than this over all samples do not move."""
+
+STEPS = 20
+"""Maximum number of steps of a curve; with more features, each step changes several."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def local_fidelity(
     rng = np.random.default_rng(seed)
     fixed = np.zeros(X.shape[1], dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
     here = log_odds(probability(ask, X, classes))
-    correlations, same, error, spread = [], 0, 0.0, 0.0
+    correlated, n_moving, same, error, spread = 0.0, 0, 0, 0.0, 0.0
     for part in batches(len(X), n_samples, X.shape[1]):
         rows = X[part]
         step = rng.normal(scale=radius, size=(len(rows), n_samples, X.shape[1]))
@@ -92,13 +94,15 @@ def local_fidelity(
         there = log_odds(probability(ask, rows[:, None, :] + step, classes[part]))
         true = there - here[part, None]
         predicted = np.einsum("rsm,rm->rs", step, slopes[part])
-        correlation = cosine_score(_centre(predicted), _centre(true))
-        correlations.append(correlation[np.ptp(true, axis=1) > STILL])
+        moving = np.ptp(true, axis=1) > STILL
+        centred = (A - A.mean(axis=1, keepdims=True) for A in (predicted[moving], true[moving]))
+        correlated += float(cosine_score(*centred).sum())
+        n_moving += int(moving.sum())
         error += float(np.square(true - predicted).sum())
         spread += float(np.square(true).sum())
         same += int(((here[part, None] + predicted > 0) == (there > 0)).sum())
     return LocalFidelity(
-        correlation=_mean(np.concatenate([np.empty(0), *correlations])),
+        correlation=correlated / n_moving if n_moving else float("nan"),
         r2=1.0 - error / spread if spread > STILL**2 else float("nan"),
         agreement=same / (len(X) * n_samples) if len(X) else float("nan"),
     )
@@ -158,7 +162,7 @@ def prediction_gap(
     total = 0.0
     for part in batches(len(X), n_samples, X.shape[1]):
         others = background[rng.integers(len(background), size=(len(here[part]), n_samples))]
-        rows = exchanged(X[part], others, chosen[part][:, None, feature])
+        rows = np.where(chosen[part][:, None, feature], others, X[part, None, :])
         total += float(np.abs(probability(ask, rows, classes[part]) - here[part, None]).sum())
     return total / (len(X) * n_samples) if len(X) else float("nan")
 
@@ -210,7 +214,8 @@ def infidelity(
         predicted = (replaced.astype(float) @ worth[part, :, None])[:, :, 0]
         columns = np.concatenate([replaced, replaced], axis=1)[:, :, feature]
         others = background[rng.integers(len(background), size=(shape[0], 2 * n_samples))]
-        there = log_odds(probability(ask, exchanged(X[part], others, columns), classes[part]))
+        rows = np.where(columns, others, X[part, None, :])
+        there = log_odds(probability(ask, rows, classes[part]))
         first, second = np.split(here[part, None] - there, 2, axis=1)
         gain = np.maximum(0.0, (predicted * (first + second) / 2).sum(axis=1))
         size = np.square(predicted).sum(axis=1)
@@ -218,18 +223,6 @@ def infidelity(
         missed += float((square - np.square(gain) / np.where(size == 0, 1.0, size)).sum())
         moved += float(square.sum())
     return max(0.0, missed / moved) if moved > STILL**2 else float("nan")
-
-
-def _centre(A: FloatArray) -> FloatArray:
-    return A - A.mean(axis=1, keepdims=True)
-
-
-def _mean(a: FloatArray) -> float:
-    return float(a.mean()) if len(a) else float("nan")
-
-
-STEPS = 20
-"""Maximum number of steps of a curve; with more features, each step changes several."""
 
 
 def deletion(

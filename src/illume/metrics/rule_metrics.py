@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
@@ -23,8 +21,14 @@ def covered(boxes: Boxes, X: FloatArray) -> BoolArray:
     >>> covered(box, np.array([[1.0, 9.0], [2.0, 9.0]]))
     array([[ True, False]])
     """
-    parts = [inside for _, inside in _coverings(boxes, X)]
-    return np.concatenate([np.empty((0, len(X)), dtype=bool), *parts])
+    X, low, high = np.asarray(X, dtype=float), np.asarray(boxes.low), np.asarray(boxes.high)
+    bounded = np.isfinite(low) | np.isfinite(high)
+    inside = np.ones((len(boxes), len(X)), dtype=bool)
+    for column in np.flatnonzero(bounded.any(axis=0)):
+        rules, values = np.flatnonzero(bounded[:, column]), X[:, column]
+        above, below = low[rules, column, None] <= values, values <= high[rules, column, None]
+        inside[rules] &= above & below
+    return inside
 
 
 def rule_coverage(boxes: Boxes, X: FloatArray) -> FloatArray:
@@ -33,8 +37,8 @@ def rule_coverage(boxes: Boxes, X: FloatArray) -> FloatArray:
     >>> rule_coverage(Boxes(np.array([[0.0]]), np.array([[np.inf]])), np.array([[-1.0], [0.0], [1.0], [2.0]]))
     array([0.75])
     """
-    shares = [inside.mean(axis=1) for _, inside in _coverings(boxes, X)]
-    return np.concatenate([np.empty(0), *shares])
+    same = np.zeros(max(len(boxes), len(X)), dtype=int)
+    return rule_precision(boxes, same[: len(boxes)], X, same[: len(X)])[1]
 
 
 def rule_precision(
@@ -60,7 +64,8 @@ def rule_precision(
     decisions, decisions_of_rules = np.asarray(decisions), np.asarray(decisions_of_rules)
     precision, coverage = np.full(len(boxes), np.nan), np.zeros(len(boxes))
     others = max(1, len(X) - (own is not None))
-    for part, inside in _coverings(boxes, X):
+    for part in row_chunks(len(boxes), max(1, CELLS // max(1, len(X)))):
+        inside = covered(Boxes(boxes.low[part], boxes.high[part]), X)
         if own is not None:
             inside[np.arange(len(inside)), own[part]] = False
         right = inside & (decisions_of_rules[part, None] == decisions[None, :])
@@ -79,21 +84,5 @@ def rule_length(boxes: Boxes, owner: IntArray | None = None) -> IntArray:
     """
     bounded = np.isfinite(boxes.low) | np.isfinite(boxes.high)
     if owner is not None:
-        groups = np.unique(owner)
-        bounded = bounded @ (np.asarray(owner)[:, None] == groups)
+        bounded = bounded @ (np.asarray(owner)[:, None] == np.unique(owner))
     return bounded.sum(axis=1)
-
-
-def _coverings(boxes: Boxes, X: FloatArray) -> Iterator[tuple[slice, BoolArray]]:
-    """Yield some rules and which rows they hold for, (r, n_rows), chunk by chunk."""
-    X = np.asarray(X, dtype=float)
-    low, high = np.asarray(boxes.low), np.asarray(boxes.high)
-    bounded = np.isfinite(low) | np.isfinite(high)
-    for part in row_chunks(len(boxes), max(1, CELLS // max(1, len(X)))):
-        inside = np.ones((part.stop - part.start, len(X)), dtype=bool)
-        for column in np.flatnonzero(bounded[part].any(axis=0)):
-            rules = np.flatnonzero(bounded[part, column])
-            values = X[None, :, column]
-            above = values >= low[part][rules, column, None]
-            inside[rules] &= above & (values <= high[part][rules, column, None])
-        yield part, inside

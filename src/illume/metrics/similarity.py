@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.stats import rankdata  # type: ignore[import-untyped]
 
 from illume._typing import FloatArray, IntArray
 from illume.data.threads import row_chunks
@@ -84,12 +83,23 @@ def similarities(explanations: Explanations, i: IntArray, j: IntArray) -> FloatA
     >>> similarities(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0, 0]), np.array([0, 1]))
     array([1., 0.])
     """
-    rows, alike = _prepare(explanations)
-    left, right = i.ravel(), j.ravel()
-    found = np.empty(len(left))
-    for part in row_chunks(len(left), max(1, CELLS // max(1, rows.shape[1]))):
-        found[part] = alike(rows[left[part]], rows[right[part]])
-    return found.reshape(i.shape)
+    if isinstance(explanations, Boxes):
+        return compare_rows(_near, _bounds(explanations), i, j)
+    return compare_rows(_dot, unit(explanations), i, j)
+
+
+def compare_rows(function: Callable[..., FloatArray], A: FloatArray, *positions: IntArray) -> FloatArray:
+    """Return `function(A[i], A[j], …)` of rows at positions of any equal shape, a chunk at a time.
+
+    >>> compare_rows(lambda a, b: (a - b)[:, 0], np.array([[1.0], [5.0]]), np.array([1]), np.array([0]))
+    array([4.])
+    """
+    A = np.asarray(A, dtype=float).reshape(len(A), -1)
+    flat = [each.ravel() for each in positions]
+    found = np.empty(positions[0].size)
+    for part in row_chunks(len(found), max(1, CELLS // max(1, A.shape[1]))):
+        found[part] = function(*(A[each[part]] for each in flat))
+    return found.reshape(positions[0].shape)
 
 
 def spearman(a: FloatArray, b: FloatArray) -> float:
@@ -98,18 +108,10 @@ def spearman(a: FloatArray, b: FloatArray) -> float:
     >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([10.0, 30.0, 20.0]))
     0.5
     """
-    A, B = (_centred_ranks(_round_off(v)[None])[0] for v in (a, b))
+    scaled = (v / (np.abs(v).max(initial=0.0) or 1.0) for v in (a, b))
+    A, B = (_centred_ranks(np.round(v, 12)[None])[0] for v in scaled)
     length = np.sqrt((A @ A) * (B @ B))
     return float(A @ B / length) if length else 0.0
-
-
-def _prepare(
-    explanations: Explanations,
-) -> tuple[FloatArray, Callable[[FloatArray, FloatArray], FloatArray]]:
-    """Return one row of numbers per explanation, and how two such arrays are compared."""
-    if isinstance(explanations, Boxes):
-        return _bounds(explanations), _near
-    return unit(explanations), _dot
 
 
 def unit(A: FloatArray) -> FloatArray:
@@ -138,11 +140,7 @@ def _near(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 def _centred_ranks(A: FloatArray) -> FloatArray:
+    from scipy.stats import rankdata  # type: ignore[import-untyped]
+
     ranks: FloatArray = rankdata(A, axis=1)
     return ranks - (ranks.shape[1] + 1) / 2
-
-
-def _round_off(a: FloatArray) -> FloatArray:
-    """Round to 12 digits of the largest value, so that values equal up to rounding become equal."""
-    peak = float(np.abs(a).max(initial=0.0))
-    return np.round(a / peak, 12) if peak else a

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.threads import row_chunks
-from illume.metrics.similarity import CELLS, Explanations, similarities, spearman, unit
+from illume.metrics.similarity import Explanations, compare_rows, similarities, spearman, unit
 
 ALL_PAIRS = 300
 """Up to this many rows all pairs are compared, beyond it random ones."""
@@ -98,17 +97,12 @@ def _order(explanations: Explanations, places: FloatArray, i: IntArray, j: IntAr
         raise ValueError(f"one explanation per row, however: {len(explanations)=}, {len(places)=}")
     if len(i) < 2:
         return float("nan")
-    rho = spearman(similarities(explanations, i, j), _distances(places, i, j))
+    rho = spearman(similarities(explanations, i, j), compare_rows(_distance, places, i, j))
     return max(-rho, 0.0) + 0.0  # NaN stays NaN, -0 becomes 0
 
 
-def _distances(places: FloatArray, i: IntArray, j: IntArray) -> FloatArray:
-    """Return Euclidean distances of rows i and j, a chunk at a time."""
-    places = np.asarray(places, dtype=float).reshape(len(places), -1)
-    found = np.empty(len(i))
-    for part in row_chunks(len(i), max(1, CELLS // max(1, places.shape[1]))):
-        found[part] = np.sqrt(np.square(places[i[part]] - places[j[part]]).sum(axis=1))
-    return found
+def _distance(A: FloatArray, B: FloatArray) -> FloatArray:
+    return np.sqrt(np.square(A - B).sum(axis=1))
 
 
 def _pairs(groups: IntArray, n_pairs: int, seed: int) -> tuple[IntArray, IntArray]:
@@ -133,31 +127,26 @@ def _pairs(groups: IntArray, n_pairs: int, seed: int) -> tuple[IntArray, IntArra
 def _neighbours(
     X: FloatArray, decisions: IntArray, onehot: BoolArray | None, n_neighbours: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield rows (r,) and their nearest others of the same decision (r, k), nearest first, chunk by chunk."""
-    points, offset = _embed(X, onehot)
-    decisions = np.unique(decisions, return_inverse=True)[1]
-    for members in np.split(np.argsort(decisions, kind="stable"), np.cumsum(np.bincount(decisions))[:-1]):
+    """Yield the rows of each decision (r,) and their nearest others (r, k), nearest first."""
+    from sklearn.neighbors import NearestNeighbors
+
+    points = _embed(X, onehot)
+    for decision in np.unique(decisions):
+        members = np.flatnonzero(decisions == decision)
         k = min(n_neighbours, len(members) - 1)
-        if k < 1:
-            continue
-        others, shift = points[members], offset[members]
-        for part in row_chunks(len(members), max(1, 4 * CELLS // len(members))):
-            distance = shift - others[part] @ others.T  # a row's own offset changes no order
-            distance[np.arange(len(distance)), np.arange(part.start, part.stop)] = np.inf
-            nearest = np.argpartition(distance, k - 1, axis=1)[:, :k]
-            order = np.argsort(np.take_along_axis(distance, nearest, axis=1), axis=1, kind="stable")
-            yield members[part], members[np.take_along_axis(nearest, order, axis=1)]
+        if k > 0:
+            search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(points[members])
+            yield members, members[search.kneighbors(return_distance=False)]
 
 
-def _embed(X: FloatArray, onehot: BoolArray | None) -> tuple[FloatArray, FloatArray]:
-    """Return points (n, m) and offsets (n,) with `d_X(i, j) = w + oᵢ + oⱼ − pᵢ·pⱼ`.
+def _embed(X: FloatArray, onehot: BoolArray | None) -> FloatArray:
+    """Return points whose squared Euclidean distances are `2 d_X`.
 
-    Two one-hot columns differ by 0 or 1, centred or not, so the Hamming share is a squared distance over h,
-    and both kinds of columns fit one matrix product; w is the share of numeric columns.
+    Two one-hot columns differ by 0 or 1, centred or not, so their Hamming distance is a squared distance;
+    the cosine distance is half that of unit vectors. Rows of zeros have a direction of their own.
     """
     X = np.asarray(X, dtype=float)
-    m = X.shape[1]
-    onehot = np.zeros(m, dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
-    categories = X[:, onehot] / np.sqrt(m)
-    numbers = unit(X[:, ~onehot]) * np.sqrt(1 - onehot.sum() / m)
-    return np.hstack([numbers, np.sqrt(2.0) * categories]), np.square(categories).sum(axis=1)
+    onehot = np.zeros(X.shape[1], dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
+    numbers = unit(X[:, ~onehot])
+    numbers = np.column_stack([numbers, ~numbers.any(axis=1)]) * np.sqrt(np.mean(~onehot))
+    return np.hstack([numbers, X[:, onehot] * np.sqrt(2.0 / len(onehot))])

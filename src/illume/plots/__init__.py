@@ -5,8 +5,7 @@ the array of their axes.
 """
 
 from illume.plots import displays as displays
-from illume.plots.bars import bar, waterfall
-from illume.plots.comparison import compare, compare_rows
+from illume.plots.bars import bar, compare, compare_rows, waterfall
 from illume.plots.dependence import dependence, interactions
 from illume.plots.diagnostics import history, quality
 from illume.plots.latent_plots import exemplification, latent_map, row_map

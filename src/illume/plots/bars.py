@@ -1,7 +1,8 @@
-"""Bar charts of contributions: `bar` and `waterfall`."""
+"""Bar charts of contributions: of a row or a batch, of several explainers, and of two rows."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,11 +32,11 @@ def bar(
         result, (Attribution, Attributions), "bars show attributions", "pass explainer(X) or a row of it"
     )
     style.require_count(n_features, "n_features")
-    errors = np.zeros(len(result.feature_names))
+    reach: FloatArray = np.zeros(len(result.feature_names))
     if isinstance(result, Attribution):
         i = result.position(output)
         values, caption = result.contributions(i), captions.contribution_caption(result.batch, i)
-        errors = np.nan_to_num(result.errors(i))
+        reach = SURE * np.nan_to_num(result.errors(i))
     elif output is None:
         values, caption = result.strength, f"mean absolute contribution ({text.owner(result)} log-odds)"
     else:
@@ -45,9 +46,9 @@ def bar(
     order = style.strongest(values, n_features)
     names = captions.distinct_labels([result.feature_names[j] for j in order])
     ax = style.get_axes(ax, 1.2 + 0.32 * len(order), labels=names)
-    style.signed_bars(ax, values[order], names, height=0.7)
-    if style.interval_lines(ax, values[order], SURE * errors[order]):
-        caption += "\nthin lines: 95 % intervals"
+    known = reach[order].any()
+    style.signed_bars(ax, values[order], names, height=0.7, reach=reach[order] if known else None)
+    caption += "\nthin lines: 95 % intervals" if known else ""
     style.zero_line(ax)
     ax.set_xlabel(caption)
     return ax
@@ -81,27 +82,133 @@ def waterfall(
     ends = score - np.concatenate([[0.0], np.cumsum(steps)[:-1]])
     starts = ends - steps
     ax = style.get_axes(ax, 1.8 + 0.36 * len(steps), labels=labels)
-    places = style.signed_bars(ax, steps, labels, left=starts)
+    reach = SURE * np.nan_to_num(np.array([line.standard_error for line in lines]))
+    bars = style.signed_bars(ax, steps, labels, left=starts, reach=reach if reach.any() else None)
+    ax.bar_label(bars, fmt="{:+.2f}", padding=4, fontsize="small", color=colours.INK)
+    places = np.arange(len(steps))
     between: Any = {"color": colours.NEUTRAL, "linewidth": 0.6, "zorder": 0}
     ax.vlines(starts[:-1], places[:-1] - 0.33, places[1:] + 0.33, **between)
-    reach = SURE * np.nan_to_num(np.array([line.standard_error for line in lines]))
     title = f"{captions.decision_caption(attribution)}\nbase value {base:+.2f}, this row {score:+.2f}"
-    if style.interval_lines(ax, ends, reach):
-        title += "; thin lines: 95 % intervals"
-    _write_numbers(ax, steps, ends + np.where(steps >= 0, reach, -reach))
+    title += "; thin lines: 95 % intervals" if reach.any() else ""
+    ax.use_sticky_edges = False
+    ax.margins(x=0.14)
+    if not steps.any():
+        style.widen_if_flat(ax)
     ax.axvline(base, color=colours.NEUTRAL, linewidth=0.8, linestyle=":")
     ax.set_xlabel(captions.log_odds_caption(attribution.batch, i))
     ax.set_title(title, fontsize="medium")
     return ax
 
 
-def _write_numbers(ax: Axes, steps: FloatArray, ends: FloatArray) -> None:
-    """Write each contribution at the outer end of its bar, or of its interval."""
-    look: Any = {"textcoords": "offset points", "va": "center", "fontsize": "small", "color": colours.INK}
-    for y, (step, end) in enumerate(zip(steps, ends, strict=True)):
-        side, align = (4, "left") if step >= 0 else (-4, "right")
-        ax.annotate(f"{step:+.2f}", (end, y), xytext=(side, 0), ha=align, **look)
-    ax.use_sticky_edges = False
-    ax.margins(x=0.14)
-    if not steps.any():
-        style.widen_if_flat(ax)
+def compare(
+    attributions: Mapping[str, Any],
+    *,
+    feature_names: Sequence[str] | None = None,
+    output: int | str | None = None,
+    normalise: bool = False,
+    n_features: int = 10,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw what several explainers say about one row: a bar for each, the strongest features on top.
+
+    Parameters
+    ----------
+    attributions
+        Maps each explainer's name to a row's `Attribution`, to an array with one number per feature, or to
+        an object with such an array as `values`, such as a row of a `shap.Explanation`.
+    feature_names
+        Needed if there is no `Attribution` among them.
+    output
+        The class of the `Attribution`s, by name or position; the default is the one that the first of them
+        decided.
+    normalise
+        Divide by the sum of absolute values, for explainers with different units.
+    """
+    style.require(
+        attributions, Mapping, "explainers are compared by name", 'write {"illume": attributions[0], …}'
+    )
+    style.require_count(n_features, "n_features")
+    names, rows = _rows_to_compare(attributions, feature_names, output)
+    sizes = np.abs(rows).sum(1, keepdims=True)
+    shares = rows / np.where(sizes > 0, sizes, 1.0)
+    order = style.strongest(np.abs(shares).max(0), n_features)
+    values = (shares if normalise else rows)[:, order]
+    labels = captions.distinct_labels([names[j] for j in order])
+    ax = style.get_axes(ax, 1.4 + len(order) * max(0.34, 0.15 * len(values)), 7.6, labels)
+    height, places = 0.8 / len(values), np.arange(len(order))
+    bars = [
+        ax.barh(places - 0.4 + height * (e + 0.5), row, 0.92 * height, color=colours.class_colour(e + 1))
+        for e, row in enumerate(values)
+    ]
+    ax.set_yticks(places, labels)
+    ax.set_ylim(len(order) - 0.5, -0.5)
+    style.zero_line(ax)
+    share, unit = "share of the sum of absolute contributions", "contribution, in the explainer's own unit"
+    ax.set_xlabel(share if normalise else unit)
+    style.legend(ax, bars, [captions.as_label(name, 24) for name in attributions])
+    style.hide_frame(ax)
+    return ax
+
+
+def _rows_to_compare(
+    attributions: Mapping[str, Any], feature_names: Sequence[str] | None, output: int | str | None
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Return the feature names and one row of numbers per explainer."""
+    if not attributions:
+        raise ValueError("there is nothing to compare; pass at least one explainer's attributions")
+    own = [one for one in attributions.values() if isinstance(one, Attribution)]
+    names = tuple(feature_names) if feature_names is not None else own[0].feature_names if own else None
+    if names is None:
+        raise ValueError("arrays do not say what features are called; pass feature_names=[…]")
+    chosen = output if output is not None or not own else own[0].output_name
+    return names, np.stack([_row(name, one, names, chosen) for name, one in attributions.items()])
+
+
+def _row(name: str, one: Any, names: tuple[str, ...], output: int | str | None) -> FloatArray:
+    if isinstance(one, Attribution):
+        if one.feature_names != names:
+            raise ValueError(f"{name!r} has other features than the others, or in another order")
+        return one.contributions(output)
+    values = np.asarray(getattr(one, "values", one), dtype=np.float64)
+    if values.shape != (len(names),):
+        raise ValueError(
+            f"{name!r} has an array of shape {values.shape}, expected one number for each of {len(names)} "
+            "features; pass one row, and one class if there are several"
+        )
+    return values
+
+
+def compare_rows(
+    first: Attribution,
+    second: Attribution,
+    *,
+    output: int | str | None = None,
+    n_features: int = 10,
+    axes: Sequence[Axes] | None = None,
+) -> Any:
+    """Draw the contributions in two rows on two axes with one scale; return the array of both.
+
+    Features that contribute most in either row are on top, named on the left, each with the row's value.
+    `output` chooses the class, by name or position; the default is the one decided in the first row.
+    """
+    rows = (first, second)
+    for row in rows:
+        style.require(row, Attribution, "two rows are compared", "write attributions[0], attributions[1]")
+    style.require_count(n_features, "n_features")
+    if first.feature_names != second.feature_names:
+        raise ValueError("the two rows have different features; compare rows of one explainer")
+    i = first.position(output)
+    largest = np.maximum(*(np.abs(row.contributions(i)) for row in rows))
+    order = style.strongest(largest, n_features)
+    names = captions.distinct_labels([first.feature_names[j] for j in order])
+    pair = style.get_two_axes(axes, 1.9 + 0.34 * len(order), names)
+    reach = 1.1 * float(largest.max(initial=0.0)) or 1.0
+    for ax, row, labels in zip(pair, rows, (names, [""] * len(names)), strict=True):
+        values = [captions.as_label(text.format_value(row.data[j]), 16) for j in order]
+        equations = [f"{name} = {value}" for name, value in zip(labels, values, strict=True)]
+        style.signed_bars(ax, row.contributions(i)[order], equations)
+        style.zero_line(ax)
+        ax.set_xlim(-reach, reach)
+        ax.set_xlabel(captions.contribution_caption(row.batch, i))
+        ax.set_title(captions.decision_caption(row), fontsize="medium")
+    return pair

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from os.path import commonprefix
 
 from illume.results import text
 from illume.results.attributions import Attribution, Attributions
@@ -46,9 +47,7 @@ def distinct_labels(names: Sequence[str], longest: int = LONGEST_LABEL) -> list[
     labels = [truncate(name, longest) for name in names]
     for label in _duplicates(labels):
         group = [i for i, other in enumerate(labels) if other == label]
-        first, last = (choose(names[i] for i in group) for choose in (min, max))
-        same = [a == b for a, b in zip(first, last, strict=False)]
-        n_common = same.index(False) if False in same else len(first)
+        n_common = len(commonprefix([names[i] for i in group]))  # noqa: RUF071 -- of characters
         for i in group:
             labels[i] = _cut_around(names[i], n_common, longest)
     repeated = _duplicates(labels)

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -125,45 +124,37 @@ def row_map(
     style.require(row, LatentRow, "a map belongs to one row", ADVICE)
     style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
     i = row.position(output)
-    shown = MapSelection.choose(row, i, n_inputs, n_latents)
-    names = captions.distinct_labels([row.batch.input_names[j] for j in shown.inputs])
-    width = min(3.4 + 0.55 * len(shown.latents), 12.0)
-    ax = style.get_axes(ax, 2.0 + 0.32 * len(shown.inputs), width, names)
-    draw_weights(ax, row.map[np.ix_(shown.latents, shown.inputs)].T)
-    draw_weights(ax, row.batch.coefficients[i, shown.latents][None], top=len(shown.inputs) - 0.5 + GAP)
+    inputs, latents = _strongest(row, i, n_inputs, n_latents)
+    names = captions.distinct_labels([row.batch.input_names[j] for j in inputs])
+    ax = style.get_axes(ax, 2.0 + 0.32 * len(inputs), min(3.4 + 0.55 * len(latents), 12.0), names)
+    draw_weights(ax, row.map[np.ix_(latents, inputs)].T)
+    draw_weights(ax, row.batch.coefficients[i, latents][None], top=len(inputs) - 0.5 + GAP)
     weight = f"weight for '{captions.output_label(row.batch.labels, i)}'"
     ax.set_yticks([*range(len(names)), len(names) + GAP], [*names, weight])
     ax.set_ylim(len(names) + GAP + 0.5, -0.5)
-    ax.set_xlim(-0.5, len(shown.latents) - 0.5)
-    shown.label_latents(ax, row)
+    ax.set_xlim(-0.5, len(latents) - 0.5)
+    _label_latents(ax, row, latents, len(inputs))
     style.hide_all(ax)
     return ax
 
 
-@dataclass(frozen=True, eq=False)
-class MapSelection:
-    """Which inputs of a row's map are shown, strongest first, and which latents, in their own order."""
+def _strongest(row: LatentRow, i: int, n_inputs: int, n_latents: int) -> tuple[IntArray, IntArray]:
+    """Return the strongest inputs for output `i`, strongest first, and latents, in their own order."""
+    effects = row.batch.coefficients[i] * row.z
+    return style.strongest(row.contributions[i], n_inputs), np.sort(style.strongest(effects, n_latents))
 
-    inputs: IntArray
-    latents: IntArray
 
-    @classmethod
-    def choose(cls, row: LatentRow, i: int, n_inputs: int, n_latents: int) -> MapSelection:
-        """Choose the strongest inputs and latents for output `i`."""
-        effects = row.batch.coefficients[i] * row.z
-        return cls(
-            style.strongest(row.contributions[i], n_inputs), np.sort(style.strongest(effects, n_latents))
-        )
-
-    def label_latents(self, ax: Axes, row: LatentRow, fontsize: str = "medium") -> None:
-        """Name the columns, and say below how much of the map is shown."""
-        names = captions.distinct_labels([row.batch.names[r] for r in self.latents], 20)
-        turned: Any = {"rotation": 90} if len(names) > 16 or max(map(len, names), default=0) > 4 else {}
-        ax.set_xticks(np.arange(len(names)), names, fontsize="small", **turned)
-        k, m = row.map.shape
-        caption = f"{len(self.latents)} of {k} latents" if len(self.latents) < k else "latents"
-        caption += f", {len(self.inputs)} of {m} inputs" if len(self.inputs) < m else ""
-        ax.set_xlabel(caption, fontsize=fontsize)
+def _label_latents(
+    ax: Axes, row: LatentRow, latents: IntArray, n_inputs: int, fontsize: str = "medium"
+) -> None:
+    """Name the columns, and say below how much of the map is shown."""
+    names = captions.distinct_labels([row.batch.names[r] for r in latents], 20)
+    turned: Any = {"rotation": 90} if len(names) > 16 or max(map(len, names), default=0) > 4 else {}
+    ax.set_xticks(np.arange(len(names)), names, fontsize="small", **turned)
+    k, m = row.map.shape
+    caption = f"{len(latents)} of {k} latents" if len(latents) < k else "latents"
+    caption += f", {n_inputs} of {m} inputs" if n_inputs < m else ""
+    ax.set_xlabel(caption, fontsize=fontsize)
 
 
 def draw_weights(ax: Axes, weights: FloatArray, *, top: float = -0.5) -> None:
@@ -207,33 +198,33 @@ def exemplification(
     style.require(row, LatentRow, "this figure shows one row", ADVICE)
     style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
     i, n_outputs = row.position(output), len(row.batch.output_names)
-    shown = MapSelection.choose(row, i, n_inputs, n_latents)
+    inputs, latents = _strongest(row, i, n_inputs, n_latents)
     outputs = list(range(n_outputs)) if n_outputs <= MOST_CLASSES else [i]
-    axes = _lay_out(figure, shown, len(outputs), min(len(row.batch.class_names), MOST_CLASSES))
+    n_classes = min(len(row.batch.class_names), MOST_CLASSES)
+    axes = _lay_out(figure, len(inputs), len(latents), len(outputs), n_classes)
     A, B, C, D, E, F = axes
-    _draw_row(A, row, shown)
+    _draw_row(A, row, inputs)
     _draw_decision(B, row)
-    _draw_explanation(C, row, shown, i)
-    _draw_latents(D, row.z[shown.latents])
-    draw_weights(E, row.batch.coefficients[outputs][:, shown.latents])
+    _draw_explanation(C, row, inputs, i)
+    _draw_latents(D, row.z[latents])
+    draw_weights(E, row.batch.coefficients[outputs][:, latents])
     names = [captions.output_label(row.batch.labels, c) for c in outputs]
     E.set_yticks(range(len(outputs)), names, fontsize="small")
     if len(outputs) > 1:
         E.get_yticklabels()[outputs.index(i)].set_fontweight("bold")
-    shown.label_latents(E, row, fontsize="small")
-    style.hide_all(E)
-    draw_weights(F, row.map[np.ix_(shown.latents, shown.inputs)].T)
+    _label_latents(E, row, latents, len(inputs), fontsize="small")
+    draw_weights(F, row.map[np.ix_(latents, inputs)].T)
     F.set_yticks([])
     F.tick_params(labelbottom=False)
+    style.hide_all(E)
     style.hide_all(F)
     for ax, letter, title in zip(axes, "ABCDEF", TITLES, strict=True):
         ax.set_title(f"{letter}  {title}", loc="left", fontsize="medium")
     return axes
 
 
-def _lay_out(figure: Any, shown: MapSelection, n_outputs: int, n_classes: int) -> Any:
-    """Return six axes that share lines for inputs and columns for latents."""
-    n, k = len(shown.inputs), len(shown.latents)
+def _lay_out(figure: Any, n: int, k: int, n_outputs: int, n_classes: int) -> Any:
+    """Return six axes that share `n` lines for inputs and `k` columns for latents."""
     above, below = max(1.5, 0.34 * n_classes + 0.6), 0.3 * n_outputs + 0.2
     if figure is None:
         figure = style.new_figure(12.0, above + below + 0.34 * n + 1.5)
@@ -245,12 +236,12 @@ def _lay_out(figure: Any, shown: MapSelection, n_outputs: int, n_classes: int) -
     return np.array([A, B, C, D, E, F], dtype=object)
 
 
-def _draw_row(ax: Axes, row: LatentRow, shown: MapSelection) -> None:
-    places = np.arange(len(shown.inputs))
-    ax.barh(places, row.x[shown.inputs], color=colours.NEUTRAL, height=0.6)
+def _draw_row(ax: Axes, row: LatentRow, inputs: IntArray) -> None:
+    places = np.arange(len(inputs))
+    ax.barh(places, row.x[inputs], color=colours.NEUTRAL, height=0.6)
     style.zero_line(ax)
-    names = captions.distinct_labels([row.batch.input_names[j] for j in shown.inputs])
-    values = [captions.as_label(row.input_values[j], 12) for j in shown.inputs]
+    names = captions.distinct_labels([row.batch.input_names[j] for j in inputs])
+    values = [captions.as_label(row.input_values[j], 12) for j in inputs]
     _finish_bars(ax, [f"{name}: {value}" for name, value in zip(names, values, strict=True)])
 
 
@@ -273,11 +264,12 @@ def _finish_bars(ax: Axes, labels: list[str]) -> None:
     style.hide_frame(ax)
 
 
-def _draw_explanation(ax: Axes, row: LatentRow, shown: MapSelection, i: int) -> None:
+def _draw_explanation(ax: Axes, row: LatentRow, inputs: IntArray, i: int) -> None:
     from matplotlib.patches import Patch
 
-    places = style.signed_bars(ax, row.contributions[i, shown.inputs], [""] * len(shown.inputs), height=0.6)
-    dots = ax.scatter(row.slopes[i, shown.inputs], places, marker="|", s=90, color=colours.INK, zorder=3)
+    places = np.arange(len(inputs))
+    style.signed_bars(ax, row.contributions[i, inputs], [""] * len(inputs), height=0.6)
+    dots = ax.scatter(row.slopes[i, inputs], places, marker="|", s=90, color=colours.INK, zorder=3)
     style.zero_line(ax)
     _finish_bars(ax, [""] * len(places))
     title = (

@@ -67,30 +67,25 @@ def strongest(values: FloatArray, n: int) -> IntArray:
 
 
 def signed_bars(
-    ax: Axes, values: FloatArray, labels: Sequence[str], *, left: Any = 0.0, height: float = 0.66
-) -> IntArray:
-    """Draw horizontal bars coloured by sign, the first on top; return their positions."""
-    places = np.arange(len(values))
-    ax.barh(
-        places,
-        values,
-        left=left,
-        color=[colours.contribution_colour(value) for value in values],
-        height=height,
-    )
-    ax.set_yticks(places, labels)
+    ax: Axes,
+    values: FloatArray,
+    labels: Sequence[str],
+    *,
+    left: Any = 0.0,
+    height: float = 0.66,
+    reach: FloatArray | None = None,
+) -> Any:
+    """Draw horizontal bars coloured by sign, the first on top, and return them.
+
+    A thin line spans the `reach` on both sides of a bar's end.
+    """
+    tints = [colours.contribution_colour(value) for value in values]
+    line: Any = {"xerr": reach, "ecolor": colours.INK, "error_kw": {"elinewidth": 0.9, "zorder": 3}}
+    bars = ax.barh(np.arange(len(values)), values, left=left, height=height, color=tints, **line)
+    ax.set_yticks(np.arange(len(values)), labels)
     ax.invert_yaxis()
     hide_frame(ax)
-    return places
-
-
-def interval_lines(ax: Axes, centres: FloatArray, reach: FloatArray) -> bool:
-    """Draw a thin line around each bar's end where the reach is known; return whether there is any."""
-    known = np.flatnonzero(reach > 0)
-    if len(known):
-        low, high = (centres - reach)[known], (centres + reach)[known]
-        ax.hlines(known, low, high, color=colours.INK, linewidth=0.9, zorder=3)
-    return bool(len(known))
+    return bars
 
 
 def zero_line(ax: Axes) -> None:

@@ -16,7 +16,6 @@ from illume.results.text import format_value
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
 HIDDEN_SETTINGS = {"checkpoint_dir", "model", "schema", "verbose"}
-OPTION_GROUPS = {"surrogate_options", "rule_options", "data_options"}
 MOST_CATEGORIES = 12
 
 PULLBACK_LIMITS = (
@@ -136,11 +135,12 @@ def _contribution_facts(quality: Quality) -> Facts:
 
 def setting_facts(settings: Mapping[str, Any]) -> Facts:
     """Return the explainer's settings as text, those of option groups one by one."""
-    single = dict(settings)
-    for name in OPTION_GROUPS & settings.keys():
-        group = single.pop(name)
-        single |= {field.name: getattr(group, field.name) for field in fields(group)}
-    return [(name, setting_text(single[name])) for name in sorted(single) if name not in HIDDEN_SETTINGS]
+    facts = {name: value for name, value in settings.items() if not name.endswith("_options")}
+    for name in settings.keys() - facts.keys():
+        group = settings[name]
+        facts |= {f"{name}.{field.name}": getattr(group, field.name) for field in fields(group)}
+    shown = [name for name in sorted(facts) if name.rpartition(".")[2] not in HIDDEN_SETTINGS]
+    return [(name, setting_text(facts[name])) for name in shown]
 
 
 def setting_text(value: Any) -> str:

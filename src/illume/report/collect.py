@@ -25,8 +25,6 @@ from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
 from illume.results.rules import Rules
 
-CHUNK_ROWS = 200  # searched for counterfactuals between two steps of the progress bar
-
 
 @dataclass(frozen=True)
 class ReportRequest:
@@ -58,8 +56,7 @@ class ReportRequest:
 class Explained:
     """Explanations of the rows at `positions` of a frame with `n_given` rows.
 
-    Counterfactuals were searched for the rows at `searched`, positions among those shown; each of the
-    `counterfactuals` holds the next chunk of them.
+    Counterfactuals were searched for the rows at `searched`, positions among those shown.
     """
 
     n_given: int
@@ -68,7 +65,7 @@ class Explained:
     latents: Latents
     rules: Rules | None
     searched: IntArray
-    counterfactuals: tuple[Counterfactuals, ...]
+    counterfactuals: Counterfactuals | None
 
 
 def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None) -> Explained:
@@ -76,26 +73,25 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
     positions = evenly_spaced(len(frame), request.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)
     searched = evenly_spaced(len(rows), request.max_counterfactual_rows if request.counterfactuals else 0)
-    chunks = [searched[i : i + CHUNK_ROWS] for i in range(0, len(searched), CHUNK_ROWS)]
     disable = None if verbose is None else not verbose
-    with tqdm(desc="report", total=3 + len(chunks), unit="step", disable=disable) as bar:
+    n_steps = 2 + request.rules + request.counterfactuals
+    with tqdm(desc="report", total=n_steps, unit="step", disable=disable) as bar:
 
-        def step(name: str, explain: Callable[..., Any], part: IntArray | None = None, *request: Any) -> Any:
+        def step(name: str, explain: Callable[..., Any], part: IntArray, *request: Any) -> Any:
             """Explain a part of the rows; errors name rows by their positions in the whole frame."""
             bar.set_postfix_str(name)
-            shown, places = (rows, positions) if part is None else (rows.take(part), positions[part])
-            with renumber_rows(places.tolist().__getitem__):
-                result = explain(fitted, shown, *request)
+            with renumber_rows(positions[part].tolist().__getitem__):
+                result = explain(fitted, rows if len(part) == len(rows) else rows.take(part), *request)
             bar.update()
             return result
 
-        search = CounterfactualRequest(request.n_counterfactuals)
-        return Explained(
-            len(frame),
-            positions,
-            step("attributions", attribute),
-            step("latents", explain_latents),
-            step("rules", explain_rules, None, RuleRequest()) if request.rules else None,
-            searched,
-            tuple(step("counterfactuals", find_counterfactuals, chunk, search) for chunk in chunks),
+        every, search = np.arange(len(rows)), CounterfactualRequest(request.n_counterfactuals)
+        attributions = step("attributions", attribute, every)
+        latents = step("latents", explain_latents, every)
+        rules = step("rules", explain_rules, every, RuleRequest()) if request.rules else None
+        counterfactuals = (
+            step("counterfactuals", find_counterfactuals, searched, search)
+            if request.counterfactuals
+            else None
         )
+    return Explained(len(frame), positions, attributions, latents, rules, searched, counterfactuals)

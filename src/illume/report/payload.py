@@ -14,9 +14,9 @@ import numpy as np
 from illume.data.schema import Feature, Schema
 from illume.report.collect import Explained
 from illume.report.sentences import low_trust
-from illume.results.counterfactuals import Example
+from illume.results.counterfactuals import Counterfactuals, Example
 from illume.results.rules import Rules
-from illume.results.text import format_bound, format_value, owner
+from illume.results.text import format_bound, format_value, owner, plain_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
@@ -28,23 +28,15 @@ Json = dict[str, Any]
 
 def payload(explained: Explained, schema: Schema) -> Json:
     """Return all data of a page; numbers that JSON does not know are None."""
-    return _json_value(
-        {
-            "rows": row_data(explained, schema),
-            "rules": None if explained.rules is None else rule_data(explained.rules),
-            "counterfactuals": counterfactual_data(explained) if explained.counterfactuals else None,
-        }
-    )
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _json_value(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_value(inner) for inner in value]
-    return value
+    rules, counterfactuals = explained.rules, explained.counterfactuals
+    parts = {
+        "rows": row_data(explained, schema),
+        "rules": None if rules is None else rule_data(rules),
+        "counterfactuals": None
+        if counterfactuals is None
+        else counterfactual_data(counterfactuals, explained.searched.tolist()),
+    }
+    return dict(plain_value(parts))
 
 
 def pack(array: Any, dtype: str, unit: float = 1.0) -> Json:
@@ -72,10 +64,8 @@ def pack_numbers(array: Any) -> Json:
     """
     numbers = np.asarray(array, dtype=np.float64)
     largest = float(np.abs(numbers).max(initial=0.0, where=np.isfinite(numbers)))
-    if np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():
-        for dtype, limit in (("i1", 2**7), ("i2", 2**15), ("i4", 2**31)):
-            if largest < limit:
-                return pack(numbers, dtype)
+    if largest < 2**31 and np.isfinite(numbers).all() and (numbers == np.round(numbers)).all():
+        return pack(numbers, np.min_scalar_type(-1 - int(largest)).str[1:])
     return pack(numbers, "f4" if largest < EXACT_IN_SINGLE else "f8")
 
 
@@ -85,7 +75,7 @@ def pack_codes(codes: Any, n_codes: int) -> Json:
     >>> pack_codes([0, 299], 300)["type"]
     'u2'
     """
-    return pack(codes, "u1" if n_codes <= 2**8 else "u2" if n_codes <= 2**16 else "u4")
+    return pack(codes, np.min_scalar_type(max(n_codes - 1, 0)).str[1:])
 
 
 def row_data(explained: Explained, schema: Schema) -> Json:
@@ -176,19 +166,13 @@ def rule_data(rules: Rules) -> Json:
     }
 
 
-def counterfactual_data(explained: Explained) -> Json:
-    """Return the examples of each row that was searched, by its position, or why there are none."""
-    examples: dict[int, list[Json]] = {}
-    reasons: dict[int, str] = {}
-    rows = iter(explained.searched.tolist())
-    for chunk in explained.counterfactuals:
-        first = np.searchsorted(chunk.row, np.arange(len(chunk) + 1))
-        for i, row in zip(range(len(chunk)), rows, strict=False):
-            examples[row] = [_example_data(chunk.example(e)) for e in range(first[i], first[i + 1])]
-            if chunk.reasons[i]:
-                reasons[row] = str(chunk.reasons[i])
-    typical = round(explained.counterfactuals[0].typical_distance, 6)
-    return {"examples": examples, "reasons": reasons, "typical_distance": typical}
+def counterfactual_data(found: Counterfactuals, rows: list[int]) -> Json:
+    """Return the examples of the rows that were searched, by their positions, or why there are none."""
+    examples: dict[int, list[Json]] = {row: [] for row in rows}
+    for e, i in enumerate(found.row):
+        examples[rows[i]].append(_example_data(found.example(e)))
+    reasons = {row: str(reason) for row, reason in zip(rows, found.reasons, strict=True) if reason}
+    return {"examples": examples, "reasons": reasons, "typical_distance": round(found.typical_distance, 6)}
 
 
 def _example_data(example: Example) -> Json:

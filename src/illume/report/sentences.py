@@ -179,28 +179,24 @@ def find_notices(
 
 
 def _contribution_notices(quality: Quality) -> Iterator[Notice]:
-    accuracy = quality.contributions
-    if accuracy is None:
-        found = (
-            "Contributions are pulled back from the surrogate; their accuracy for the model is not measured."
-        )
+    measured = quality.contributions
+    if measured is None:
         advice = 'Fit with contributions="shapley" to get values of the model itself, with their errors.'
-        yield Notice(NOTE, found, advice)
+        yield Notice(NOTE, accuracy(quality), advice)
         return
-    if accuracy.word == UNKNOWN:
-        found = "The accuracy of contributions was not measured: too few rows or queries were left for it."
-        yield Notice(WARNING, found, "Fit with more rows or more queries to the model.")
-    elif accuracy.word == LOW:
+    if measured.word == UNKNOWN:
+        yield Notice(WARNING, accuracy(quality), "Fit with more rows or more queries to the model.")
+    elif measured.word == LOW:
         found = (
-            f"Contributions explain little of the model's own Shapley values (R² {figure(accuracy.r2)}, "
-            f"{figure(accuracy.low)} to {figure(accuracy.high)}, on {accuracy.n_rows:,} held-out rows)."
+            f"Contributions explain little of the model's own Shapley values (R² {figure(measured.r2)}, "
+            f"{figure(measured.low)} to {figure(measured.high)}, on {measured.n_rows:,} held-out rows)."
         )
         advice = "Fit with more queries or effort, or refine each row: explainer(rows, refine=64)."
         yield Notice(WARNING, found, advice)
-    if accuracy.coverage < LOW_COVERAGE:
+    if measured.coverage < LOW_COVERAGE:
         found = (
             "The standard errors (±) of contributions are too small: their 95\N{NO-BREAK SPACE}% intervals "
-            f"hold the model's own value in only {percent(accuracy.coverage)} of cases."
+            f"hold the model's own value in only {percent(measured.coverage)} of cases."
         )
         yield Notice(WARNING, found, "Treat contributions as less certain than stated.")
     if quality.ignored:
