@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from illume import DataOptions, Explainer, SurrogateOptions
-from illume.results.predictions import decisions_of
 
 
 def model(rows):
@@ -43,7 +42,7 @@ def test_who_wants_the_first_class_may_stop_at_the_tie(explainer):
     assert found.after[0, 0] == 2.0  # the closest value that is not yes
     assert (example.decision, example.probability) == ("no", 0.5)
     assert found.to_frame()["decision"].tolist() == ["no"]
-    assert decisions_of(model(found.examples)).tolist() == [0]
+    assert model(found.examples).argmax(1).tolist() == [0]
 
 
 def test_who_wants_the_second_class_must_go_beyond_the_tie(explainer):
@@ -52,4 +51,4 @@ def test_who_wants_the_second_class_must_go_beyond_the_tie(explainer):
         (example,) = found[0].examples
         assert found.after[0, 0] == 2.5
         assert (example.decision, example.probability) == ("yes", 1.0)
-        assert decisions_of(model(found.examples)).tolist() == [1]
+        assert model(found.examples).argmax(1).tolist() == [1]

@@ -136,7 +136,7 @@ def test_a_check_raises_nothing_and_flags_what_explanations_flag(explainer, fram
     assert found.outside_share == pytest.approx(explainer(frame).outside.mean())
     repr(found), found.to_frame(), found.to_dict()
     for feature in found.features:
-        assert 0 <= feature.odd_share <= 1
+        assert 0 <= feature.unseen_share + feature.outside_share <= 1
         assert not feature.shift > 1
 
 

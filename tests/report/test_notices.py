@@ -30,7 +30,7 @@ def flawless(explainer, frame, error):
     trust = Trust(np.ones(20), np.zeros(20), np.full(20, 25), np.zeros(20), error)
     agreed = np.ones(20, dtype=bool)
     refinement = replace(found.refinement, agreed=agreed, neighbour=np.full(20, -1))
-    inside = Novelty.empty(20, found.feature_names)
+    inside = Novelty(np.zeros((20, len(found.feature_names)), dtype=bool), ~agreed, found.feature_names)
     return replace(found, trust=trust, refinement=refinement, novelty=inside)
 
 

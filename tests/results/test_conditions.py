@@ -1,4 +1,3 @@
-import math
 import sqlite3
 
 import numpy as np
@@ -60,12 +59,6 @@ def test_conditions_read_like_sentences():
         == "education in {low, (missing)}"
     )
     assert str(Membership("education", ("a", "b", "c"), ("d", "e"))) == "education not in {d, e}"
-
-
-def test_a_missing_number_may_be_inside():
-    assert 3.0 in Interval("x", 0.0, 3.0)
-    assert 3.1 not in Interval("x", 0.0, 3.0)
-    assert math.nan in Interval("x", high=1.0, missing=True)
 
 
 def test_dictionaries_name_open_sides_and_missing_values():

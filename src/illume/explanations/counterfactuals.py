@@ -25,7 +25,6 @@ from illume.explanations.fitted import AnsweredRows, Fitted
 from illume.explanations.neighbours import unit
 from illume.explanations.rules import RuleMaker
 from illume.results.counterfactuals import Counterfactuals
-from illume.results.predictions import decisions_of
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
@@ -93,7 +92,7 @@ class CounterfactualFinder:
         desired = request.desired(class_names)
         permitted = request.permitted(encoding.schema, self.pool_frame) & self.pool.present
         encoded, P = encode_and_ask(fitted, frame)
-        X, decisions = encoded.X, decisions_of(P)
+        X, decisions = encoded.X, P.argmax(1)
         features = by_feature(self.pool.layout, X, len(encoding.schema))
         most = request.max_changes or len(encoding.schema)
         desires = np.full(len(X), desired)
@@ -108,7 +107,7 @@ class CounterfactualFinder:
         free = isinstance(request.features_to_vary, str) and not (
             request.permitted_range or request.max_changes
         )
-        anchors = self._anchors(found, composed, decisions_of(answers), nearest if free else nearest[:0])
+        anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
         rules, has_rule, new, refinement = counterfactual_rules(self.maker, task, *anchors)
         rows, first = np.unique(found.row, return_index=True)
         rules.probabilities[rows] = answers[first]  # the rule is about the first example

@@ -15,7 +15,6 @@ from illume._typing import FloatArray, IntArray
 from illume.data.threads import CHUNK_ROWS, in_chunks, row_chunks, single_blas_thread
 from illume.explanations.fitted import Fitted
 from illume.explanations.step_search import LatentRefiner, LinearRegions, Refined, carrier, refine_scores
-from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import WeightedSurrogate, scores
 
@@ -70,10 +69,10 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
     with single_blas_thread(n):
         in_chunks(fill, n, AT_ONCE, _thread_safe(fitted))
         if P is not None:
-            refinement.agreed[:] = decisions_of(Q) == decisions_of(P)
+            refinement.agreed[:] = Q.argmax(1) == P.argmax(1)
             others = np.flatnonzero(~refinement.agreed)
             if len(others) and not refinement.off:
-                rows = _RowsToRefine(others, X[others].astype(np.float64), Z[others], decisions_of(P[others]))
+                rows = _RowsToRefine(others, X[others].astype(np.float64), Z[others], P[others].argmax(1))
                 refine = _refine_scores if isinstance(surrogate, WeightedSurrogate) else _refine_latents
                 refine(fitted, LocalArrays(values, slopes, offset, Q, refinement), rows)
     return LocalArrays(values, slopes, offset, Q, refinement)
@@ -147,7 +146,7 @@ def _refine_latents(fitted: Fitted, found: LocalArrays, rows: _RowsToRefine) -> 
     coef, regions = pair.surrogate.coef_, LinearRegions(pair.surrogate)
 
     def decide(Z: FloatArray) -> IntArray:
-        return decisions_of(pair.surrogate.probabilities(Z))
+        return pair.surrogate.probabilities(Z).argmax(1)
 
     carry = carrier(pair.encoder, pair.n_latents)
     refined: Refined = LatentRefiner(carry, decide, regions, neighbours)(rows.X, rows.Z, rows.wanted)

@@ -11,7 +11,6 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.threads import RowChunks, row_chunks
 from illume.explanations.neighbours import Neighbours
-from illume.results.predictions import decisions_of
 from illume.results.trust import Refinement
 from illume.surrogates.base import FittedWeights, TreeSurrogate, Weights, probabilities_of
 
@@ -314,4 +313,4 @@ def refine_scores(mine: FloatArray, carried: FloatArray, near: FloatArray, wante
 
 
 def _decide(scores: FloatArray) -> IntArray:
-    return decisions_of(probabilities_of(scores))
+    return probabilities_of(scores).argmax(1)

@@ -9,11 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Origin
 from illume.results import frames, interop, styles, text
 from illume.results.diagnostics import Calibration, ClassAgreement, calibration, class_agreement
-from illume.results.display import BarChart
+from illume.results.display import Table
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
@@ -107,7 +107,7 @@ class Attribution(LabelledRow):
         """Return a one-row `shap.Explanation` of the decided class, for `shap.plots.waterfall`."""
         return self.batch.to_shap(self.output, offset)[0]
 
-    def describe(self) -> Iterator[str | BarChart]:
+    def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and the strongest features as a chart."""
         return text.describe_attribution(self)
 
@@ -247,10 +247,7 @@ class Attributions(LabelledBatch[Attribution]):
         Importance is summed over outputs, unless one is chosen.
         """
         strength = self.strength if output is None else np.abs(self.contributions(output)).sum(0)
-        return self.select_features(np.argsort(-strength, kind="stable")[:n_features])
-
-    def select_features(self, order: IntArray) -> Attributions:
-        """Keep features by position, in this order; the others go into `rest`."""
+        order = np.argsort(-strength, kind="stable")[:n_features]
         owned = [np.flatnonzero(self.labels.owner == j) for j in order]
         inputs = np.concatenate([*owned, np.empty(0, dtype=np.intp)])
         labels = replace(
@@ -305,7 +302,7 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.shapash_contributions(self)
 
-    def to_explainerdashboard(self, explainer: interop.DashboardExplainer = None) -> interop.DashboardValues:
+    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
 
         That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what
@@ -313,6 +310,6 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.dashboard_values(self, explainer)
 
-    def describe(self) -> Iterator[str | BarChart]:
+    def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and global importance as a chart."""
         return text.describe_attributions(self)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.data.frames import Origin
+from illume.results.display import Shown
 from illume.results.text import plain_value
 
 SHOWN = 12
@@ -47,13 +49,9 @@ class FeatureCheck:
         """Whether the distribution changed by more than chance."""
         return self.shift > self.threshold
 
-    @property
-    def odd_share(self) -> float:
-        """The share of rows with an unseen category or a number outside of the fitted range."""
-        return self.unseen_share + self.outside_share
-
     def _severity(self) -> tuple[float, float]:
-        return self.odd_share, 0.0 if math.isnan(self.shift) else self.shift - self.threshold
+        odd = self.unseen_share + self.outside_share
+        return odd, 0.0 if math.isnan(self.shift) else self.shift - self.threshold
 
     def _cells(self) -> str:
         numeric = self.kind == "numeric"
@@ -100,7 +98,7 @@ class SampleAgreement:
 
 
 @dataclass(frozen=True, repr=False)
-class Check:
+class Check(Shown):
     """Comparison of new rows with those that an explainer was fitted on.
 
     Parameters
@@ -151,26 +149,28 @@ class Check:
         columns["unseen"] = [", ".join(unseen) for unseen in columns["unseen"]]
         return Origin("pandas").frame(columns | {"shifted": [feature.shifted for feature in self.features]})
 
-    def __repr__(self) -> str:
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines: the verdict, agreement, distances, and features that changed most."""
         rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
         if self.n_source is not None:
             rows = f"{self.n_rows:,} of {self.n_source:,} rows, drawn at random"
-        lines = [f"Check of {rows}: {self.verdict}", *(f"  ! {warning}" for warning in self.warnings)]
+        yield f"Check of {rows}: {self.verdict}"
+        yield from (f"  ! {warning}" for warning in self.warnings)
         if self.agreement is not None:
             a = self.agreement
-            lines.append(
+            yield (
                 f"agreement of surrogate and black box on {a.n_rows:,} of them: {a.agreement:.3f} "
                 f"({a.low:.3f} to {a.high:.3f}); when fitted {a.fitted_agreement:.3f} "
                 f"({a.fitted_low:.3f} to {a.fitted_high:.3f})"
             )
         if self.distances is not None:
             share = self.distances.unusual_share
-            lines.append(f"unusually far from the fitted rows: {share:.1%} of rows (fitted rows: 1.0%)")
-        lines += [f"not compared: {reason}" for reason in self.off]
+            yield f"unusually far from the fitted rows: {share:.1%} of rows (fitted rows: 1.0%)"
+        yield from (f"not compared: {reason}" for reason in self.off)
         shown = sorted(self.features, key=FeatureCheck._severity, reverse=True)[:SHOWN]
         width = max((len(feature.name) for feature in shown), default=0)
         if shown:
-            lines.append(f"  {'':<{width}}  unseen  outside  missing (was)   shift (limit)")
-        lines += [f"  {feature.name:<{width}}  {feature._cells()}" for feature in shown]
-        more = len(self.features) - len(shown)
-        return "\n".join(lines + [f"  … and {more} more features"] * (more > 0))
+            yield f"  {'':<{width}}  unseen  outside  missing (was)   shift (limit)"
+        yield from (f"  {feature.name:<{width}}  {feature._cells()}" for feature in shown)
+        if len(self.features) > len(shown):
+            yield f"  … and {len(self.features) - len(shown)} more features"

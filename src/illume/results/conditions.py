@@ -36,9 +36,6 @@ class Interval:
     high: float = math.inf
     missing: bool = False
 
-    def __contains__(self, value: float) -> bool:
-        return self.low <= value <= self.high or (self.missing and math.isnan(value))
-
     def __str__(self) -> str:
         low, high = format_bound(self.low), format_bound(self.high)
         if self.low == self.high:

@@ -14,7 +14,7 @@ from illume.data.frames import Frame, Origin
 from illume.data.schema import Feature
 from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
-from illume.results.predictions import Batch, Row, decisions_of, row_entry
+from illume.results.predictions import Batch, Row, row_entry
 from illume.results.rules import Rule, Rules
 from illume.results.text import format_bound, format_value, plain_value
 from illume.results.trust import Novelty, Refinement
@@ -239,7 +239,7 @@ class Counterfactuals(Batch[Counterfactual]):
         changed = np.flatnonzero(self.changed[e])
         return Example(
             changes=tuple(Change(self.feature_names[j], before[j], after[j]) for j in changed),
-            decision=self.class_names[int(decisions_of(P[None])[0])],
+            decision=self.class_names[int(P.argmax())],
             probability=float(P.max()),
             distance=float(self.distance[e]),
             plausibility=float(self.plausibility[e]),

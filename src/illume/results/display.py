@@ -14,62 +14,61 @@ from illume.results import colours
 CHARACTERS, PIXELS = 20, 120  # length of the longest bar
 
 
-class BarChart(NamedTuple):
-    """Lines of a table, each with a number that is drawn as a bar; NaN has none."""
+class Table(NamedTuple):
+    """Lines of cells, aligned as `sides` says (`<` or `>` a column), with bars of these numbers if any.
+
+    NaN has no bar.
+    """
 
     cells: list[list[str]]
-    numbers: Sequence[float] | FloatArray
     sides: str
+    numbers: Sequence[float] | FloatArray | None = None
 
-    def lengths(self, longest: int) -> list[int]:
-        """Return how long each bar is, with the sign of its number."""
-        numbers = np.nan_to_num(np.asarray(self.numbers, dtype=np.float64))
+    def bars(self, longest: int) -> list[int]:
+        """Return the length of each line's bar, with the sign of its number."""
+        numbers = np.nan_to_num(np.zeros(len(self.cells)) if self.numbers is None else self.numbers)
         return [round(longest * number) for number in numbers / max(np.abs(numbers).max(initial=0.0), 1e-12)]
 
 
 class Shown:
     """A result that describes itself once, for text and HTML."""
 
-    def describe(self) -> Iterator[str | BarChart]:
-        """Yield lines of text and bar charts."""
+    def describe(self) -> Iterator[str | Table]:
+        """Yield lines of text, and tables."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
         lines: list[str] = []
         for part in self.describe():
-            lines += [part] if isinstance(part, str) else _chart_lines(part)
+            lines += [part] if isinstance(part, str) else _table_lines(part)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
         first, *rest = self.describe()
         parts = [
-            f"<div>{escape(part)}</div>" if isinstance(part, str) else _chart_html(part) for part in rest
+            f"<div>{escape(part)}</div>" if isinstance(part, str) else _table_html(part) for part in rest
         ]
         return f"<div><b>{escape(str(first))}</b></div>{''.join(parts)}"
 
 
-def align(rows: list[list[str]], sides: str) -> list[str]:
+def _table_lines(table: Table) -> list[str]:
     """Return indented lines whose cells are padded to the widths of their columns.
 
-    >>> align([["age", "12"], ["income", "7"]], "<>")
+    >>> _table_lines(Table([["age", "12"], ["income", "7"]], "<>"))
     ['  age     12', '  income   7']
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = [
-        [f"{cell:{side}{width}}" for cell, side, width in zip(row, sides, widths, strict=True)]
-        for row in rows
-    ]
-    return [f"  {'  '.join(row)}".rstrip() for row in padded]
+    widths = [max(map(len, column)) for column in zip(*table.cells, strict=True)]
+    lines = []
+    for cells, bar in zip(table.cells, table.bars(CHARACTERS), strict=True):
+        columns = zip(cells, table.sides, widths, strict=True)
+        padded = [f"{cell:{side}{width}}" for cell, side, width in columns]
+        lines.append("  ".join(["", *padded, "█" * abs(bar)]).rstrip())
+    return lines
 
 
-def _chart_lines(chart: BarChart) -> list[str]:
-    bars = ["█" * abs(length) for length in chart.lengths(CHARACTERS)]
-    return align([[*cells, bar] for cells, bar in zip(chart.cells, bars, strict=True)], f"{chart.sides}<")
-
-
-def _chart_html(chart: BarChart) -> str:
+def _table_html(table: Table) -> str:
     rows = []
-    for cells, length in zip(chart.cells, chart.lengths(PIXELS), strict=True):
+    for cells, length in zip(table.cells, table.bars(PIXELS), strict=True):
         bar = f"width:{abs(length)}px;height:0.8em;background:{colours.contribution_colour(length)}"
         texts = "".join(f"<td>{escape(cell.strip())}</td>" for cell in cells)
         rows.append(f'<tr>{texts}<td><div style="{bar}"></div></td></tr>')

@@ -13,7 +13,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.column_values import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
-from illume.results.predictions import Labels, decisions_of
+from illume.results.predictions import Labels
 from illume.results.text import plain_value
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.latents import Latents
     from illume.results.rules import Rules
+    from illume.results.trust import Trust
 
 UNKNOWN = "(unknown)"
 
@@ -172,7 +173,7 @@ def example_columns(found: Counterfactuals) -> dict[str, Any]:
     return {
         "row": found.row_labels[found.row],
         "example": np.arange(len(found.row)) - np.searchsorted(found.row, found.row),
-        **_decision_columns(found.class_names, decisions_of(P), P),
+        **_decision_columns(found.class_names, P.argmax(1), P),
         "n_changes": found.n_changes,
         "distance": found.distance,
         "plausibility": found.plausibility,
@@ -217,8 +218,8 @@ def latents_frame(batch: Latents) -> Any:
 def attributions_dict(batch: Attributions) -> dict[str, Any]:
     """Return the arrays of a batch as lists, with the names of their axes."""
     names = ("feature_names", "input_names", "output_names", "class_names")
+    refined = ("status", "gamma_w", "gamma_x", "neighbour")
     arrays = ("base_values", "offset", "rest", "slopes", "slopes_per_unit", "imputed", "probabilities")
-    refinement, trust = batch.refinement, batch.trust
     return {
         "scale": batch.scale,
         "kind": batch.kind,
@@ -230,23 +231,23 @@ def attributions_dict(batch: Attributions) -> dict[str, Any]:
         "agreed": batch.agreed.tolist(),
         "stand_in": batch.stand_in,
         "outside": batch.outside.tolist(),
-        "refinement": {
-            name: getattr(refinement, name).tolist() for name in ("status", "gamma_w", "gamma_x", "neighbour")
-        },
-        "trust": {
-            name: _nan_to_none(getattr(trust, name))
-            for name in ("agreement", "error", "contribution_error", "n_rows")
-        },
+        "refinement": {name: getattr(batch.refinement, name).tolist() for name in refined},
+        "trust": _trust_dict(batch.trust),
     }
 
 
-def _nan_to_none(array: np.ndarray[Any, Any]) -> Any:
-    return np.where(np.isfinite(array), array.astype(object), np.array(None)).tolist()
+def _trust_dict(trust: Trust) -> dict[str, Any]:
+    names = ("agreement", "error", "contribution_error", "n_rows")
+    return {name: _nan_to_none(getattr(trust, name)) for name in names}
+
+
+def _nan_to_none(numbers: Any) -> Any:
+    return np.where(np.isfinite(numbers), np.asarray(numbers).astype(object), np.array(None)).tolist()
 
 
 def attribution_dict(row: Attribution) -> dict[str, Any]:
     """Return one row's attribution with a dictionary per feature."""
-    i, batch, trust = row.output, row.batch, row.trust
+    i, batch = row.output, row.batch
     features = zip(
         *(row.feature_names, row.data.tolist(), row.contributions(), row.errors(), batch.imputed[0]),
         strict=True,
@@ -272,8 +273,5 @@ def attribution_dict(row: Attribution) -> dict[str, Any]:
             }
             for name, value, contribution, error, imputed in features
         ],
-        "trust": {
-            name: plain_value(getattr(trust, name))
-            for name in ("agreement", "error", "contribution_error", "n_rows")
-        },
+        "trust": _trust_dict(row.trust),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
+from illume.results.display import Shown, Table
 from illume.results.predictions import Labels, row_positions
 
 SHOWN = 8
@@ -23,7 +25,7 @@ class PairStrength(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(Shown):
     """Pairwise Shapley interaction values of a batch, consistent with its contributions.
 
     A pair's interaction value is split equally between its two entries, and the diagonal holds the remainder
@@ -84,9 +86,10 @@ class Interactions:
         columns = {name: [getattr(pair, name) for pair in pairs] for name in PairStrength._fields}
         return Origin(self.origin.backend).frame(columns)
 
-    def __repr__(self) -> str:
-        pairs = [(f"{first} × {second}", strength) for first, second, strength in self.pairs(SHOWN)]
-        width = max((len(name) for name, _ in pairs), default=0)
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines: the strongest pairs."""
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
-        lines = [f"Interactions of {len(self.features)} features over {rows}, mean absolute log-odds"]
-        return "\n".join(lines + [f"  {name:<{width}}  {strength:.3f}" for name, strength in pairs])
+        yield f"Interactions of {len(self.features)} features over {rows}, mean absolute log-odds"
+        yield Table(
+            [[f"{first} × {second}", f"{size:.3f}"] for first, second, size in self.pairs(SHOWN)], "<<"
+        )

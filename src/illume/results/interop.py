@@ -58,25 +58,25 @@ def _as_numbers(data: np.ndarray[Any, Any]) -> FloatArray:
     return numbers
 
 
+def _by_class(batch: Attributions, array: FloatArray) -> list[FloatArray]:
+    """Return an array per class; that of the first of two classes is the opposite of the second's."""
+    if batch.values.ndim == 2:
+        return [-array, array]
+    return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
+
+
 def shapash_contributions(batch: Attributions) -> dict[str, Any]:
     """Return contributions, a pandas frame or one per class, and base values, (n, n_classes).
 
     For two classes shapash takes the second's contributions alone, and both base values.
     """
-    base = batch.base_values + batch.offset + batch.rest
-    if batch.values.ndim == 2:
-        return {"contributions": _pandas_frame(batch, 0), "base_values": np.stack([-base, base], axis=1)}
-    frames = [_pandas_frame(batch, i) for i in range(batch.values.shape[2])]
-    return {"contributions": frames, "base_values": np.ascontiguousarray(base)}
-
-
-def _pandas_frame(batch: Attributions, output: int) -> Any:
-    values = batch.contributions(output)
-    columns = {name: values[:, j].copy() for j, name in enumerate(batch.feature_names)}
-    return Origin("pandas", batch.origin.index).frame(columns)
-
-
-DashboardExplainer = Any  # a ClassifierExplainer of explainerdashboard, which is an extra
+    base, origin = batch.base_values + batch.offset + batch.rest, Origin("pandas", batch.origin.index)
+    tables = [
+        origin.frame(dict(zip(batch.feature_names, values.T.copy(), strict=True)))
+        for values in _by_class(batch, batch.values)
+    ]
+    contributions = tables[1] if batch.values.ndim == 2 else tables
+    return {"contributions": contributions, "base_values": np.stack(_by_class(batch, base), axis=1)}
 
 
 class DashboardValues(NamedTuple):
@@ -86,11 +86,10 @@ class DashboardValues(NamedTuple):
     shap_values: list[FloatArray]
 
 
-def dashboard_values(batch: Attributions, explainer: DashboardExplainer = None) -> DashboardValues:
+def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
     """Return base values and contributions of every class, and set them if an explainer is given.
 
-    A dashboard has one base value for all rows, and no place for an offset or for features left out. For two
-    classes, the first's contributions are the opposite of the second's.
+    A dashboard has one base value for all rows, and no place for an offset or for features left out.
     """
     if not len(batch):
         raise ValueError("a dashboard needs at least one row, found none; explain the rows that it shows")
@@ -104,12 +103,8 @@ def dashboard_values(batch: Attributions, explainer: DashboardExplainer = None) 
             UserWarning,
             stacklevel=3,
         )
-    values, base = batch.values, batch.base_values[0]
-    if values.ndim == 2:
-        found = DashboardValues([-float(base), float(base)], [-values, values])
-    else:
-        by_class = [np.ascontiguousarray(values[:, :, i]) for i in range(values.shape[2])]
-        found = DashboardValues([float(number) for number in base], by_class)
+    base = [float(number[0]) for number in _by_class(batch, batch.base_values[:1])]
+    found = DashboardValues(base, _by_class(batch, batch.values))
     if explainer is not None:
         _require_same_rows(batch, explainer)
         explainer.model_output = "logodds"  # with shap="kernel" it takes all values for probabilities
@@ -117,7 +112,7 @@ def dashboard_values(batch: Attributions, explainer: DashboardExplainer = None) 
     return found
 
 
-def _require_same_rows(batch: Attributions, explainer: DashboardExplainer) -> None:
+def _require_same_rows(batch: Attributions, explainer: Any) -> None:
     columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
     if columns != names:
         raise ValueError(

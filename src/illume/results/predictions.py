@@ -18,17 +18,6 @@ from illume.results.display import Shown
 RowT = TypeVar("RowT")
 
 
-def decisions_of(P: FloatArray) -> IntArray:
-    """Return the class of largest probability (n,), the first of equals, from probabilities (n, c).
-
-    >>> decisions_of(np.array([[0.5, 0.5], [0.2, 0.8]]))
-    array([0, 1])
-    """
-    if P.shape[1] == 2:  # a comparison is far faster than argmax over two columns
-        return (P[:, 1] > P[:, 0]).astype(np.intp)
-    return P.argmax(1)
-
-
 def row_positions(rows: Any, n: int) -> tuple[Any, bool]:
     """Return an index into arrays of n rows, and whether a single row was requested.
 
@@ -195,12 +184,12 @@ class LabelledBatch(Batch[RowT]):
     @property
     def decisions(self) -> IntArray:
         """The black box's decision, as a position in `class_names`."""
-        return decisions_of(self.probabilities)
+        return self.probabilities.argmax(1)
 
     @property
     def surrogate_decisions(self) -> IntArray:
         """The surrogate's decision, as a position in `class_names`."""
-        return decisions_of(self.surrogate_probabilities)
+        return self.surrogate_probabilities.argmax(1)
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""

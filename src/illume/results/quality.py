@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.metrics.fidelity import Fidelity, wilson
+from illume.results.display import Shown, Table
 
 FEW = 20  # fewer validation or report rows than this say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
@@ -107,7 +109,7 @@ class ContributionQuality:
 
 
 @dataclass(frozen=True, repr=False)
-class Quality:
+class Quality(Shown):
     """Quality of explanations on held-out report rows, and how the explainer was fitted.
 
     Parameters
@@ -197,52 +199,44 @@ class Quality:
         """Return plain Python values; NaN for figures that were not measured."""
         return asdict(self)
 
-    def __repr__(self) -> str:
-        lines = ["Contributions: the surrogate's (pullback); how true they are of the model is not measured"]
-        if self.contributions is not None:
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines, and agreement as a table."""
+        if self.contributions is None:
+            yield "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
+        else:
             names, others = ", ".join(self.ignored[:IGNORED_SHOWN]), len(self.ignored) - IGNORED_SHOWN
             ignored = f"the model ignores {names}{f' and {others} more' if others > 0 else ''}"
-            notes = [note for note in (self.more, ignored if names else "") if note]
-            lines = [str(self.contributions), *(f"  {note}" for note in notes)]
-        return "\n".join([*lines, *self._agreement_lines(), *self._fit_lines()])
-
-    def _agreement_lines(self) -> list[str]:
-        n, (low, high) = self.report.n_rows, self.report.interval
-        width = max(len(name) for name in ("all classes", "majority", *(c.name for c in self.classes)))
-        lines = [
-            f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows",
-            f"  {'':<{width}}  agreement      R²   rows",
-            f"  {'all classes':<{width}}  {self.agreement:>9.3f}  {self.r2:>6.3f}  {n:>5}"
-            f"   95 % interval of the agreement {low:.3f} to {high:.3f}",
-        ]
-        if math.isfinite(self.majority):
-            figures = f"{self.majority:>9.3f}  {'':>6}  {n:>5}"
-            lines.append(f"  {'majority':<{width}}  {figures}   always the most common decision")
-        worst = self.worst if len(self.classes) > 1 else None
-        lines += [
-            f"  {c.name:<{width}}  {c.agreement:>9.3f}  {c.r2:>6.3f}  {c.n_rows:>5}"
-            + ("   the worst class" if c is worst else "")
-            for c in self.classes
-        ]
-        return lines
-
-    def _fit_lines(self) -> list[str]:
+            yield from str(self.contributions).splitlines()
+            yield from (f"  {note}" for note in (self.more, ignored if names else "") if note)
+        n = self.report.n_rows
+        yield f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows"
+        yield self._agreement_table()
         alignment = "" if self.alignment is None else f", alignment {self.alignment:g}"
         source = f"{self.encoder} encoder, {self.n_latents} latents{alignment}"
         if self.fell_back:
             source = "FELL BACK to the global surrogate, one linear model for all rows"
-        lines = [
-            f"explained by: {source}; global surrogate on the same rows: {self.baseline.agreement:.3f} "
-            f"(R² {self.baseline.r2:.3f})",
-            f"chosen because {self.reason}",
-            f"learned from {self.n_training} rows and {self.n_queries} queries; the black box "
-            f"answered {self.n_asked} rows in all; {self.seconds:.1f} s",
-        ]
-        return lines + [str(note) for note in (self.sampling, self.few) if note]
+        baseline = f"{self.baseline.agreement:.3f} (R² {self.baseline.r2:.3f})"
+        yield f"explained by: {source}; global surrogate on the same rows: {baseline}"
+        yield f"chosen because {self.reason}"
+        asked = f"the black box answered {self.n_asked} rows in all; {self.seconds:.1f} s"
+        yield f"learned from {self.n_training} rows and {self.n_queries} queries; {asked}"
+        yield from (str(note) for note in (self.sampling, self.few) if note)
+
+    def _agreement_table(self) -> Table:
+        n, (low, high) = self.report.n_rows, self.report.interval
+        interval = f"95 % interval of the agreement {low:.3f} to {high:.3f}"
+        cells = [["all classes", f"{self.agreement:.3f}", f"{self.r2:.3f}", f"{n}", f" {interval}"]]
+        if math.isfinite(self.majority):
+            cells.append(["majority", f"{self.majority:.3f}", "", f"{n}", " always the most common decision"])
+        worst = self.worst if len(self.classes) > 1 else None
+        for c in self.classes:
+            note = " the worst class" if c is worst else ""
+            cells.append([c.name, f"{c.agreement:.3f}", f"{c.r2:.3f}", f"{c.n_rows}", note])
+        return Table([["", "agreement", "    R²", " rows", ""], *cells], "<>>><")
 
 
 @dataclass(frozen=True, repr=False)
-class RuleQuality:
+class RuleQuality(Shown):
     """Quality of the rules of report rows, each measured on the other report rows.
 
     Parameters
@@ -276,14 +270,13 @@ class RuleQuality:
         """Return plain Python values; NaN for figures that were not measured."""
         return asdict(self)
 
-    def __repr__(self) -> str:
-        return (
-            f"Rules of {self.n_rules} report rows, measured on {self.n_rows} held-out rows\n"
-            f"  mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}, "
-            f"{self.n_conditions:.1f} conditions\n"
-            f"  the tree decides like the black box on {self.agreement:.3f} of them, "
-            f"after refinement on {self.faithful:.3f}\n"
-            f"from the {self.source} tree: {self.n_leaves} leaves, {self.depth} levels, "
-            f"on {self.n_latents} {'latents' if self.source == 'local' else 'inputs'}\n"
-            f"chosen because {self.reason}; {self.seconds:.1f} s"
-        )
+    def describe(self) -> Iterator[str]:
+        """Yield the printed lines."""
+        yield f"Rules of {self.n_rules} report rows, measured on {self.n_rows} held-out rows"
+        means = f"mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}"
+        yield f"  {means}, {self.n_conditions:.1f} conditions"
+        agreement = f"{self.agreement:.3f} of them, after refinement on {self.faithful:.3f}"
+        yield f"  the tree decides like the black box on {agreement}"
+        size = f"{self.n_leaves} leaves, {self.depth} levels, on {self.n_latents}"
+        yield f"from the {self.source} tree: {size} {'latents' if self.source == 'local' else 'inputs'}"
+        yield f"chosen because {self.reason}; {self.seconds:.1f} s"

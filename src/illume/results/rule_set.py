@@ -10,13 +10,14 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.metrics.fidelity import wilson
+from illume.results.display import Shown, Table
 from illume.results.rules import Rule, Rules
 
 SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RuleSet:
+class RuleSet(Shown):
     """The tree's leaves, largest first, each with a typical rule.
 
     Parameters
@@ -77,20 +78,19 @@ class RuleSet:
             }
         )
 
-    def __repr__(self) -> str:
-        width = max([len(name) for name in self.class_names] + [8])
-        lines = [
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines, and the largest leaves as a table."""
+        yield (
             f"{len(self)} leaves of the {self.source} tree, on "
             f"{'latents' if self.source == 'local' else 'inputs'}, with their precision and that of a "
-            f"typical rule, on {int(self.n_rows.sum())} held-out rows",
-            f"  {'support':>7}  precision  rows  {'decision':<{width}}  rule's precision  a typical rule",
-        ]
+            f"typical rule, on {int(self.n_rows.sum())} held-out rows"
+        )
+        cells = [["support", "precision", "rows", "decision", "rule's precision", "a typical rule"]]
         for i, rule in enumerate(self.rules[:SHOWN]):
             leaf = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
             own = f"{rule.precision:.3f}" if rule.n_covered else "–"
-            name = self.class_names[int(self.decisions[i])]
-            lines.append(
-                f"  {self.support[i]:>7.3f}  {leaf:>9}  {self.n_rows[i]:>4}  {name:<{width}}  {own:>16}  "
-                f"{rule.text.rsplit(' → ', 1)[0]}"
-            )
-        return "\n".join(lines + [f"  … and {len(self) - SHOWN} more"] * (len(self) > SHOWN))
+            name, typical = self.class_names[int(self.decisions[i])], rule.text.rsplit(" → ", 1)[0]
+            cells.append([f"{self.support[i]:.3f}", leaf, f"{self.n_rows[i]}", name, own, typical])
+        yield Table(cells, ">>><><")
+        if len(self) > SHOWN:
+            yield f"  … and {len(self) - SHOWN} more"

@@ -10,7 +10,7 @@ import numpy as np
 
 from illume.data.column_values import is_missing
 from illume.data.schema import MISSING, Other
-from illume.results.display import BarChart
+from illume.results.display import Table
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
@@ -88,7 +88,7 @@ def owner(batch: Attributions) -> str:
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
 
 
-def describe_attribution(row: Attribution) -> Iterator[str | BarChart]:
+def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     """Describe one row: decision, log-odds, the strongest features and notes."""
     i, batch, lines = row.output, row.batch, row.lines(SHOWN)
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
@@ -102,7 +102,7 @@ def describe_attribution(row: Attribution) -> Iterator[str | BarChart]:
         for line in lines
     ]
     numbers = [math.nan, *(line.contribution for line in lines)]
-    yield BarChart([["base value", "", f"{base:>+8.3f}"], *cells], numbers, "<><")
+    yield Table([["base value", "", f"{base:>+8.3f}"], *cells], "<><", numbers)
     yield from _row_notes(row)
 
 
@@ -143,7 +143,7 @@ def _certainty(row: Attribution) -> str:
     )
 
 
-def describe_attributions(batch: Attributions) -> Iterator[str | BarChart]:
+def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     """Describe a batch: errors, agreement, novelty and global importance."""
     n, n_features = batch.values.shape[:2]
     outputs, strength, refinement = batch.output_names, batch.strength, batch.refinement
@@ -167,6 +167,6 @@ def describe_attributions(batch: Attributions) -> Iterator[str | BarChart]:
     yield "mean absolute contribution:"
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     cells = [[batch.feature_names[j], f"{strength[j]:>7.3f}"] for j in order]
-    yield BarChart(cells, strength[order], "<<")
+    yield Table(cells, "<<", strength[order])
     if n_features > SHOWN:
         yield f"  … and {n_features - SHOWN} more"

@@ -150,11 +150,6 @@ class Novelty(PerRow):
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("features", "far")
 
-    @classmethod
-    def empty(cls, n: int, names: tuple[str, ...]) -> Novelty:
-        """Return n rows with nothing new."""
-        return cls(np.zeros((n, len(names)), dtype=bool), np.zeros(n, dtype=bool), names)
-
     @property
     def outside(self) -> BoolArray:
         """Which rows are outside of what the explainer was fitted on, (n,)."""
