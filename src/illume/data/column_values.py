@@ -60,23 +60,28 @@ def numbers_of_values(name: str, values: Sequence[Hashable | None]) -> FloatArra
 Series = nw.Series[Any]
 
 
-def stacked(mine: Series, other: Series) -> Series:
-    """Put one series under another, in the other's dtype if that changes no value."""
+def stack(mine: Series, other: Series) -> Series:
+    """Put one series under another, in the other's dtype if that changes no value, else in a common one."""
     mine, other = (nw.maybe_reset_index(series) for series in (mine, other))
     if mine.implementation is not other.implementation:
         other = nw.new_series(mine.name, other.to_list(), backend=mine.implementation)
-    upper, lower = _alike(other, mine)
+    if mine.implementation.is_pandas_like():
+        natives = _unify_pandas(other.to_native(), mine.to_native())
+        return _concatenate(*(nw.from_native(native, series_only=True) for native in natives))
+    cast = mine if mine.dtype == other.dtype else _cast(mine, other.dtype)
+    if cast is None and mine.dtype.is_numeric() and other.dtype.is_numeric():
+        cast, other = mine.cast(nw.Float64), other.cast(nw.Float64)
     try:
-        return _under(upper, lower)
+        return _concatenate(other, mine if cast is None else cast)
     except Exception:  # types of one name may still differ, as Arrow's dictionaries do
-        return _under(other.cast(nw.String), mine.cast(nw.String))
+        return _concatenate(other.cast(nw.String), mine.cast(nw.String))
 
 
-def _under(upper: Series, lower: Series) -> Series:
+def _concatenate(upper: Series, lower: Series) -> Series:
     return nw.concat([upper.to_frame(), lower.alias(upper.name).to_frame()])[:, 0]
 
 
-def taken(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series:
+def take_stacked(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series:
     """Take rows of the lower of two stacked series, or of the upper one where `source` is >= 0."""
     # Rows keep no index: columns of one frame are put together by position.
     return nw.maybe_reset_index(both[np.where(source >= 0, source, n_other + row)])
@@ -93,20 +98,6 @@ def common_type(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.dt
     return np.dtype(object) if texts and len(kinds) > 1 else np.result_type(one.dtype, other.dtype)
 
 
-def _alike(one: Series, other: Series) -> tuple[Series, Series]:
-    """Return both series in one dtype: the first's, the second's, or one that holds both."""
-    if one.implementation.is_pandas_like():
-        return _alike_pandas(one, other)
-    if one.dtype == other.dtype:
-        return one, other
-    for first, second, swap in ((one, other, False), (other, one, True)):
-        cast = _cast(second, first.dtype)
-        if cast is not None:
-            return (cast, first) if swap else (first, cast)
-    wide = nw.Float64 if one.dtype.is_numeric() and other.dtype.is_numeric() else nw.String
-    return one.cast(wide), other.cast(wide)
-
-
 def _cast(series: Series, dtype: Any) -> Series | None:
     """Return a series in another dtype, or None if that would change a value."""
     try:
@@ -118,21 +109,13 @@ def _cast(series: Series, dtype: Any) -> Series | None:
     return cast if bool((same | both_missing).all()) else None
 
 
-def _alike_pandas(one: Series, other: Series) -> tuple[Series, Series]:
-    """Do the same for pandas, where categories are part of the dtype."""
-    a, b = one.to_native(), other.to_native()
-    if a.dtype == b.dtype:
-        return one, other
-    if hasattr(a, "cat") and hasattr(b, "cat"):
-        more = [value for value in b.cat.categories if value not in a.cat.categories]
-        wide = a.cat.add_categories(more)
-        return _wrapped(wide), _wrapped(b.astype(wide.dtype))
-    for first, second, swap in ((a, b, False), (b, a, True)):
-        cast = cast_pandas(second, first.dtype)
-        if cast is not None:
-            pair = (cast, first) if swap else (first, cast)
-            return _wrapped(pair[0]), _wrapped(pair[1])
-    return _wrapped(a.astype(object)), _wrapped(b.astype(object))
+def _unify_pandas(upper: Any, lower: Any) -> tuple[Any, Any]:
+    """Return two pandas series with one dtype, unless concatenating them has to find a common one."""
+    cast = cast_pandas(lower, upper.dtype)
+    if cast is None and hasattr(upper, "cat") and hasattr(lower, "cat"):
+        upper = upper.cat.add_categories(lower.cat.categories.difference(upper.cat.categories, sort=False))
+        cast = lower.astype(upper.dtype)
+    return upper, lower if cast is None else cast
 
 
 def cast_pandas(series: Any, dtype: Any) -> Any:
@@ -148,7 +131,3 @@ def cast_pandas(series: Any, dtype: Any) -> Any:
     except (TypeError, ValueError):
         return None
     return cast if bool(same.fillna(False).all()) else None
-
-
-def _wrapped(native: Any) -> Series:
-    return nw.from_native(native, series_only=True)

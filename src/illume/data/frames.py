@@ -16,9 +16,9 @@ from illume.data.column_values import (
     common_type,
     is_missing,
     numbers_of_values,
-    stacked,
+    stack,
     storage_of_values,
-    taken,
+    take_stacked,
 )
 from illume.errors import SchemaError, import_extra
 
@@ -201,11 +201,11 @@ class NarwhalsFrame(IsFrame):
         if isinstance(other, NumpyFrame):
             other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
         theirs = cast(NarwhalsFrame, other)
-        both = [stacked(self._column(name), theirs._column(name)) for name in self.names]
+        both = [stack(self._column(name), theirs._column(name)) for name in self.names]
 
         def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
             columns = {
-                name: taken(series, len(other), mine, source[:, j])
+                name: take_stacked(series, len(other), mine, source[:, j])
                 for j, (name, series) in enumerate(zip(self.view.columns, both, strict=True))
             }
             return replace(self, view=nw.DataFrame.from_dict(columns))
