@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from illume.data.frames import Frame, NumpyFrame, as_frame
@@ -30,14 +31,14 @@ def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[st
     if isinstance(frame, NumpyFrame):
         return _dump_array(frame, arrays, prefix)
     library, native, columns = frame.origin.backend, frame.native, []
-    dump = {"pandas": _dump_pandas, "polars": _dump_polars, "pyarrow": _dump_arrow}.get(library or "")
-    if dump is None:
+    if library not in LIBRARIES:
         raise SaveError(
             f"rows of {library} cannot be saved; use NumPy, {', '.join(LIBRARIES)}, or rows='none'"
         )
     for j, name in enumerate(frame.names):
         try:
-            kind, values, parts = dump(native.iloc[:, j] if library == "pandas" else native[name])
+            column = native.iloc[:, j] if library == "pandas" else native[name]
+            kind, values, parts = _dump_column(library, column)
             listed = None if values is None else [dump_scalar(value) for value in values]
         except SaveError as error:
             raise SaveError(
@@ -57,13 +58,13 @@ def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: s
         return _read_array(n, columns, arrays, names, prefix)
     if library not in LIBRARIES:
         raise FormatError(f"{prefix}.library is {library!r}, expected one of {LIBRARIES}")
-    import_extra(library, library)
+    module = import_extra(library, library)
     listed = expect(list, columns, f"{prefix}.columns")
     try:
         found = dict(
             _read_column(library, column, arrays, f"{prefix}.{j}", n) for j, column in enumerate(listed)
         )
-        frame = as_frame(_build(library, found))
+        frame = as_frame(module.table(found) if library == "pyarrow" else module.DataFrame(found))
     except IllumeError:
         raise
     except Exception as error:  # every library raises errors of its own
@@ -79,29 +80,50 @@ def _read_column(library: str, column: Any, arrays: ArrayReader, prefix: str, n:
     name, kind, values = expect_fields(column, ("name", "type", "values"), prefix)
     if values is not None:
         values = [read_scalar(value, prefix) for value in expect(list, values, prefix)]
-    read = {"pandas": _read_pandas, "polars": _read_polars, "pyarrow": _read_arrow}[library]
-    return expect(str, name, prefix), read(kind, values, arrays, prefix, n)
+    if isinstance(kind, str) and kind in MASKED[library]:
+        data = arrays.take(f"{prefix}.values", MASKED[library][kind], (n,), finite=False)
+        read = _build_masked(library, kind, data, arrays.take(f"{prefix}.missing", bool, (n,)))
+    elif library == "pandas":
+        read = _read_pandas(kind, values, arrays, prefix, n)
+    else:
+        listed = expect(list, values, prefix)
+        read = (_read_polars if library == "polars" else _read_arrow)(kind, listed, prefix)
+    return expect(str, name, prefix), read
 
 
-def _build(library: str, columns: dict[str, Any]) -> Any:
+def _dump_column(library: str, column: Any) -> Column:
+    """Return numbers with a mask of missing ones, which all libraries have, or what only one of them has."""
+    kind = str(column.type if library == "pyarrow" else column.dtype)
+    if kind not in MASKED[library]:
+        return {"pandas": _dump_pandas, "polars": _dump_polars, "pyarrow": _dump_arrow}[library](column)
+    series, dtype = nw.from_native(column, series_only=True), MASKED[library][kind]
+    filled = series.fill_null(np.zeros(1, dtype).item()).to_numpy()
+    return kind, None, {"values": filled.astype(dtype), "missing": series.is_null().to_numpy()}
+
+
+def _build_masked(library: str, kind: str, data: Any, missing: Any) -> Any:
+    module = import_extra(library, library)
     if library == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(columns)
+        column = module.Series(data).astype(kind)
+        column[missing] = module.NA
+        return column
     if library == "polars":
-        import polars as pl
-
-        return pl.DataFrame(columns)
-    import pyarrow as pa
-
-    return pa.table(columns)
+        column = module.Series("", data, dtype=getattr(module, kind))
+        return column.set(module.Series("", missing), None) if missing.any() else column
+    return module.array(data, mask=missing)
 
 
 PANDAS_MASKED = {
     **{f"{sign}{bits}": f"{sign.lower()}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)},
     "Float32": "float32",
     "Float64": "float64",
-    "boolean": "bool",
+}
+# The types of numbers with missing values, and the types of their arrays
+MASKED: dict[str, dict[str, str]] = {
+    "pandas": PANDAS_MASKED | {"boolean": "bool"},
+    "polars": PANDAS_MASKED | {"Boolean": "bool"},
+    "pyarrow": {name: name for name in NUMBERS if not name.startswith("float")}
+    | {"float": "float32", "double": "float64"},
 }
 PANDAS_TIMES = re.compile(r"(datetime64|timedelta64)\[(s|ms|us|ns)\]")
 
@@ -119,10 +141,6 @@ def _dump_pandas(column: Any) -> Column:
         missing = "NA" if dtype.na_value is pd.NA else "nan"
         values = [None if gone else value for value, gone in zip(column, column.isna(), strict=True)]
         return {"string": dtype.storage, "missing": missing}, values, {}
-    if str(dtype) in PANDAS_MASKED:
-        filled = column.fillna(False if str(dtype) == "boolean" else 0)
-        parts = {"values": filled.to_numpy(PANDAS_MASKED[str(dtype)]), "missing": column.isna().to_numpy()}
-        return str(dtype), None, parts
     if isinstance(dtype, np.dtype) and dtype.name in NUMBERS:
         return dtype.name, None, {"values": column.to_numpy()}
     if isinstance(dtype, np.dtype) and PANDAS_TIMES.fullmatch(str(dtype)):
@@ -149,12 +167,6 @@ def _read_pandas(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: in
         return pd.Series(expect(list, values, prefix), dtype=pd.StringDtype(storage, na_value=na))
     if kind == "object":
         return pd.Series(expect(list, values, prefix), dtype=object)
-    if kind in PANDAS_MASKED:
-        column = pd.Series(arrays.take(f"{prefix}.values", PANDAS_MASKED[kind], (n,), finite=False)).astype(
-            kind
-        )
-        column[arrays.take(f"{prefix}.missing", bool, (n,))] = pd.NA
-        return column
     if kind in NUMBERS:
         return pd.Series(arrays.take(f"{prefix}.values", kind, (n,), finite=False))
     if isinstance(kind, str) and PANDAS_TIMES.fullmatch(kind):
@@ -162,7 +174,6 @@ def _read_pandas(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: in
     raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
 
 
-POLARS_NUMBERS = {name: name.lower() for name in PANDAS_MASKED if name != "boolean"} | {"Boolean": "bool"}
 POLARS_TEXTS = ("String", "Categorical", "Null")
 
 
@@ -170,9 +181,6 @@ def _dump_polars(column: Any) -> Column:
     import polars as pl
 
     name = str(column.dtype.base_type())
-    if name in POLARS_NUMBERS:
-        filled = column.fill_null(False if name == "Boolean" else 0)
-        return name, None, {"values": filled.to_numpy(), "missing": column.is_null().to_numpy()}
     if name in POLARS_TEXTS:
         return name, column.to_list(), {}
     if isinstance(column.dtype, pl.Enum):
@@ -180,26 +188,17 @@ def _dump_polars(column: Any) -> Column:
     raise SaveError(f"polars' type {column.dtype} is not supported")
 
 
-def _read_polars(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: int) -> Any:
+def _read_polars(kind: Any, values: list[Any], prefix: str) -> Any:
     import polars as pl
 
     if isinstance(kind, dict):
         (categories,) = expect_fields(kind, ("enum",), prefix)
-        return pl.Series(expect(list, values, prefix), dtype=pl.Enum(expect(list, categories, prefix)))
+        return pl.Series(values, dtype=pl.Enum(expect(list, categories, prefix)))
     if kind in POLARS_TEXTS:
-        return pl.Series(expect(list, values, prefix), dtype=getattr(pl, kind))
-    if kind not in POLARS_NUMBERS:
-        raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
-    data = arrays.take(f"{prefix}.values", POLARS_NUMBERS[kind], (n,), finite=False)
-    missing = arrays.take(f"{prefix}.missing", bool, (n,))
-    column = pl.Series("", data, dtype=getattr(pl, kind))
-    return column.set(pl.Series("", missing), None) if missing.any() else column
+        return pl.Series(values, dtype=getattr(pl, kind))
+    raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
 
 
-ARROW_NUMBERS = {name: name for name in NUMBERS if name[:2] in ("in", "ui", "bo")} | {
-    "float": "float32",
-    "double": "float64",
-}
 ARROW_TEXTS = ("string", "large_string", "null")
 
 
@@ -207,9 +206,6 @@ def _dump_arrow(column: Any) -> Column:
     import pyarrow as pa
 
     kind = str(column.type)
-    if kind in ARROW_NUMBERS:
-        filled = column.fill_null(False if kind == "bool" else 0)
-        return kind, None, {"values": np.asarray(filled), "missing": np.asarray(column.is_null())}
     if kind in ARROW_TEXTS:
         return kind, column.to_pylist(), {}
     if pa.types.is_dictionary(column.type) and str(column.type.value_type) in ARROW_TEXTS:
@@ -218,22 +214,18 @@ def _dump_arrow(column: Any) -> Column:
     raise SaveError(f"Arrow's type {column.type} is not supported")
 
 
-def _read_arrow(kind: Any, values: Any, arrays: ArrayReader, prefix: str, n: int) -> Any:
+def _read_arrow(kind: Any, values: list[Any], prefix: str) -> Any:
     import pyarrow as pa
 
+    if kind in ARROW_TEXTS:
+        return pa.array(values, type=getattr(pa, kind)())
     if isinstance(kind, dict):
         (inner,) = expect_fields(kind, ("dictionary",), prefix)
         index, value = expect_fields(inner, ("index", "value"), prefix)
-        if index not in ARROW_NUMBERS or value not in ARROW_TEXTS:
-            raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
-        texts = pa.array(expect(list, values, prefix), type=getattr(pa, value)())
-        return texts.cast(pa.dictionary(getattr(pa, index)(), texts.type))
-    if kind in ARROW_TEXTS:
-        return pa.array(expect(list, values, prefix), type=getattr(pa, kind)())
-    if kind not in ARROW_NUMBERS:
-        raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
-    data = arrays.take(f"{prefix}.values", ARROW_NUMBERS[kind], (n,), finite=False)
-    return pa.array(data, mask=arrays.take(f"{prefix}.missing", bool, (n,)))
+        if index in MASKED["pyarrow"] and value in ARROW_TEXTS:
+            texts = pa.array(values, type=getattr(pa, value)())
+            return texts.cast(pa.dictionary(getattr(pa, index)(), texts.type))
+    raise FormatError(f"{prefix} is of type {kind!r}, which is not known")
 
 
 def _dump_array(frame: NumpyFrame, arrays: ArrayWriter, prefix: str) -> dict[str, Any]:
