@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from illume import Schema
-from illume.data.column_stats import stats_for
+from illume.data.column_stats import LabelStats, NumberStats
+from illume.data.frames import as_frame
+from illume.data.schema import Kind, column_kind
 from illume.errors import SchemaError
 
 COLUMNS = {
@@ -20,6 +22,11 @@ COLUMNS = {
     "word": st.one_of(st.none(), st.sampled_from("abc"), st.text(max_size=3)),
 }
 TYPES = {"number": pa.float64(), "whole": pa.int64(), "flag": pa.bool_(), "word": pa.string()}
+
+
+def stats_for(name, arrow_type, is_code=False):
+    kind = column_kind(as_frame(pa.schema({name: arrow_type}).empty_table()), name, is_code)
+    return NumberStats(name) if kind is Kind.NUMERIC else LabelStats(name, kind)
 
 
 @pytest.mark.parametrize("name", COLUMNS)

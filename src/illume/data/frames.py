@@ -147,7 +147,7 @@ class NarwhalsFrame(IsFrame):
             return Storage.LABEL
         if dtype == nw.Object:
             return storage_of_values(self.labels(name))
-        if self._column(name).is_null().all():  # a column of nothing may have any type
+        if dtype == nw.Unknown or (len(self) and self._column(name).is_null().all()):  # nothing has no type
             return Storage.NUMBER
         raise SchemaError(
             f"column {name!r} holds {dtype}, which is neither a number nor a category; "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,18 @@ from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.black_box import model_columns
-from illume.data.column_stats import Categories, LabelStats, NumberStats, Stats, stats_for
+from illume.data.column_stats import LabelStats, NumberStats, Stats
 from illume.data.frames import Frame, as_frame
 from illume.data.row_sources import RowSource, is_row_source, open_rows, to_frame
-from illume.data.schema import Feature, Schema, check_names, declared_codes, require_columns
+from illume.data.schema import (
+    Feature,
+    Kind,
+    Schema,
+    check_names,
+    column_kind,
+    declared_codes,
+    require_columns,
+)
 from illume.errors import SchemaError
 
 MIN_ROWS = 10
@@ -95,7 +103,7 @@ def sample_frame(source: RowSource, limit: RowLimit, like: Any = None) -> tuple[
     `like` is a pandas frame whose dtypes are used where that changes no value.
     """
     selected = source.select(source.names)
-    sample = _read_sample(selected, limit, lambda batch, start: None)
+    sample = _read_sample(selected, limit)
     return to_frame(sample.table(selected.schema), limit.backend or source.backend, like), sample.n_rows
 
 
@@ -174,42 +182,39 @@ def _load_source(
 ) -> LoadedRows:
     """Read all rows once, in bounded memory: sample some, and collect statistics of all."""
     columns = model_columns(model, source.names) or source.names
-    stats = _column_stats(source, columns, schema, categorical)
-    categories: dict[str, Categories] = {}
+    if schema is None:
+        codes, empty = declared_codes(categorical, columns), as_frame(source.schema.empty_table())
+        kinds = {name: column_kind(empty, name, name in codes) for name in columns}
+    else:
+        check_names(columns, schema.names)
+        kinds = {feature.name: feature.kind for feature in schema.features}
+    stats = [
+        NumberStats(name) if kind is Kind.NUMERIC else LabelStats(name, kind) for name, kind in kinds.items()
+    ]
     selected = source.select(columns)
-    sample = _read_sample(selected, limit, lambda batch, start: _look(batch, stats, categories, start))
+    sample = _read_sample(selected, limit, stats)
     _require_rows(sample.n_rows)
-    gaps = {each.name for each in stats if each.missing}
     table = sample.table(selected.schema)
-    frame = as_frame(_with_dtypes_of_all(table, limit.backend or source.backend, gaps, categories))
+    frame = as_frame(_with_dtypes_of_all(table, limit.backend or source.backend, stats))
     known = Schema.from_features(_feature(each, schema, frame) for each in stats)
-    numeric = {each.name for each in stats if isinstance(each, NumberStats)}
-    return LoadedRows(frame, known, frozenset(gaps & numeric), sample.n_rows)
+    missing = frozenset(each.name for each in stats if each.missing and isinstance(each, NumberStats))
+    return LoadedRows(frame, known, missing, sample.n_rows)
 
 
-def _read_sample(source: RowSource, limit: RowLimit, look: Callable[[Any, int], None]) -> RowSample:
-    """Read all rows; `look` gets each batch, and how many rows came before."""
+def _read_sample(source: RowSource, limit: RowLimit, stats: Sequence[Stats] = ()) -> RowSample:
+    """Read all rows once; sample some, and add all of them to the statistics."""
+    import pyarrow as pa
+
     sample = RowSample(limit.row_budget or STREAM_ROWS, limit.seed)
     disable = None if limit.verbose is None else not limit.verbose
     with tqdm(total=source.n_rows, desc="reading rows", unit="row", unit_scale=True, disable=disable) as bar:
         for batch in source.batches(source.names):
-            look(batch, sample.n_rows)
+            table = pa.Table.from_batches([batch])
+            for each in stats:
+                each.add(table, sample.n_rows)
             sample.add(batch)
             bar.update(batch.num_rows)
     return sample
-
-
-def _column_stats(
-    source: RowSource, columns: Sequence[str], schema: Schema | None, categorical: Iterable[str]
-) -> list[Stats]:
-    if schema is None:
-        codes = declared_codes(categorical, columns)
-        return [stats_for(name, source.schema.field(name).type, is_code=name in codes) for name in columns]
-    check_names(columns, schema.names)
-    return [
-        NumberStats(feature.name) if feature.numeric else LabelStats(feature.name, feature.kind)
-        for feature in schema.features
-    ]
 
 
 def _feature(stats: Stats, schema: Schema | None, frame: Frame) -> Feature:
@@ -221,26 +226,15 @@ def _feature(stats: Stats, schema: Schema | None, frame: Frame) -> Feature:
     return stats.feature(frame.labels(stats.name) if overflow else [])
 
 
-def _look(batch: Any, stats: list[Stats], categories: dict[str, Categories], start: int) -> None:
-    import pyarrow as pa
-
-    table = pa.Table.from_batches([batch])
-    for each in stats:
-        each.add(table, start)
-    for field, column in zip(batch.schema, batch.columns, strict=True):
-        if pa.types.is_dictionary(field.type):
-            categories.setdefault(field.name, Categories()).add(column.dictionary)
-
-
-def _with_dtypes_of_all(table: Any, backend: str, gaps: set[str], categories: dict[str, Categories]) -> Any:
+def _with_dtypes_of_all(table: Any, backend: str, stats: Sequence[Stats]) -> Any:
     """Return sampled rows as a frame; in pandas with the dtypes that all rows would have."""
     frame = to_frame(table, backend)
     if backend != "pandas":
         return frame
-    for name in frame.columns:
-        dtype = frame[name].dtype
-        if name in gaps and isinstance(dtype, np.dtype) and dtype.kind in "iub":
-            frame[name] = frame[name].astype(np.float64 if dtype.kind != "b" else object)
-        elif hasattr(frame[name], "cat") and name in categories and not categories[name].overflow:
-            frame[name] = frame[name].cat.set_categories(list(categories[name].values))
+    for each in stats:
+        column = frame[each.name]
+        if each.missing and isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            frame[each.name] = column.astype(object if column.dtype.kind == "b" else np.float64)
+        elif hasattr(column, "cat") and isinstance(each, LabelStats) and each.categories:
+            frame[each.name] = column.cat.set_categories(list(each.categories))
     return frame

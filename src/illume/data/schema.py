@@ -104,7 +104,9 @@ class Schema:
         """Infer the schema of a frame; `categorical` names columns whose numbers are codes."""
         frame = as_frame(data)
         declared = declared_codes(categorical, frame.names)
-        return cls.from_features([_infer(frame, name, name in declared) for name in frame.names])
+        return cls.from_features(
+            _observe(frame, name, column_kind(frame, name, name in declared)) for name in frame.names
+        )
 
     @classmethod
     def from_features(cls, features: Iterable[Feature]) -> Schema:
@@ -191,11 +193,12 @@ def _nearest(name: str, names: Sequence[str]) -> str:
     return f"the columns are {', '.join(map(repr, names[:8]))}{', …' if len(names) > 8 else ''}"
 
 
-def _infer(frame: Frame, name: str, is_code: bool) -> Feature:
+def column_kind(frame: Frame, name: str, is_code: bool) -> Kind:
+    """Return what a column represents; `is_code` says that its numbers are codes of categories."""
     storage = frame.storage(name)
     if storage is Storage.NUMBER and not is_code:
-        return _observe(frame, name, Kind.NUMERIC)
-    return _observe(frame, name, Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL)
+        return Kind.NUMERIC
+    return Kind.BOOLEAN if storage is Storage.BOOLEAN else Kind.CATEGORICAL
 
 
 def _observe(frame: Frame, name: str, kind: Kind) -> Feature:
