@@ -27,7 +27,7 @@ from illume.encoders.options import PAPER, Objective
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.neighbours import ExactSearch, Neighbours, unit
-from illume.explanations.step_search import LatentRefiner, LinearRegions, carrier
+from illume.explanations.refinement import LinearRegions, Refiner
 from illume.explanations.tree_rules import TreeRules
 from illume.fit.trials import fit_surrogate
 from illume.metrics import macro_f1
@@ -232,17 +232,11 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArra
         slopes[other] = pair.encoder.pull_back(near.X[found], coef).slopes
         values[other] = slopes[other] * near.X[found][:, None, :]
         return slopes, values, 1.0
-    refine = LatentRefiner(
-        carrier(pair.encoder, pair.n_latents),
-        lambda Z: pair.surrogate.probabilities(Z).argmax(1),
-        LinearRegions(pair.surrogate),
-        near,
-    )
+    refine = Refiner(pair.encoder, LinearRegions(pair.surrogate), near, coef)
     refined = refine(X[other], pulled.Z[other], wanted[other])
-    nearest = np.maximum(refined.neighbour, 0)
-    slopes[other] = refined.mixed(slopes[other], pair.encoder.pull_back(near.X[nearest], coef).slopes)
+    slopes[other] = refined.mix(slopes[other], refined.slopes)
     values[other] = slopes[other] * X[other][:, None, :]
-    return slopes, values, 1 - float(np.mean(~refined.agrees)) * len(other) / len(X)
+    return slopes, values, 1 - float(np.mean(~refined.refinement.faithful)) * len(other) / len(X)
 
 
 def rule_maker(pair: Pair, rows: Rows) -> TreeRules:
@@ -260,11 +254,7 @@ def _boxes(maker: TreeRules, rows: Rows, borrow: bool) -> Boxes:
         other = np.flatnonzero(maker.decide(Z) != wanted)
         found = maker.neighbours.nearest(Z[other], wanted[other])
         X[other[found >= 0]] = maker.neighbours.X[found[found >= 0]]
-    boxes = Boxes.everything(*X.shape)
-    for start in range(0, len(X), maker.at_once):
-        part = slice(start, start + maker.at_once)
-        boxes[part] = maker(X[part], wanted[part]).boxes
-    return boxes
+    return maker(X, wanted).boxes
 
 
 def _counterfactual_rules(maker: TreeRules, rows: Rows) -> Any:

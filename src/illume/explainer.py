@@ -16,7 +16,6 @@ from illume.errors import rows_after
 from illume.explanations.attributions import attribute, explain_interactions
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
-from illume.explanations.encode_rows import iter_rows
 from illume.explanations.fitted import Fitted
 from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
@@ -220,7 +219,7 @@ class Explainer(BaseEstimator):
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
         explain, first = self if kind == "attributions" else getattr(self, kind), 0
-        for piece in iter_rows(self._require_fitted(), X, chunk_rows):
+        for piece in self._require_fitted().iter_rows(X, chunk_rows):
             with rows_after(first):
                 explained = explain(piece, **options)
             yield explained

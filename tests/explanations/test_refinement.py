@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from illume.encoders.base import PulledBack
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
-from illume.explanations.step_search import (
+from illume.explanations.refinement import (
     GRID,
-    LatentRefiner,
-    Line,
     LinearRegions,
-    Plane,
+    Path,
+    Refiner,
     TreeRegions,
     search_grid,
     smallest_steps,
@@ -22,19 +22,14 @@ from illume.surrogates.tree import DecisionTreeSurrogate
 K, M = 3, 4
 
 
-def surrogate_and_regions(kind, Z, P):
+def regions_of(kind, Z, P):
     if kind == "linear":
-        surrogate = LogisticSurrogate().fit(Z, P)
-        return surrogate, LinearRegions(surrogate)
+        return LinearRegions(LogisticSurrogate().fit(Z, P))
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=3, random_state=0)
     surrogate = DecisionTreeSurrogate(tree).fit(Z, P)
     decisions = np.zeros(len(surrogate.feature_), dtype=int)
     decisions[surrogate.apply(Z)] = surrogate.probabilities(Z).argmax(1)
-    return surrogate, TreeRegions(surrogate, decisions)
-
-
-def carry(X, at):
-    return (encode(X)[0] @ at[:, :, None])[:, :, 0]
+    return TreeRegions(surrogate, decisions)
 
 
 def encode(X):
@@ -42,6 +37,12 @@ def encode(X):
     base = np.random.default_rng(5).normal(size=(2, K, M))
     W = base[0] + np.tanh(X[:, :1, None]) * base[1]
     return W, (W @ X[:, :, None])[:, :, 0]
+
+
+class TurningMaps:
+    def pull_back(self, X, coef, at):
+        W = encode(X)[0]
+        return PulledBack(coef @ W, (W @ at[:, :, None])[:, :, 0])
 
 
 @pytest.fixture(params=["linear", "tree"])
@@ -58,27 +59,26 @@ def refiner(request, kind):
         np.digitize(score, np.quantile(score, np.arange(1, request.param) / request.param))
     ]
     Z = encode(X)[1]
-    surrogate, regions = surrogate_and_regions(kind, Z, P)
-    decide = lambda Z: surrogate.probabilities(Z).argmax(1)  # noqa: E731
-    return LatentRefiner(carry, decide, regions, Neighbours.of(X, Z, P, decide(Z), "exact"))
+    regions = regions_of(kind, Z, P)
+    return Refiner(TurningMaps(), regions, Neighbours.of(X, Z, P, regions.decide(Z), "exact"), np.eye(K))
 
 
 def disagreeing(refiner, n=120):
     X = np.random.default_rng(1).normal(size=(n, M))
     W, Z = encode(X)
     n_classes = len(refiner.neighbours.valid)
-    wanted = (refiner.decide(Z) + 1 + np.arange(n) % (n_classes - 1)) % n_classes
+    wanted = (refiner.regions.decide(Z) + 1 + np.arange(n) % (n_classes - 1)) % n_classes
     return X, W, Z, wanted
 
 
 def test_after_refinement_every_row_is_decided_as_wanted(refiner):
     X, W, Z, wanted = disagreeing(refiner)
     refined = refiner(X, Z, wanted)
-    assert (refined.neighbour >= 0).all()
-    assert refined.agrees.all()
-    assert (refiner.decide(refined.Z) == wanted).all()
-    W_refined = refined.mixed(W, encode(refiner.neighbours.X[refined.neighbour])[0])
-    again = (W_refined @ X[:, :, None])[:, :, 0] + refined.offset
+    assert refined.refinement.refined.all()
+    assert (refiner.regions.decide(refined.Z) == wanted).all()
+    near = refined.refinement.neighbour
+    np.testing.assert_allclose(refined.slopes, encode(refiner.neighbours.X[near])[0], rtol=1e-12)
+    again = (refined.mix(W, refined.slopes) @ X[:, :, None])[:, :, 0] + refined.offset
     np.testing.assert_allclose(again, refined.Z, atol=1e-10)
 
 
@@ -87,12 +87,12 @@ def test_the_steps_are_the_smallest_of_the_whole_grid(refiner):
     near = refiner.neighbours.nearest(Z, wanted)
     W_near, Z_near = encode(refiner.neighbours.X[near])
     a = (W_near @ X[:, :, None])[:, :, 0] - Z
-    line = Line(Z, a, Z_near - Z - a, Z_near)
-    steps = smallest_steps(line, wanted, refiner.decide, refiner.regions)
-    tried = search_grid(line, wanted, refiner.decide)
-    np.testing.assert_array_equal(steps.gamma_w + steps.gamma_x, tried.gamma_w + tried.gamma_x)
-    np.testing.assert_array_equal(steps.gamma_x, tried.gamma_x)
-    assert np.isin(steps.gamma_w, GRID).all()
+    path = Path(Z, a, Z_near - Z - a, Z_near)
+    gamma_w, gamma_x = smallest_steps(path, wanted, refiner.regions)
+    tried_w, tried_x = search_grid(path, wanted, refiner.regions)
+    np.testing.assert_array_equal(gamma_w + gamma_x, tried_w + tried_x)
+    np.testing.assert_array_equal(gamma_x, tried_x)
+    assert np.isin(gamma_w, GRID).all()
 
 
 def test_a_row_refined_alone_is_the_row_in_the_batch(refiner):
@@ -100,7 +100,7 @@ def test_a_row_refined_alone_is_the_row_in_the_batch(refiner):
     together = refiner(X, Z, wanted)
     for i in range(0, 30, 7):
         alone = refiner(X[[i]], Z[[i]], wanted[[i]])
-        assert alone.neighbour[0] == together.neighbour[i]
+        assert alone.refinement.neighbour[0] == together.refinement.neighbour[i]
         np.testing.assert_allclose(alone.Z[0], together.Z[i], rtol=1e-12, atol=1e-12)
 
 
@@ -108,7 +108,7 @@ def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
     X, _, Z, wanted = disagreeing(refiner, 5)
     valid = tuple(rows[:0] for rows in refiner.neighbours.valid)
     nobody = replace(refiner.neighbours, valid=valid, searches=(None,) * len(valid))
-    lost = LatentRefiner(carry, refiner.decide, refiner.regions, nobody)(X, Z, wanted)
+    lost = replace(refiner, neighbours=nobody)(X, Z, wanted)
     np.testing.assert_array_equal(lost.Z, Z)
     found = lost.refinement
     assert list(found.status) == ["not faithful"] * 5
@@ -118,7 +118,7 @@ def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
 def test_neighbours_are_valid_and_of_the_wanted_decision(refiner):
     _, _, Z, wanted = disagreeing(refiner)
     near = refiner.neighbours.nearest(Z, wanted)
-    assert (refiner.decide(encode(refiner.neighbours.X[near])[1]) == wanted).all()
+    assert (refiner.regions.decide(encode(refiner.neighbours.X[near])[1]) == wanted).all()
 
 
 def test_exact_search_finds_the_largest_cosine_and_the_first_of_equals():
@@ -148,6 +148,6 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
 def test_a_line_that_hardly_moves_never_gets_there():
     """The crossing lies beyond all numbers."""
     regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3])))
-    still = Plane(np.zeros((1, 1)), np.zeros((1, 1)), np.full((1, 1), 5e-324))
+    still = Path(*np.zeros((2, 1, 1)), np.full((1, 1), 5e-324), np.zeros((1, 1)))
     assert np.isinf(regions.least(still, 1)).all()
     assert (regions.least(still, 0) == 0).all()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -10,18 +11,18 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
+from illume.data.encoding import Encoded
 from illume.data.frames import Frame
-from illume.data.threads import RowChunks, in_chunks, single_blas_thread
+from illume.data.threads import RowChunks, in_chunks, row_chunks, single_blas_thread
 from illume.errors import BlackBoxError, LeftOutError, rows_after
-from illume.explanations.encode_rows import fitted_labels, row_values
-from illume.explanations.fitted import Fitted
-from illume.explanations.local_attributions import LocalArrays, attribute_locally
+from illume.explanations.fitted import AnsweredFrame, Fitted
+from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
 from illume.results.trust import Novelty, Trust, typical_errors
 from illume.shapley.refiner import ShapleyRefiner
-from illume.shapley.shapley_model import Contributions, ShapleyModel
+from illume.shapley.shapley_model import ShapleyModel
 from illume.shapley.walks import interaction_values
 
 VALUES_AT_ONCE = 1_024  # rows, whose numbers then stay in the cache of a core
@@ -53,150 +54,109 @@ def _require_refinable(fitted: Fitted, refine: Any) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Arrays that are filled in batch by batch: encoded rows in single precision, answers, contributions."""
-
-    X: FloatArray
-    P: FloatArray
-    imputed: BoolArray
-    odd: BoolArray
-    values: FloatArray
-    errors: FloatArray
-
-    @classmethod
-    def empty(cls, fitted: Fitted, n: int) -> _Rows:
-        f, c = len(fitted.schema), len(fitted.class_names)
-        outputs = 1 if c == 2 else c
-        return cls(
-            np.empty((n, fitted.encoding.n_inputs), dtype=np.float32),
-            np.empty((n, c)),
-            np.zeros((n, f), dtype=bool),
-            np.zeros((n, f), dtype=bool),
-            np.empty((n, f, outputs)),
-            np.empty((n, f, outputs), dtype=np.float32),
-        )
-
-
 def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     """Explain the rows of a frame.
 
     Every batch is checked before the black box is asked about it. Beside the result itself, memory is needed
     for one batch only.
     """
-    n, shapley, stand_in = len(frame), fitted.shapley, not fitted.has_model
-    rows, refiner = _Rows.empty(fitted, n), _make_refiner(fitted) if refine else None
-    local = []
+    n, f, c = len(frame), len(fitted.schema), len(fitted.class_names)
+    outputs = 1 if c == 2 else c
+    X, P = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32), np.empty((n, c))
+    imputed, odd = np.zeros((2, n, f), dtype=bool)
+    values: FloatArray = np.empty((n, f, outputs))
+    errors: FloatArray = np.empty((n, f, outputs), dtype=np.float32)
+    shapley, fill_values = fitted.shapley, _make_fill(fitted, refine)
+    local: dict[int, LocalAttributions] = {}  # by the first row of each batch
     batches = RowChunks(n, BATCH_ROWS)
     for at in batches:
         with batches:
             piece = frame.slice(at.start, at.stop)
             with rows_after(at.start):
-                X = _encode(fitted, piece, rows, at)
-                if not stand_in:
-                    rows.P[at] = fitted.black_box(piece)
-            if shapley is None or stand_in:
-                local.append(attribute_locally(fitted, X, None if stand_in else rows.P[at]))
-                rows.P[at] = local[-1].surrogate_probabilities if stand_in else rows.P[at]
-            if shapley is not None:
-                _fill_values(shapley, rows, X, at)
-                if refiner is not None:
-                    _refine_values(fitted, refiner, rows, piece=piece, X=X, at=at, refine=refine)
-    return _build(fitted, frame, rows, LocalArrays.join(local))
-
-
-def _encode(fitted: Fitted, piece: Frame, rows: _Rows, at: slice) -> FloatArray:
-    encoded = fitted.encoding.transform(piece.select(fitted.schema.names))
-    rows.X[at], rows.imputed[at] = encoded.X, encoded.imputed
-    rows.odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-    return encoded.X
-
-
-def _fill_values(shapley: ShapleyModel, rows: _Rows, X: FloatArray, at: slice) -> None:
-    def fill(part: slice) -> None:
-        here = slice(at.start + part.start, at.start + part.stop)
-        found = shapley(X[part], rows.imputed[here], rows.P[here])
-        rows.values[here], rows.errors[here] = found.values, found.errors
-
-    with single_blas_thread(len(X)):
-        in_chunks(fill, len(X), VALUES_AT_ONCE)
-
-
-def _refine_values(
-    fitted: Fitted,
-    refiner: ShapleyRefiner,
-    rows: _Rows,
-    *,
-    piece: Frame,
-    X: FloatArray,
-    at: slice,
-    refine: int,
-) -> None:
-    for start in range(0, len(X), REFINED_AT_ONCE):
-        part = slice(start, min(start + REFINED_AT_ONCE, len(X)))
-        here = slice(at.start + part.start, at.start + part.stop)
-        codes = refiner.model.coding.codes(X[part], rows.imputed[here])
-        log_odds = refiner.model.log_odds(rows.P[here])
-        some = piece.slice(part.start, part.stop)
-        found: Contributions = refiner(codes, some, log_odds, fitted.black_box, refine)
-        rows.values[here], rows.errors[here] = found.values, found.errors
-
-
-def _make_refiner(fitted: Fitted) -> ShapleyRefiner | None:
-    model, background = fitted.shapley, fitted.background
-    if model is None or background is None:
-        return None
-    encoded = fitted.encoding.transform(background.frame.select(fitted.schema.names))
-    codes = model.coding.codes(encoded.X, encoded.imputed)
-    return ShapleyRefiner(model, background.frame, codes, model.log_odds(background.P), fitted.schema.names)
-
-
-def _build(fitted: Fitted, frame: Frame, rows: _Rows, local: LocalArrays | None) -> Attributions:
-    """Build the result from finished arrays; what few users read is computed when it is read."""
-    labels, n = fitted_labels(fitted), len(rows.P)
-    flat = len(labels.outputs) == 1
-    outputs = () if flat else (len(labels.outputs),)
-    base = fitted.pair.surrogate.intercept_ if fitted.shapley is None else fitted.shapley.base
-    if fitted.shapley is None and local is not None:
-        values, offset = local.values, local.offset
+                encoded = fitted.encode(piece)
+                if fitted.has_model:
+                    P[at] = fitted.black_box(piece)
+            X[at], imputed[at] = encoded.X, encoded.imputed
+            odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
+            if shapley is None or not fitted.has_model:
+                found = attribute_locally(fitted, encoded.X, P[at] if fitted.has_model else None)
+                local[at.start] = found
+                P[at] = P[at] if fitted.has_model else found.surrogate_probabilities
+            if fill_values is not None:
+                fill_values(piece, encoded, P[at], values[at], errors[at])
+    surrogate = LocalAttributions.join(list(local.values())) if local else None
+    if outputs == 1:
+        values, errors = values[..., 0], errors[..., 0]
+    base: FloatArray = fitted.pair.surrogate.intercept_
+    offset: FloatArray = np.zeros((n, *values.shape[2:]))
+    if shapley is not None:
+        base = shapley.base
+    elif surrogate is not None:
+        values, offset = surrogate.values, surrogate.offset
         errors = np.broadcast_to(np.float32(np.nan), values.shape)
-    else:
-        values, offset, errors = rows.values, np.zeros((n, len(labels.outputs))), rows.errors
-    values, errors, offset = (array[..., 0] if flat else array for array in (values, errors, offset))
-    if local is None:
-        source = Source(lambda X, P: _shape(attribute_locally(fitted, X, P), flat), rows.X, rows.P)
-        later: Any = {name: Deferred(source, name) for name in _Local._fields}
-    else:
-        later = _shape(local, flat)._asdict()
-    around = Source(lambda X, errors, odd: _look_around(fitted, X, errors, odd), rows.X, errors, rows.odd)
-    later |= {name: Deferred(around, name) for name in _Around._fields}
     return Attributions(
         values=values,
-        base_values=np.broadcast_to(base[0] if flat else base, (n, *outputs)),
+        base_values=np.broadcast_to(base[0] if outputs == 1 else base, offset.shape),
         offset=offset,
-        rest=np.broadcast_to(np.zeros(outputs), (n, *outputs)),
-        data=row_values(fitted.encoding, frame),
-        probabilities=rows.P,
-        imputed=rows.imputed,
+        rest=np.broadcast_to(0.0, offset.shape),
+        data=fitted.row_values(frame),
+        probabilities=P,
+        imputed=imputed,
         standard_errors=errors,
-        labels=labels,
+        labels=fitted.labels,
         origin=frame.origin,
-        kind="pullback" if fitted.shapley is None else "shapley",
+        kind="pullback" if shapley is None else "shapley",
         stand_in=not fitted.has_model,
         fell_back=fitted.quality.fell_back,
-        **later,
+        **_deferred_fields(fitted, X, P, errors=errors, odd=odd, local=surrogate),
     )
 
 
-class _Local(NamedTuple):
-    slopes: FloatArray
-    surrogate_probabilities: FloatArray
-    refinement: Any
+Fill = Callable[[Frame, Encoded, FloatArray, FloatArray, FloatArray], None]
 
 
-def _shape(local: LocalArrays, flat: bool) -> _Local:
-    slopes = local.slopes[..., 0] if flat else local.slopes
-    return _Local(slopes, local.surrogate_probabilities, local.refinement)
+def _make_fill(fitted: Fitted, n_queries: int) -> Fill | None:
+    """Return a function that writes rows' values and standard errors into two arrays.
+
+    They come from the networks alone, or with `n_queries` from asking the model too.
+    """
+    shapley, background = fitted.shapley, fitted.background
+    if shapley is None:
+        return None
+    if n_queries and background is not None:
+        return _make_refining_fill(shapley, fitted, background, n_queries)
+
+    def fill(_: Frame, encoded: Encoded, P: FloatArray, values: FloatArray, errors: FloatArray) -> None:
+        def fill_some(rows: slice) -> None:
+            found = shapley(encoded.X[rows], encoded.imputed[rows], P[rows])
+            values[rows], errors[rows] = found.values, found.errors
+
+        with single_blas_thread(len(P)):
+            in_chunks(fill_some, len(P), VALUES_AT_ONCE)
+
+    return fill
+
+
+def _make_refining_fill(
+    shapley: ShapleyModel, fitted: Fitted, background: AnsweredFrame, n_queries: int
+) -> Fill:
+    others = fitted.encode(background.frame)
+    refiner = ShapleyRefiner(
+        shapley,
+        background.frame,
+        shapley.coding.codes(others.X, others.imputed),
+        shapley.log_odds(background.P),
+        fitted.schema.names,
+    )
+
+    def fill(piece: Frame, encoded: Encoded, P: FloatArray, values: FloatArray, errors: FloatArray) -> None:
+        for rows in row_chunks(len(P), REFINED_AT_ONCE):
+            codes = shapley.coding.codes(encoded.X[rows], encoded.imputed[rows])
+            some, log_odds = piece.slice(rows.start, rows.stop), shapley.log_odds(P[rows])
+            found = refiner(codes, some, log_odds, fitted.black_box, n_queries)
+            values[rows], errors[rows] = found.values, found.errors
+
+    return fill
 
 
 class _Around(NamedTuple):
@@ -204,10 +164,27 @@ class _Around(NamedTuple):
     novelty: Novelty
 
 
-def _look_around(fitted: Fitted, X: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
-    """Return how the surrogate does around rows, and which rows are unlike the fitted ones."""
-    trust = replace(fitted.trust_map(X), contribution_error=typical_errors(errors))
-    return _Around(trust, fitted.novelty_detector.find(odd, trust.distance))
+def _deferred_fields(
+    fitted: Fitted,
+    X: FloatArray,
+    P: FloatArray,
+    *,
+    errors: FloatArray,
+    odd: BoolArray,
+    local: LocalAttributions | None,
+) -> dict[str, Any]:
+    """Return the fields that few users read; all that is not known yet is computed when it is read."""
+
+    def look_around(X: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
+        trust = replace(fitted.trust_map(X), contribution_error=typical_errors(errors))
+        return _Around(trust, fitted.novelty_detector.find(odd, trust.distance))
+
+    around = Source(look_around, X, errors, odd)
+    fields: dict[str, Any] = {name: Deferred(around, name) for name in _Around._fields}
+    source = Source(lambda X, P: attribute_locally(fitted, X, P), X, P)
+    for name in ("slopes", "surrogate_probabilities", "refinement"):
+        fields[name] = Deferred(source, name) if local is None else getattr(local, name)
+    return fields
 
 
 def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: int) -> Interactions:
@@ -226,10 +203,7 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: i
     attributions = attribute(fitted, frame)
     rows, background = (
         model.coding.codes(encoded.X, encoded.imputed)
-        for encoded in (
-            fitted.encoding.transform(each.select(fitted.schema.names))
-            for each in (frame, fitted.background.frame)
-        )
+        for encoded in map(fitted.encode, (frame, fitted.background.frame))
     )
     coded = model.coding.features
     order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]

@@ -11,13 +11,14 @@ from illume.data.encoding import Encoded
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_search import Task
-from illume.explanations.rules import RuleMaker, RuleRequest
+from illume.explanations.fitted import Fitted
+from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
 from illume.results.rules import Rules
 from illume.results.trust import Refinement
 
 
 def counterfactual_rules(
-    maker: RuleMaker, task: Task, rows: IntArray, anchors: FloatArray, decisions: IntArray
+    fitted: Fitted, task: Task, rows: IntArray, anchors: FloatArray, decisions: IntArray
 ) -> tuple[Rules, BoolArray, BoolArray, Refinement]:
     """Return a rule per row that covers its anchor, a row of another decision, and not the row itself.
 
@@ -26,7 +27,8 @@ def counterfactual_rules(
     rule; beside the rules stands which rows have one, which features' conditions the row violates, and
     how the rows' own maps came to agree with the black box.
     """
-    tree, layout = maker.model.rules, maker.model.rules.layout
+    model = require_rule_model(fitted)
+    tree, layout = model.rules, model.rules.layout
     n, m = task.X.shape
     boxes, X = Boxes.everything(n, m), task.X.copy()
     wanted = task.decisions.copy()
@@ -39,19 +41,19 @@ def counterfactual_rules(
             _, Z_there, _ = tree.latents(X[part], wanted[part])
             towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
             start[part] = towards.containing(X[part], layout)
-    finished, was_polished = maker.choose(start[rows], anchors, decisions, RuleRequest())
+    finished, was_polished = choose_boxes(model, start[rows], anchors, decisions, RuleRequest())
     _exclude(finished, task.X[rows], anchors, layout)
     boxes[rows] = finished
-    encoded = Encoded.plain(X, len(maker.fitted.schema))
-    raw = maker.raw(X, wanted)
+    encoded = Encoded.plain(X, len(fitted.schema))
+    raw = tree(X, wanted)
     P = task.P.copy()
     P[rows] = np.eye(P.shape[1])[decisions]
-    rules = maker.measure(boxes, raw, encoded, wanted=wanted, P=P)
+    rules = measure_boxes(fitted, boxes, raw, encoded, P=P)
     has_rule, polished = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     has_rule[rows], polished[rows] = True, was_polished
     rules = replace(rules, polished=polished)
-    violated = _violated(boxes, task.X, layout, len(maker.fitted.schema))
-    return rules, has_rule, violated, refinement.locate_neighbours(maker.fitted.split.training)
+    violated = _violated(boxes, task.X, layout, len(fitted.schema))
+    return rules, has_rule, violated, refinement.locate_neighbours(fitted.split.training)
 
 
 def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:

@@ -20,10 +20,9 @@ from illume.explanations.counterfactual_pool import Pool, by_feature, pick_diver
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_rules import counterfactual_rules
 from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
-from illume.explanations.encode_rows import encode_and_ask, row_values
 from illume.explanations.fitted import AnsweredRows, Fitted
 from illume.explanations.neighbours import unit
-from illume.explanations.rules import RuleMaker
+from illume.explanations.rules import require_rule_model
 from illume.results.counterfactuals import Counterfactuals
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
@@ -52,15 +51,13 @@ class CounterfactualFinder:
 
     Parameters
     ----------
-    maker
-        The maker of rules.
     pool, pool_frame
         Training rows that values are taken from, encoded and as they came.
     reference
         Training rows, encoded, that tell how plausible an example is.
     """
 
-    maker: RuleMaker
+    fitted: Fitted
     pool: Pool
     pool_frame: Frame
     reference: FloatArray
@@ -79,19 +76,14 @@ class CounterfactualFinder:
                 present[:, j] &= np.array([value is not None for value in values], dtype=bool)
         pool = Pool.of(Layout.of(fitted.encoding), encoded.X, known.P.argmax(1), present)
         reference = training.X[stratified(training.P.argmax(1), REFERENCE_ROWS)]
-        return cls(RuleMaker(fitted), pool, known.frame, reference)
-
-    @property
-    def fitted(self) -> Fitted:
-        """What the explainer learned."""
-        return self.maker.fitted
+        return cls(fitted, pool, known.frame, reference)
 
     def __call__(self, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
         """Return counterfactuals of a frame's rows."""
         fitted, encoding, class_names = self.fitted, self.fitted.encoding, self.fitted.class_names
         desired = request.desired(class_names)
         permitted = request.permitted(encoding.schema, self.pool_frame) & self.pool.present
-        encoded, P = encode_and_ask(fitted, frame)
+        encoded, P = fitted.encode_and_ask(frame)
         X, decisions = encoded.X, P.argmax(1)
         features = by_feature(self.pool.layout, X, len(encoding.schema))
         most = request.max_changes or len(encoding.schema)
@@ -108,14 +100,14 @@ class CounterfactualFinder:
             request.permitted_range or request.max_changes
         )
         anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
-        rules, has_rule, new, refinement = counterfactual_rules(self.maker, task, *anchors)
+        rules, has_rule, new, refinement = counterfactual_rules(fitted, task, *anchors)
         rows, first = np.unique(found.row, return_index=True)
         rules.probabilities[rows] = answers[first]  # the rule is about the first example
         return Counterfactuals(
             row=found.row,
             changed=changed,
-            before=row_values(encoding, frame),
-            after=row_values(encoding, made),
+            before=fitted.row_values(frame),
+            after=fitted.row_values(made),
             example_probabilities=answers,
             distance=self.pool.distance(X[found.row], found.source),
             plausibility=self._nearest(composed, X[found.row]),
@@ -152,7 +144,7 @@ class CounterfactualFinder:
 
         (n, EXAMPLES) for some rows of a task; -1 for none.
         """
-        tree = self.maker.model.rules
+        tree = require_rule_model(self.fitted).rules
         Z_pool = tree.encoder.transform(self.pool.X)
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(self.pool))

@@ -15,9 +15,9 @@ from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
 from illume.data.load_rows import RowLimit, sample_frame
-from illume.data.row_sources import is_row_source, open_rows
+from illume.data.row_sources import is_row_source
 from illume.data.sampling import evenly_spaced
-from illume.data.schema import Feature, check_names
+from illume.data.schema import Feature
 from illume.errors import BlackBoxError, rows_after
 from illume.explanations.fitted import Fitted
 from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference, category_counts, cumulative
@@ -39,10 +39,7 @@ def check_drift(fitted: Fitted, data: Any, sample: int, verbose: bool | None = N
     """Compare rows with those of the fit: a frame, or a source of rows that are read piece by piece."""
     if not is_row_source(data):
         return _check_frame(fitted, fitted.as_frame(data), sample)
-    source = open_rows(data)
-    check_names(source.names, fitted.columns)
-    pool = fitted.pool
-    like = pool.frame.native if pool is not None and fitted.backend == "pandas" else None
+    source, like = fitted.open_source(data)
     limit = RowLimit(MOST_ROWS, seed=0, backend=fitted.backend or "numpy", verbose=verbose)
     frame, n_rows = sample_frame(source.select(fitted.columns), limit, like)
     with rows_after(0, "the rows drawn" if len(frame) < n_rows else ""):

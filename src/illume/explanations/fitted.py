@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.black_box import BlackBox
-from illume.data.encoding import Encoding
-from illume.data.frames import Frame, NumpyFrame, as_frame
+from illume.data.black_box import BATCH_ROWS, BlackBox
+from illume.data.encoding import Encoded, Encoding
+from illume.data.frames import Frame, NumpyFrame, as_frame, chunks
 from illume.data.match_dtypes import FrameBuilder
+from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.sampling import Split
-from illume.data.schema import Schema, require_columns
-from illume.errors import BlackBoxError
+from illume.data.schema import Schema, check_names, require_columns
+from illume.data.threads import RowChunks
+from illume.errors import BlackBoxError, rows_after
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.metrics.fidelity import Fidelity
 from illume.results.diagnostics import History
+from illume.results.predictions import Labels
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
 
@@ -221,6 +225,18 @@ class Fitted:
         return self.encoding.schema
 
     @property
+    def labels(self) -> Labels:
+        """The names of features, inputs and classes."""
+        encoding = self.encoding
+        return Labels(
+            features=encoding.schema.names,
+            inputs=encoding.input_names,
+            classes=self.class_names,
+            owner=encoding.owner,
+            unit=encoding.scale,
+        )
+
+    @property
     def has_model(self) -> bool:
         """Whether the model itself can be asked."""
         return not isinstance(self.black_box, SurrogateBlackBox)
@@ -251,3 +267,51 @@ class Fitted:
         if self.backend is not None and isinstance(frame, NumpyFrame):
             return self.dtypes.from_array(frame)  # the model was fitted on frames and knows columns by name
         return frame
+
+    def open_source(self, X: Any) -> tuple[Any, Any]:
+        """Return a source with the fitted columns, and a frame with the types that its rows should have."""
+        source = open_rows(X)
+        check_names(source.names, self.columns)
+        like = None if self.pool is None or self.backend != "pandas" else self.pool.frame.native
+        return source, like
+
+    def iter_rows(self, X: Any, n_rows: int) -> Iterator[Any]:
+        """Yield the user's rows piece by piece, in the library that the explainer was fitted with."""
+        if not is_row_source(X):
+            for _, piece in chunks(self.as_frame(X), n_rows):
+                yield piece.native
+            return
+        source, like = self.open_source(X)
+        yield from iter_batches(source, self.columns, n_rows, backend=self.backend or "numpy", like=like)
+
+    def encode(self, frame: Frame) -> Encoded:
+        """Return a frame's rows as numbers."""
+        return self.encoding.transform(frame.select(self.schema.names))
+
+    def encode_and_ask(self, frame: Frame) -> tuple[Encoded, FloatArray]:
+        """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
+        X = np.empty((len(frame), self.encoding.n_inputs))
+        imputed, odd = np.empty((2, len(frame), len(self.schema)), dtype=bool)
+        P = np.empty((len(frame), len(self.class_names)))
+        pieces = RowChunks(len(frame), BATCH_ROWS)
+        for rows in pieces:
+            with pieces:
+                piece = frame.slice(rows.start, rows.stop)
+                with rows_after(rows.start):
+                    encoded = self.encode(piece)
+                    P[rows] = self.black_box(piece)
+                X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
+        return Encoded(X, imputed, odd), P
+
+    def row_values(self, frame: Frame) -> np.ndarray[Any, Any]:
+        """Return the rows' values (n, n_features): the array itself where it is one of numbers."""
+        names, numeric = self.schema.names, self.encoding.numeric
+        if numeric.all() and isinstance(frame, NumpyFrame) and frame.array.dtype == np.float64:
+            return frame.select(names).array
+        data = np.empty((len(frame), len(names)), dtype=float if numeric.all() else object, order="F")
+        block = frame.block([names[j] for j in np.flatnonzero(numeric)]) if numeric.any() else None
+        if block is not None:
+            data[:, numeric] = block.astype(np.float64, copy=False)
+        for j in range(len(names)) if block is None else np.flatnonzero(~numeric):
+            data[:, j] = frame.numbers(names[j]) if numeric[j] else frame.labels(names[j])
+        return data

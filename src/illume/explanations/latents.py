@@ -10,7 +10,6 @@ from illume._typing import FloatArray
 from illume.data.threads import RowChunks
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import LinearEncoder
-from illume.explanations.encode_rows import encode_and_ask, fitted_labels, row_values
 from illume.explanations.fitted import Fitted, Pair
 from illume.results.latents import Latents, Plane
 
@@ -20,14 +19,14 @@ PLANE_ROWS = 20_000  # training rows that the plane is laid through
 def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
     """Return the latents of the user's rows; maps only where asked for."""
     frame = fitted.as_frame(X)
-    encoded, P = encode_and_ask(fitted, frame)
+    encoded, P = fitted.encode_and_ask(frame)
     X, pair = encoded.X, fitted.pair
     Z = np.empty((len(X), pair.n_latents))
     chunks = RowChunks(len(X))
     for rows in chunks:
         with chunks:
             Z[rows] = pair.encoder.pull_back(X[rows], pair.surrogate.coef_).Z
-    labels = fitted_labels(fitted)
+    labels = fitted.labels
     same = isinstance(pair.encoder, IdentityEncoder)
     return Latents(
         Z=Z,
@@ -35,7 +34,7 @@ def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
         maps=_maps(pair, X) if maps else None,
         coefficients=pair.surrogate.coef_,
         intercept=pair.surrogate.intercept_,
-        data=row_values(fitted.encoding, frame),
+        data=fitted.row_values(frame),
         probabilities=P,
         surrogate_probabilities=pair.surrogate.probabilities(Z),
         names=labels.inputs if same else tuple(f"z{r + 1}" for r in range(Z.shape[1])),

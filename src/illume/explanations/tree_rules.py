@@ -1,37 +1,35 @@
-"""From rows to the leaves they are in, and from leaves to boxes: the rules of a tree on latents."""
+"""The rules of a tree on latents: the leaf of each row, as conditions on inputs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.neighbours import Neighbours
+from illume.explanations.refinement import Refiner, TreeRegions
 from illume.explanations.rule_sample import Conditions, Sample
-from illume.explanations.step_search import LatentRefiner, TreeRegions, carrier
 from illume.results.trust import Refinement
 
 MAP_NUMBERS = 2_000_000
 
 
-@dataclass(frozen=True, eq=False)
-class RawRules:
-    """What a tree says of rows, before polishing.
+class RawRules(NamedTuple):
+    """The rules of a tree, before polishing.
 
-    Parameters
-    ----------
-    oblique
-        The conditions of each row's leaf; bounds include the offset of a refinement.
-    boxes, sound
-        The conditions on each feature alone, and the box in which all of them hold at once.
-    refinement
-        How each row came to its leaf; neighbours by their position among the training rows.
+    `low < weights @ x <= high` are the oblique conditions of each row's leaf, d of them at most; `latent`
+    (n, d) is the latent of each, -1 for none. `boxes` bound each feature alone; in the boxes `sound` all
+    oblique conditions hold at once. `refinement` names neighbours by their position among training rows.
     """
 
-    oblique: Oblique
+    latent: IntArray
+    weights: FloatArray
+    low: FloatArray
+    high: FloatArray
     boxes: Boxes
     sound: Boxes
     refinement: Refinement
@@ -39,14 +37,14 @@ class RawRules:
 
 @dataclass(frozen=True, eq=False)
 class TreeRules:
-    """A tree on an encoder's latents, as a maker of rules.
+    """A tree on an encoder's latents, and the rules of its leaves.
 
     Parameters
     ----------
     encoder, tree
         The fitted parts.
     leaves
-        What each node demands of the latents.
+        The bounds of each node on the latents.
     decisions
         The class that each leaf decides for, (n_nodes,).
     neighbours
@@ -74,52 +72,68 @@ class TreeRules:
         return cls(encoder, tree, LeafBoxes.of(tree, Z.shape[1]), decisions, neighbours, layout)
 
     @property
+    def n_latents(self) -> int:
+        """The number of latents, k."""
+        return self.leaves.low.shape[1]
+
+    @property
     def depth(self) -> int:
-        """On how many latents a leaf has conditions at most."""
+        """The largest number of latents that a leaf has conditions on."""
         return int(self.leaves.bound.sum(1).max())
 
     @property
     def at_once(self) -> int:
-        """How many rows to handle at once, so that their maps take bounded memory."""
-        return max(32, MAP_NUMBERS // self.leaves.low.shape[1] // max(self.layout.n_inputs, 1))
+        """The number of rows to handle at once, so that their maps take bounded memory."""
+        return max(32, MAP_NUMBERS // self.n_latents // max(self.layout.n_inputs, 1))
 
     def decide(self, Z: FloatArray) -> IntArray:
         """Return the tree's decisions on latents."""
         return self.tree.probabilities(Z).argmax(1)
 
-    def encode(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return maps and latents."""
-        latent = self.encoder.encode(X)
-        return latent.W, latent.Z
-
     def latents(self, X: FloatArray, wanted: IntArray) -> tuple[FloatArray, FloatArray, Refinement]:
-        """Return maps and latents that the tree decides as wanted, refined where need be."""
-        W, Z = self.encode(X)
-        refinement = Refinement.empty(len(X))
+        """Return maps and latents that the tree decides as wanted, refined where it decides otherwise."""
+        latent = self.encoder.encode(X)
+        W, Z, refinement = latent.W, latent.Z, Refinement.empty(len(X))
         refinement.agreed[:] = self.decide(Z) == wanted
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
-            carry = carrier(self.encoder, Z.shape[1])
             regions = TreeRegions(self.tree, self.decisions)
-            refiner = LatentRefiner(carry, self.decide, regions, self.neighbours)
-            refined = refiner(X[rows], Z[rows], wanted[rows])
-            moved = np.flatnonzero(refined.neighbour >= 0)
+            refine = Refiner(self.encoder, regions, self.neighbours, np.eye(self.n_latents))
+            refined = refine(X[rows], Z[rows], wanted[rows])
             W, Z = np.array(W), Z.copy()
-            W_near = W[rows]
-            W_near[moved] = self.encode(self.neighbours.X[refined.neighbour[moved]])[0]
-            W[rows], Z[rows] = refined.mixed(W[rows], W_near), refined.Z
+            W[rows], Z[rows] = refined.mix(W[rows], refined.slopes), refined.Z
             refinement[rows] = refined.refinement
         return W, Z, refinement
 
     def __call__(self, X: FloatArray, wanted: IntArray) -> RawRules:
         """Return the rules of rows X, each for the decision wanted of it."""
-        W, Z, refinement = self.latents(X, wanted)
-        oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].containing(Z), self.depth)
-        boxes = axis_parallel(oblique, X, self.layout).containing(X, self.layout)
-        return RawRules(oblique, self.within_seen(boxes), sound(oblique, X, self.layout), refinement)
+        (n, m), d = X.shape, self.depth
+        found = RawRules(
+            latent=np.empty((n, d), dtype=np.intp),
+            weights=np.empty((n, d, m), dtype=np.float32),
+            low=np.empty((n, d)),
+            high=np.empty((n, d)),
+            boxes=Boxes.everything(n, m),
+            sound=Boxes.everything(n, m),
+            refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
+        )
+        chunks = RowChunks(n, self.at_once)
+        for rows in chunks:
+            with chunks:
+                x = X[rows]
+                W, Z, refinement = self.latents(x, wanted[rows])
+                oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].containing(Z), d)
+                # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
+                offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
+                boxes = axis_parallel(oblique, x, self.layout).containing(x, self.layout)
+                found.latent[rows], found.weights[rows] = oblique.latent, oblique.weights
+                found.low[rows], found.high[rows] = oblique.low - offset, oblique.high - offset
+                found.boxes[rows], found.sound[rows] = self.within_seen(boxes), sound(oblique, x, self.layout)
+                found.refinement[rows] = refinement
+        return found
 
     def towards(self, X: FloatArray, W: FloatArray, Z: FloatArray, leaf: IntArray) -> Boxes:
-        """Return what must become of each feature of rows with maps W, latents Z to get into other leaves."""
+        """Return where each feature alone must move for rows with maps W, latents Z to reach other leaves."""
         boxes = axis_parallel(Oblique.of(W, Z, self.leaves[leaf], self.depth), X, self.layout)
         return self.within_seen(boxes)
 
@@ -132,7 +146,7 @@ class TreeRules:
         return count
 
     def within_seen(self, boxes: Boxes) -> Boxes:
-        """Drop bounds that cannot bind within the range that was seen."""
+        """Drop bounds outside of the range seen in `fit`."""
         low = np.where(boxes.low <= self.layout.low, -np.inf, boxes.low)
         return replace(boxes, low=low, high=np.where(boxes.high >= self.layout.high, np.inf, boxes.high))
 
@@ -165,24 +179,24 @@ class PrecisionCurve:
 
 @dataclass(frozen=True, eq=False)
 class RuleModel:
-    """All that rules are made of.
+    """Everything that rules are made from.
 
     Parameters
     ----------
     rules
-        The tree, as a maker of rules.
-    bins
-        Training rows and queries, on which conditions are chosen.
+        The tree and its own rules.
+    conditions
+        The conditions that polished rules are made of, with the training rows and queries they are tried on.
     report
         Report rows, on which rules are measured.
     curve
-        What precision a target leads to.
+        The precision that each target of polishing leads to.
     source, reason
         `local` or `global`, and the figures that decided.
     """
 
     rules: TreeRules
-    bins: Conditions
+    conditions: Conditions
     report: Sample
     curve: PrecisionCurve
     source: str

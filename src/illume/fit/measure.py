@@ -14,7 +14,7 @@ from illume.data.load_rows import LoadedRows
 from illume.data.sampling import rows_needed, stratified
 from illume.errors import FewRowsWarning
 from illume.explanations.fitted import Fitted
-from illume.explanations.rules import RuleMaker, RuleRequest
+from illume.explanations.rules import make_rules, require_rule_model
 from illume.fit.prepare import Prepared
 from illume.fit.settings import Settings
 from illume.fit.shapley_values import TrainedShapley, ignored_features
@@ -79,13 +79,12 @@ def _class_quality(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQual
 
 def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     """Return the quality of the rules of report rows, each measured on the other report rows."""
-    maker = RuleMaker(fitted)
-    model, report = maker.model, fitted.rows.report
+    model, report = require_rule_model(fitted), fitted.rows.report
     sample, tree = model.report, model.rules
     some = stratified(sample.decisions, JUDGED_RULES)
     encoded = Encoded.plain(sample.X[some], len(fitted.schema))
     P = np.eye(len(fitted.class_names))[sample.decisions[some]]
-    rules = maker.explain(encoded, P, RuleRequest())
+    rules = make_rules(fitted, encoded, P)
     others, right = rules.n_covered, rules.n_correct  # the row itself is not counted
     known = others > 0
     agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
@@ -102,7 +101,7 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
         reason=model.reason,
         n_leaves=int(leaves.sum()),
         depth=_depth(tree.tree),
-        n_latents=tree.leaves.low.shape[1],
+        n_latents=tree.n_latents,
         seconds=seconds,
     )
 

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
 from illume.data.sampling import stratified
-from illume.data.threads import RowChunks
 from illume.encoders.base import Encoder, IdentityEncoder
-from illume.explanations.boxes import Boxes, Layout
+from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
@@ -77,12 +76,12 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
 
     Better is the higher precision on validation rows at equal coverage.
     """
-    bins = Conditions.of(_polishing_sample(rows, layout))
+    conditions = Conditions.of(_polishing_sample(rows, layout))
     training = rows.training
     makers, curves = {}, {}
     for source, pair in pairs.items():
         makers[source] = TreeRules.of(pair.encoder, pair.surrogate, layout, (training.X, training.P), search)
-        curves[source] = _measure_curve(makers[source], bins, rows.validation)
+        curves[source] = _measure_curve(makers[source], conditions, rows.validation)
     source, reason = next(iter(pairs)), "there is only one tree"
     if len(pairs) > 1:
         first, second = pairs
@@ -95,27 +94,17 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
     ending = "".join(describe_early_end(pair.history) for pair in pairs.values())
     reason += f"; training ended early: {ending}" if ending else ""
     report = _sample(rows.report, layout, REPORT_ROWS)
-    return RuleModel(makers[source], bins, report, curves[source], source, reason)
+    return RuleModel(makers[source], conditions, report, curves[source], source, reason)
 
 
-def raw_boxes(rules: TreeRules, X: FloatArray, wanted: IntArray) -> Boxes:
-    """Return the tree's own boxes around rows."""
-    boxes = Boxes.everything(*X.shape)
-    chunks = RowChunks(len(X), rules.at_once)
-    for rows in chunks:
-        with chunks:
-            boxes[rows] = rules(X[rows], wanted[rows]).boxes
-    return boxes
-
-
-def _measure_curve(rules: TreeRules, bins: Conditions, validation: AnsweredRows) -> PrecisionCurve:
+def _measure_curve(rules: TreeRules, conditions: Conditions, validation: AnsweredRows) -> PrecisionCurve:
     """Polish rules of validation rows to several goals; measure each on the other validation rows."""
     judged = _sample(validation, rules.layout, JUDGED_ROWS)
     X, wanted = judged.X, judged.decisions
-    boxes = raw_boxes(rules, X, wanted)
+    boxes = rules(X, wanted).boxes
     points = []
     for goal in GOALS:
-        covered, correct = judged.counts(polish(bins, boxes, X, wanted, RuleGoal(goal))[0], wanted)
+        covered, correct = judged.counts(polish(conditions, boxes, X, wanted, RuleGoal(goal))[0], wanted)
         others, right = covered - 1, correct - 1  # the row itself is not counted
         known = others > 0
         precision = float((right[known] / others[known]).mean()) if known.any() else math.nan

@@ -221,7 +221,7 @@ class _Reader:
         curve = parts.take_fields(self.model, "curve", np.float64, finite=False, precision=n, coverage=n)
         return RuleModel(
             rules=TreeRules(encoder, tree, leaves, decisions, neighbours, layout),
-            bins=Conditions.of(parts.read_sample(self.rows, "polishing", self.encoding, c)),
+            conditions=Conditions.of(parts.read_sample(self.rows, "polishing", self.encoding, c)),
             report=parts.read_sample(self.rows, "report", self.encoding, c),
             curve=PrecisionCurve(targets, **curve),
             source=entry.source,

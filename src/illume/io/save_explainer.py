@@ -160,7 +160,7 @@ def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
     searched = {"pair": (fitted.pair.encoder, fitted.neighbours)}
     if rules is not None:
         searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
-        parts.dump_sample(arrays, "polishing", encoding, rules.bins.sample)
+        parts.dump_sample(arrays, "polishing", encoding, rules.conditions.sample)
         parts.dump_sample(arrays, "report", encoding, rules.report)
     for name, (encoder, neighbours) in searched.items():
         arrays.add(f"{name}.valid", neighbours.alike[kept])
