@@ -1,14 +1,25 @@
 """Small data and short trainings that the tests share."""
 
+from contextlib import contextmanager
 from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from illume import DataOptions, Explainer, RuleOptions, SurrogateOptions, Training
 from illume.explanations.trust_map import TrustMap
+from illume.shapley.training_run import Effort, Sizes
 
 FAST = Training(batch_size=64, learning_rate=5e-3, max_epochs=8, patience=8)
+
+
+@contextmanager
+def brief_shapley():
+    """Train networks of Shapley values for a few steps: all parts are there, though values are far off."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Effort, "sizes", lambda *_: Sizes(8, 32, 16, 30, 600))
+        yield
 
 
 def loans(n, seed=0):

@@ -1,14 +1,17 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from illume import Explainer, Objective
 from illume.data.frames import as_frame
-from tests.common import FAST, grouped, use_local
+from tests.common import FAST, brief_shapley, grouped, use_local
 
 SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
 
 
-QUICK = {"queries": 0, "verbose": False, "training": FAST, "n_latents": 2}
+SHORT = replace(FAST, sparsity_epochs=4)
+QUICK = {"queries": 0, "verbose": False, "training": SHORT, "n_latents": 2}
 VALUED = {**QUICK, "queries": 2_000, "effort": "quick"}
 IDENTITY = {"encoder": "identity", "contributions": "pullback", "verbose": False}
 KINDS = {  # the model and rows, and the settings
@@ -18,7 +21,7 @@ KINDS = {  # the model and rows, and the settings
     "low rank, mixed": ("loans", {**QUICK, "rank": 2}),
     "linear, missing numbers": ("numbers", {**QUICK, "encoder": "linear"}),
     "identity, three classes": ("classes", IDENTITY),
-    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "queries": 7_500}),
+    "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "encoder": "identity", "queries": 5_000}),
     "Shapley, three classes": ("classes", VALUED),
     "Shapley, text alone": ("text", VALUED),
 }
@@ -50,7 +53,8 @@ def explainers(loan_model, loan_frame, three_class):
     fitted = {}
     for kind, (name, settings) in KINDS.items():
         model, rows = data[name]
-        fitted[kind] = use_local(Explainer(model, **grouped(**settings)).fit(rows)), rows
+        with brief_shapley():
+            fitted[kind] = use_local(Explainer(model, **grouped(**settings)).fit(rows)), rows
     assert fitted["Shapley, mixed, an ignored column"][0].quality_.ignored
     return fitted
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
-from tests.common import FAST, grouped, linear_black_box, loans, use_local
+from tests.common import FAST, brief_shapley, grouped, linear_black_box, loans, use_local
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 SHORT = replace(FAST, max_epochs=1, learning_rate=1e-6)  # too short to come close
@@ -124,7 +124,7 @@ KINDS = {
     "Shapley values, three classes, pandas, an ignored column": lambda: (
         bent,
         pandas_rows().assign(noise=np.arange(120) % 7),
-        VALUED | {"queries": 17_000},
+        VALUED | {"queries": 11_500, "encoder": "identity"},
     ),
     "Shapley values, a background of one's own, polars": lambda: (
         bent,
@@ -152,7 +152,8 @@ def saved_kinds(tmp_path_factory):
     @cache
     def make(kind):
         model, rows, settings = KINDS[kind]()
-        explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
+        with brief_shapley():
+            explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
         if "fell back" not in kind and "Shapley" not in kind:
             use_local(explainer)
         path = tmp_path_factory.mktemp("io") / "kind.illume"
