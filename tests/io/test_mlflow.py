@@ -42,14 +42,10 @@ def without_model(loan_explainer, tmp_path_factory):
     return path
 
 
-def test_to_predict_is_to_explain(folder, loan_explainer, rows):
-    answer = mlflow.pyfunc.load_model(str(folder)).predict(rows)
-    pd.testing.assert_frame_equal(answer, loan_explainer(rows).to_frame())
-
-
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
+        (None, lambda e, rows: e(rows).to_frame()),
         ({"layout": "long"}, lambda e, rows: e(rows).to_frame("long")),
         ({"refine": 8}, lambda e, rows: e(rows, refine=8).to_frame()),
         ({"kind": "rules"}, lambda e, rows: e.rules(rows).to_frame()),
@@ -62,9 +58,11 @@ def test_to_predict_is_to_explain(folder, loan_explainer, rows):
             lambda e, rows: e.counterfactuals(rows, 1, max_changes=1, min_probability=0.6).to_frame(),
         ),
     ],
-    ids=["long", "refined", "rules", "short rules", "counterfactuals"],
+    ids=["by default", "long", "refined", "rules", "short rules", "counterfactuals"],
 )
-def test_params_choose_the_kind_and_its_options(params, expected, folder, loan_explainer, rows):
+def test_predictions_are_explanations_of_the_kind_that_params_ask_for(
+    params, expected, folder, loan_explainer, rows
+):
     answer = mlflow.pyfunc.load_model(str(folder)).predict(rows, params=params)
     pd.testing.assert_frame_equal(answer, expected(loan_explainer, rows))
 
@@ -82,18 +80,18 @@ def test_bad_rows_get_illumes_own_words(folder, rows):
         mlflow.pyfunc.load_model(str(folder)).predict(rows.drop(columns="income"))
 
 
-def test_the_explainer_itself_can_be_had(folder, rows, loan_explainer):
-    explainer = flavour.load_model(folder)
-    assert isinstance(explainer, illume.Explainer)
-    pd.testing.assert_frame_equal(explainer(rows).to_frame(), loan_explainer(rows).to_frame())
+def test_the_explainer_itself_can_be_loaded_with_its_model_or_another(
+    folder, without_model, rows, loan_explainer
+):
+    for explainer in (flavour.load_model(folder), flavour.load_model(without_model, loan_explainer.model)):
+        assert isinstance(explainer, illume.Explainer)
+        pd.testing.assert_frame_equal(explainer(rows).to_frame(), loan_explainer(rows).to_frame())
 
 
-def test_without_its_model_the_surrogate_stands_in_until_one_is_passed(without_model, loan_explainer, rows):
+def test_without_its_model_the_surrogate_stands_in(without_model, rows):
     answer = mlflow.pyfunc.load_model(str(without_model)).predict(rows)
     surrogate = illume.load(_file(without_model))(rows).to_frame()
     pd.testing.assert_frame_equal(answer, surrogate)
-    explainer = flavour.load_model(without_model, model=loan_explainer.model)
-    pd.testing.assert_frame_equal(explainer(rows).to_frame(), loan_explainer(rows).to_frame())
 
 
 def test_only_a_model_that_was_asked_for_is_pickled(without_model, folder):

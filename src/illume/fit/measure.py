@@ -16,6 +16,7 @@ from illume.errors import FewRowsWarning
 from illume.explanations.fitted import Fitted
 from illume.explanations.rules import make_rules, require_rule_model
 from illume.fit.prepare import Prepared
+from illume.fit.rule_trees import mean_precision
 from illume.fit.settings import Settings
 from illume.fit.shapley_values import TrainedShapley, ignored_features
 from illume.fit.trials import Choice
@@ -85,13 +86,12 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     encoded = Encoded.plain(sample.X[some], len(fitted.schema))
     P = np.eye(len(fitted.class_names))[sample.decisions[some]]
     rules = make_rules(fitted, encoded, P)
-    others, right = rules.n_covered, rules.n_correct  # the row itself is not counted
-    known = others > 0
+    precision, coverage = mean_precision(rules.n_covered, rules.n_correct, len(sample) - 1)
     agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
     leaves = tree.tree.children_left_ < 0
     return RuleQuality(
-        precision=float((right[known] / others[known]).mean()) if known.any() else math.nan,
-        coverage=float(others.mean()) / max(len(sample) - 1, 1),
+        precision=precision,
+        coverage=coverage,
         n_conditions=float(rules.n_conditions.mean()),
         n_rules=len(rules),
         n_rows=len(sample),

@@ -46,6 +46,13 @@ def at_equal_coverage(one: PrecisionCurve, other: PrecisionCurve) -> tuple[float
     return tuple(float(np.interp(shared, *curve).mean()) for curve in curves)  # type: ignore[return-value]
 
 
+def mean_precision(covered: FloatArray, correct: FloatArray, n_rows: int) -> tuple[float, float]:
+    """Return the mean precision of rules that cover rows, NaN if none does, and the mean coverage."""
+    known = covered > 0
+    precision = float((correct[known] / covered[known]).mean()) if known.any() else math.nan
+    return precision, float(covered.mean()) / max(n_rows, 1)
+
+
 def _by_coverage(curve: PrecisionCurve) -> tuple[FloatArray, FloatArray]:
     known = ~np.isnan(curve.precision)
     order = np.argsort(curve.coverage[known], kind="stable")
@@ -105,10 +112,7 @@ def _measure_curve(rules: TreeRules, conditions: Conditions, validation: Answere
     points = []
     for goal in GOALS:
         covered, correct = judged.counts(polish(conditions, boxes, X, wanted, RuleGoal(goal))[0], wanted)
-        others, right = covered - 1, correct - 1  # the row itself is not counted
-        known = others > 0
-        precision = float((right[known] / others[known]).mean()) if known.any() else math.nan
-        points.append((precision, float(others.mean()) / max(len(X) - 1, 1)))
+        points.append(mean_precision(covered - 1, correct - 1, len(X) - 1))  # without the row itself
     precisions, coverages = np.array(points).T
     return PrecisionCurve(np.array(GOALS), precisions, coverages)
 
