@@ -1,18 +1,21 @@
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
+import illume
+from illume import Explainer, SurrogateOptions, Training
 from illume.cli import demo
 from illume.errors import MissingExtraError
-from illume.fit import settings
-from illume.shapley.training_run import EFFORTS
-from tests.common import FAST
 
 
 def test_the_demo_prints_all_kinds_of_explanation_and_writes_plots(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(settings, "QUICK", FAST)
-    monkeypatch.setitem(EFFORTS, "standard", EFFORTS["quick"])
+    options = SurrogateOptions(n_latents=2, training=Training(max_epochs=2, max_steps=20))
+    monkeypatch.setattr(
+        illume, "Explainer", partial(Explainer, queries=500, effort="quick", surrogate_options=options)
+    )
+    monkeypatch.setattr(demo, "TEST_ROWS", 20)
     demo.main(str(tmp_path), verbose=False)
     shown = capsys.readouterr().out
     assert "held-out report rows" in shown

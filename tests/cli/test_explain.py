@@ -4,10 +4,14 @@ import json
 import joblib
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+
+from illume.distributed import output_schema
+from illume.distributed.output_columns import OutputFormat
 
 KINDS = ("attributions", "rules", "counterfactuals")
 
@@ -38,23 +42,16 @@ def test_stdout_is_the_table_and_nothing_else(explain, rows, loaded):
     np.testing.assert_allclose(total, expected.scores, atol=1e-9)
 
 
-@pytest.fixture
-def strange(rows, tmp_path):
-    """A file in which one row holds a category that the fit has not seen."""
-    path = tmp_path / "strange.csv"
-    rows.assign(education=["low"] * 9 + ["doctorate"] + ["high"] * 2).to_csv(path, index=False)
-    return path
-
-
-def test_an_unknown_category_is_named_with_file_row_and_the_option_that_helps(run, explainer, strange):
+def test_an_unknown_category_is_named_with_file_row_and_the_option_that_helps(
+    run, explain, explainer, rows, tmp_path
+):
+    strange = tmp_path / "strange.csv"
+    rows.assign(education=["low"] * 9 + ["doctorate"] + ["high"] * 2).to_csv(strange, index=False)
     answer = run("explain", explainer, strange)
     assert answer.exit_code == 1
     assert f"column 'education' holds 'doctorate' in row 9 of {strange} (rows count from 0)" in answer.stderr
     assert "with --unknown ignore" in answer.stderr
     assert "explainer.unknown" not in answer.stderr
-
-
-def test_an_unknown_category_can_be_ignored_without_fitting_again(explain, strange):
     table = pd.read_csv(io.StringIO(explain("--unknown ignore", rows=strange).stdout))
     assert len(table) == 12
     assert table["outside"][9]
@@ -71,9 +68,19 @@ def test_counterfactuals_have_every_feature_as_a_column_and_only_what_changes_is
 ):
     table = pd.read_csv(io.StringIO(explain("-k counterfactuals -n 1").stdout))
     found = loaded.counterfactuals(rows, n=1)
-    assert table["row"].tolist() == found.row.tolist()
+    assert table["row"].tolist() == list(range(12))
     assert table.columns[-4:].tolist() == list(loaded.schema_.names)
-    assert (table[list(loaded.schema_.names)].notna().to_numpy() == found.changed).all()
+    changed = table[list(loaded.schema_.names)].notna().to_numpy()
+    assert (changed[found.found] == found.changed).all()
+    assert not changed[~found.found].any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_has_the_columns_that_a_folder_has(explain, loaded, kind, tmp_path):
+    explain("-k", kind, "-o", tmp_path / "out.parquet", "--keep customer")
+    columns = pd.read_parquet(tmp_path / "out.parquet").columns.tolist()
+    expected = output_schema(loaded, kind, keep={"customer": pa.string()}).names
+    assert columns == expected if kind == "counterfactuals" else columns == ["row", *expected]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -102,10 +109,8 @@ def test_json_lines_go_to_stdout(explain, loaded, rows):
 
 
 def test_pieces_make_no_difference(explain, monkeypatch):
-    from illume.cli.explain import PIECE_ROWS
-
     whole = {kind: explain("-k", kind).stdout for kind in KINDS}
-    monkeypatch.setattr("illume.cli.explain.PIECE_ROWS", dict.fromkeys(PIECE_ROWS, 5))
+    monkeypatch.setattr(OutputFormat, "piece_rows", lambda table: 5)
     for kind, answer in whole.items():
         pieces = explain("-k", kind).stdout
         left, right = (pd.read_csv(io.StringIO(text)) for text in (answer, pieces))
@@ -185,7 +190,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp
         write(frame, stream, **options)
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", write_once)
-    monkeypatch.setattr("illume.cli.explain.PIECE_ROWS", {"attributions": 5})
+    monkeypatch.setattr(OutputFormat, "piece_rows", lambda table: 5)
     answer = run("explain", explainer, folder / "new.csv", "-o", out)
     assert answer.exit_code == 1
     assert answer.stderr.endswith(f"error: {out} cannot be used: No space left on device\n")

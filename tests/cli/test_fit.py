@@ -195,7 +195,7 @@ def test_an_interrupted_training_leaves_no_file(run, own_model, tmp_path, monkey
         monkeypatch.setattr(
             illume, "Explainer", partial(Explainer, rule_options=RuleOptions(objective="joint"))
         )
-    words = ("--target decision --trust-model --n-latents 2 --objective", objective, "--model", own_model)
+    words = ("--target decision --trust-model --objective", objective, "--model", own_model, *FEW)
     answer = run("fit", own_model.parent / "loans.csv", *words, "-o", tmp_path / "loans.illume")
     assert (len(started), answer.exit_code) == (n_trainings, 130)
     assert not list(tmp_path.iterdir())

@@ -73,6 +73,8 @@ def test_without_words_help_is_shown(run):
         (("show",), "error: Missing argument 'EXPLAINER'; see illume show --help\n"),
         (("show", "a.illume", "--jsn"), "error: No such option: --jsn"),
         (("explain", "a.illume", "b.csv", "--kind", "shap"), "error: Invalid value for '--kind'"),
+        (("serve", "a.illume", "--timeout", "0"), "error: Invalid value for '--timeout'"),
+        (("serve", "a.illume", "--max-rows", "0"), "error: Invalid value for '--max-rows'"),
     ],
 )
 def test_wrong_words_are_one_line_and_2(words, said):

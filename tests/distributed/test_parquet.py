@@ -130,11 +130,12 @@ def test_a_second_run_into_the_same_folder_is_refused_while_the_first_one_works(
             explain_parquet(source, out, workers=0, **given)
         told.append(str(error.value))
 
-    def meanwhile(*words, **options):
-        thread = Thread(target=second)
-        thread.start()
-        thread.join()
-        return partition(*words, **options)
+    def meanwhile(batch, *words, **options):
+        if len(batch):
+            thread = Thread(target=second)
+            thread.start()
+            thread.join()
+        return partition(batch, *words, **options)
 
     monkeypatch.setattr(parquet, "explain_partition", meanwhile)
     assert explain_parquet(source, out, workers=0, **given).n_lines == 60

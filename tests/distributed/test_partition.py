@@ -195,7 +195,7 @@ def test_kept_columns_can_be_given_types_and_spark_gets_plain_strings(rows, loan
 
 
 def test_rows_of_later_pieces_count_from_the_start_of_a_frame(files, loan_model, monkeypatch):
-    monkeypatch.setattr(OutputFormat, "piece_rows", lambda layout, explainer: 7)
+    monkeypatch.setattr(OutputFormat, "piece_rows", lambda layout: 7)
     with pytest.raises(BlackBoxError, match=r"failing rows: 30$"):
         explain_partition(poisoned(60), files[0], model=Fails(loan_model))
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 import threading
 import time
 
@@ -187,11 +186,9 @@ def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, clien
     assert "access-control-allow-origin" not in other.headers
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"max_rows": 0}, {"timeout": -1}, {"workers": 0}, {"api_key": " "}, {"hosts": ("a*",)}]
-)
-def test_limits_that_let_nothing_through_are_refused(wrong):
-    with pytest.raises(ValueError, match=re.compile("above 0|the API key is empty|host .* is invalid")):
+@pytest.mark.parametrize("wrong", [{"api_key": " "}, {"hosts": ("a*",)}])
+def test_access_that_lets_nothing_through_is_refused(wrong):
+    with pytest.raises(ValueError, match="the API key is empty|host .* is invalid"):
         Settings(**wrong)
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Context, Option
 
 from illume.cli import load, options
 from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import Names, split_names
-from illume.cli.output import JSON, SUFFIXES, Kind, Layout, require_output, write
+from illume.cli.output import JSON, SUFFIXES, Kind, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
     from illume import Explainer
 
-PIECE_ROWS: dict[Kind, int] = {"attributions": 8_192, "rules": 2_048, "counterfactuals": 256}
+Layout = Literal["wide", "long", "records"]
 FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
@@ -101,9 +101,10 @@ def explain(
     frame = load.read_rows_for(loaded, rows, missing)
     kept = split_names(keep, list(frame.columns))
     require_names(frame.columns, kept, "--keep")
-    layout = Layout(kind, long, frame[list(kept)], loaded.schema_)
-    with rows_after(0, file_name(rows)):
-        _explain_frame(loaded, frame, layout, out, json=json, messages=messages, **arguments)
+    nested = json or (out is not None and out.suffix.lower() in JSON)
+    layout: Layout = "records" if nested else "long" if long else "wide"
+    about: dict[str, Any] = {"kind": kind, "layout": layout, "name": file_name(rows), "messages": messages}
+    _explain_frame(loaded, frame, kept, out, **about, **arguments)
 
 
 def _arguments(kind: Kind, **by_kind: dict[str, Any]) -> dict[str, Any]:
@@ -142,33 +143,67 @@ def _split_vary(arguments: dict[str, Any], columns: list[str]) -> dict[str, Any]
 def _explain_frame(
     explainer: Explainer,
     frame: Any,
-    layout: Layout,
+    keep: tuple[str, ...],
     out: Path | None,
     *,
-    json: bool,
+    kind: Kind,
+    layout: Layout,
+    name: str,
     messages: Messages,
     **arguments: Any,
 ) -> None:
+    """Explain a frame piece by piece; the wide layout has the columns of `explain_partition` and `row`."""
     from tqdm import tqdm
 
-    kind = layout.kind
+    from illume.distributed.output_columns import OutputFormat
+    from illume.distributed.partition import kept_columns
+    from illume.results.frames import rename_taken
+
+    columns = rename_taken(kept_columns(frame, keep), ["row"])
+    if kind != "counterfactuals":  # these have the column already
+        columns = kept_columns(frame.assign(row=range(len(frame))), ["row"]) | columns
+    table = OutputFormat(explainer, kind, {name: column.type for name, column in columns.items()})
+    explain_rows = explainer if kind == "attributions" else getattr(explainer, kind)
     arguments = _split_vary(arguments, list(frame.columns))
-    nested = json or (out is not None and out.suffix.lower() in JSON)
     reasons: list[str] = []
 
-    def lay_out() -> Iterator[Any]:
-        for piece in explainer.stream(frame, PIECE_ROWS[kind], kind, **arguments):
-            yield layout.records(piece) if nested else layout.frame(piece)
-            reasons.extend(str(reason) for reason in getattr(piece, "reasons", ()) if reason)
-            bar.update(len(piece))
+    def explain_pieces() -> Iterator[Any]:
+        for start in range(0, len(frame), size := table.piece_rows()):
+            rows = slice(start, start + size)
+            with rows_after(start, name):
+                result = explain_rows(frame.iloc[rows], **arguments)
+            if layout == "wide":
+                yield table.table(result, [column[rows] for column in columns.values()], start).to_pandas()
+            elif layout == "long":
+                yield _long_table(result, frame[list(keep)])
+            else:
+                yield _records(result, frame[list(keep)], start)
+            reasons.extend(str(reason) for reason in getattr(result, "reasons", ()) if reason)
+            bar.update(len(result))
 
     disable = True if messages.quiet else None  # None: shown in a terminal
     with tqdm(total=len(frame), desc=f"Explaining ({kind})", unit="row", leave=False, disable=disable) as bar:
-        write(lay_out(), out, json)
+        write(explain_pieces(), out, json=layout == "records")
     if reasons:
         messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")
     if out is not None:
         messages.info(f"{kind.capitalize()} of {len(frame):,} rows written to {out}")
+
+
+def _long_table(result: Any, kept: Any) -> Any:
+    """Return a line per row and feature (condition, change), with kept columns after the row's position."""
+    from illume.results.frames import rename_taken
+
+    table = result.to_frame("long")
+    columns = kept.iloc[table.iloc[:, 0]].to_dict("series")
+    for i, (name, column) in enumerate(rename_taken(columns, table.columns).items(), start=1):
+        table.insert(i, name, column.to_numpy())
+    return table
+
+
+def _records(result: Any, kept: Any, start: int) -> list[dict[str, Any]]:
+    copied = [{"kept": record} if record else {} for record in kept[start:].to_dict("records")]
+    return [{"row": row, **copied[row - start], **each.to_dict()} for row, each in enumerate(result, start)]
 
 
 def _explain_folder(

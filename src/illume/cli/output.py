@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, Any, Literal
 
 import typer
 
 from illume.cli.messages import CommandError, UsageError
 from illume.data.archive import atomic_path
 from illume.errors import import_extra
-
-if TYPE_CHECKING:
-    from illume.data.schema import Schema
 
 Kind = Literal["attributions", "rules", "counterfactuals"]
 JSON = (".json", ".jsonl")
@@ -83,68 +79,3 @@ def _write_parquet(frames: Iterable[Any], path: Path) -> None:
 
     import_extra("pyarrow", "cli")
     pd.concat(list(frames), ignore_index=True).to_parquet(path, engine="pyarrow", index=False)
-
-
-@dataclass(frozen=True, eq=False)
-class Layout:
-    """Lays out every piece of a result with the same columns."""
-
-    kind: Kind
-    long: bool  # a line per row and feature (condition, change) instead of one per row (example)
-    kept: Any  # a pandas frame with the columns of all explained rows to copy
-    schema: Schema
-
-    def frame(self, piece: Any) -> Any:
-        """Return a pandas frame with the rows' positions in its first column."""
-        table = piece.to_frame("long" if self.long else "wide")
-        if not self.long and self.kind == "counterfactuals":
-            table = self._typed_changes(table, piece)
-        elif not self.long:
-            self._insert_outputs(table, piece)
-        position = table.iloc[:, 0].to_numpy()
-        for i, name in enumerate(self.kept.columns):
-            _insert(table, 1 + i, name, self.kept[name].iloc[position].to_numpy())
-        return table.reset_index(drop=True)
-
-    def records(self, piece: Any) -> list[dict[str, Any]]:
-        """Return a record per row."""
-        records = []
-        for position, result in zip(piece.origin.index.tolist(), piece, strict=True):
-            kept = {"kept": self.kept.iloc[position].to_dict()} if len(self.kept.columns) else {}
-            records.append({"row": position} | kept | result.to_dict())
-        return records
-
-    def _insert_outputs(self, table: Any, piece: Any) -> None:
-        """Insert the row's position, whether the model was missing, and the explained class."""
-        if self.kind == "attributions":
-            names = piece.output_names
-            outputs = names * len(piece) if len(names) == 1 else [names[c] for c in piece.decisions]
-            base = _free_name("base_value", self.schema.names)
-            _insert(table, table.columns.get_loc(base), "output", list(outputs))
-        _insert(table, 0, "stand_in", piece.stand_in)
-        _insert(table, 0, "row", table.index)
-
-    def _typed_changes(self, table: Any, piece: Any) -> Any:
-        """Give every feature a column of one type; what does not change is missing."""
-        import pandas as pd
-
-        from illume.results.text import format_value
-
-        columns = {name: table[name] for name in table.columns if name not in self.schema.names}
-        for j, feature in enumerate(self.schema.features):
-            show, dtype = ((lambda value: value), "float64") if feature.numeric else (format_value, "str")
-            pairs = zip(piece.after[:, j], piece.changed[:, j], strict=True)
-            values = [show(value) if changed else None for value, changed in pairs]
-            columns[feature.name] = pd.Series(values, dtype=dtype)
-        return pd.DataFrame(columns)
-
-
-def _insert(table: Any, position: int, name: str, values: Any) -> None:
-    table.insert(position, _free_name(name, table.columns), values)
-
-
-def _free_name(name: str, taken: Any) -> str:
-    """Append underscores to a name until it is not taken."""
-    while name in taken:
-        name += "_"
-    return name

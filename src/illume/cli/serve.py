@@ -34,7 +34,7 @@ def serve(
     max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
     max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
     max_bytes: Annotated[int, Option(min=1, help="Most bytes per request.")] = 10_000_000,
-    timeout: Annotated[float, Option(help="Seconds for the work of a request.")] = 30.0,
+    timeout: Annotated[float, Option(min=0.1, help="Seconds for the work of a request.")] = 30.0,
     workers: Annotated[
         int, Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
     ] = 2,

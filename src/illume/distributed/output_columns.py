@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from illume.errors import import_extra
 from illume.results.frames import decided_class, rename_taken
 from illume.results.text import format_value, plain_value
-from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Refinement
+from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -25,12 +26,12 @@ PIECE_ROWS = {"attributions": 65_536, "rules": 2_048, "counterfactuals": 256}  #
 Type = str | tuple[str, ...]  # the name of an Arrow type, or the values of a dictionary-encoded string
 
 
-class Column(NamedTuple):
-    """A column: its name, its type, and its values in a result."""
+class Columns(NamedTuple):
+    """Columns of one type: their names, and a function from a result to the values of each."""
 
-    name: str
+    names: Sequence[str]
     type: Type
-    values: Callable[[Any], Any]
+    values: Callable[[Any], Iterable[Any]]
 
 
 def pyarrow() -> Any:
@@ -39,46 +40,13 @@ def pyarrow() -> Any:
     return import_extra("pyarrow", "pyarrow")
 
 
-@dataclass(frozen=True)
-class OutputColumns:
-    """Columns that explaining adds, and columns of the rows that are carried through before them."""
-
-    own: Mapping[str, Type]
-    kept: Mapping[str, Any]
-
-    def schema(self) -> Any:
-        """Return the Arrow schema."""
-        return pyarrow().schema(
-            [*self.kept.items(), *((name, _arrow_type(t)) for name, t in self.own.items())]
-        )
-
-    def table(self, kept: Sequence[Any], own: Sequence[Any]) -> Any:
-        """Build the Arrow table; dictionary-encoded strings are given as positions."""
-        arrays = [_arrow_array(values, t) for values, t in zip(own, self.own.values(), strict=True)]
-        return pyarrow().Table.from_arrays([*kept, *arrays], schema=self.schema())
-
-    def empty_table(self) -> Any:
-        """Build a table without rows that still knows the values of its dictionary-encoded strings."""
-        return self.table([pyarrow().array([], type=t) for t in self.kept.values()], [[]] * len(self.own))
-
-
-def _arrow_type(t: Type) -> Any:
-    pa = pyarrow()
-    return getattr(pa, t)() if isinstance(t, str) else pa.dictionary(pa.int32(), pa.string())
-
-
-def _arrow_array(values: Any, t: Type) -> Any:
-    pa = pyarrow()
-    if isinstance(t, str):
-        return pa.array(values, type=_arrow_type(t))
-    return pa.DictionaryArray.from_arrays(np.asarray(values, dtype=np.int32), pa.array(t, pa.string()))
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OutputFormat:
-    """How explanations are laid out in columns; `explain_partition` documents the parameters."""
+    """Turns an explainer's results into Arrow tables; `explain_partition` documents the parameters."""
 
+    explainer: Explainer
     kind: str = "attributions"
+    keep: Mapping[str, Any] = field(default_factory=dict)  # Arrow types of the kept columns
     classes: str = "decided"
     float32: bool = False
     standard_errors: bool = False
@@ -89,80 +57,106 @@ class OutputFormat:
         if self.classes not in CLASSES:
             raise ValueError(f"classes must be one of {list(CLASSES)}, found {self.classes!r}")
 
-    def columns(self, explainer: Explainer, keep: Mapping[str, Any]) -> OutputColumns:
-        """Return the columns; a name that a feature has gets an underscore, and so does a kept one."""
-        about: dict[str, Type] = {each.name: each.type for each in COLUMNS[self.kind]}
-        about["decision"] = tuple(explainer.fitted_.class_names)
-        features: dict[str, Type] = {}
-        if self.kind == "attributions":
-            names, outputs = explainer.fitted_.schema.names, _output_names(explainer)
-            if not self._every_class(len(outputs)):
-                about["output"] = outputs
-            errors = [f"{name} (standard error)" for name in names] if self.standard_errors else []
-            about |= self._numbers(["base_value", "offset", *errors], outputs)
-            features = self._numbers(names, outputs)
-        elif self.kind == "counterfactuals":
-            features = {
-                f.name: "float64" if f.numeric else "string" for f in explainer.fitted_.schema.features
-            }
-        own = rename_taken(about, features) | features
-        return OutputColumns(own, rename_taken(keep, own))
+    @cached_property
+    def columns(self) -> list[Columns]:
+        """The columns that explaining adds; a name that a feature has gets an underscore."""
+        about, features = self._about(), self._features()
+        taken = [name for columns in features for name in columns.names]
+        renamed = iter(rename_taken({name: None for columns in about for name in columns.names}, taken))
+        return [
+            columns._replace(names=[next(renamed) for _ in columns.names]) for columns in about
+        ] + features
 
-    def values(self, result: Any, first_row: int) -> list[Any]:
-        """Return the values of the columns in a result, in their order."""
-        lines = ExampleLines(result, first_row) if self.kind == "counterfactuals" else result
-        values = [each.values(lines) for each in COLUMNS[self.kind]]
+    @cached_property
+    def schema(self) -> Any:
+        """The Arrow schema: kept columns, then those that explaining adds."""
+        own = {name: _arrow_type(columns.type) for columns in self.columns for name in columns.names}
+        return pyarrow().schema({**rename_taken(self.keep, own), **own})
+
+    def table(self, result: Any, kept: Sequence[Any], first_row: int) -> Any:
+        """Build the Arrow table of a result; `kept` are columns of its rows to carry through."""
+        lines = result
         if self.kind == "counterfactuals":
-            values += lines.new_values()
-        if self.kind != "attributions":
-            return values
-        n, n_outputs = len(result), len(result.output_names)
-        every = self._every_class(n_outputs)
-        if not every:
-            values.append(result.decisions if n_outputs > 1 else np.zeros(n))
-        errors = (result.standard_errors,) if self.standard_errors else ()
-        for array in (result.base_values, result.offset, *errors, result.values):
-            flat = (array if every else decided_class(result, array)).reshape(n, -1)
-            values += list(np.ascontiguousarray(flat.T, dtype=self._number()))
-        return values
+            lines = ExampleLines(result, first_row)
+            kept = [column.take(lines.row) for column in kept]
+        own = [_arrow_array(each, columns.type) for columns in self.columns for each in columns.values(lines)]
+        return pyarrow().Table.from_arrays([*kept, *own], schema=self.schema)
 
-    def piece_rows(self, explainer: Explainer) -> int:
+    def empty_table(self) -> Any:
+        """Build a table without rows that still knows the values of its dictionary-encoded strings."""
+        kept = [pyarrow().array([], type=t) for t in self.keep.values()]
+        own = [_arrow_array([], columns.type) for columns in self.columns for _ in columns.names]
+        return pyarrow().Table.from_arrays([*kept, *own], schema=self.schema)
+
+    def piece_rows(self) -> int:
         """Return how many rows to explain at once, so that memory stays bounded."""
-        n_values = len(explainer.fitted_.schema) * len(_output_names(explainer))
+        n_values = len(self.explainer.fitted_.schema) * len(self._outputs)
         return int(np.clip(2**22 // n_values, 1, PIECE_ROWS[self.kind]))
 
-    def _every_class(self, n_outputs: int) -> bool:
-        return self.classes == "all" and n_outputs > 1
+    @property
+    def _outputs(self) -> tuple[str, ...]:
+        names: tuple[str, ...] = self.explainer.fitted_.class_names
+        return names[1:] if len(names) == 2 else names
 
-    def _number(self) -> str:
-        return "float32" if self.float32 else "float64"
+    @property
+    def _every_class(self) -> bool:
+        return self.classes == "all" and len(self._outputs) > 1
 
-    def _numbers(self, names: Sequence[str], outputs: Sequence[str]) -> dict[str, Type]:
-        suffixes = [f"[{name}]" for name in outputs] if self._every_class(len(outputs)) else [""]
-        return {f"{name}{suffix}": self._number() for name in names for suffix in suffixes}
+    def _about(self) -> list[Columns]:
+        fitted, outputs = self.explainer.fitted_, self._outputs
+        about = [
+            columns._replace(type=tuple(fitted.class_names)) if columns.names == ["decision"] else columns
+            for columns in COLUMNS[self.kind]
+        ]
+        if self.kind != "attributions":
+            return about
+        if not self._every_class:
+            positions = (lambda a: a.decisions) if len(outputs) > 1 else (lambda a: np.zeros(len(a)))
+            about.append(_column("output", outputs, positions))
+        about += [self._numbers(["base_value"], "base_values"), self._numbers(["offset"], "offset")]
+        if self.standard_errors:
+            names = [f"{name} (standard error)" for name in fitted.schema.names]
+            about.append(self._numbers(names, "standard_errors"))
+        return about
+
+    def _features(self) -> list[Columns]:
+        schema = self.explainer.fitted_.schema
+        if self.kind == "attributions":
+            return [self._numbers(schema.names, "values")]
+        features = schema.features if self.kind == "counterfactuals" else ()
+        return [
+            _column(
+                feature.name,
+                "float64" if feature.numeric else "string",
+                partial(ExampleLines.new_values, j=j, convert=float if feature.numeric else format_value),
+            )
+            for j, feature in enumerate(features)
+        ]
+
+    def _numbers(self, names: Sequence[str], attribute: str) -> Columns:
+        """Return the columns of an array of attributions: of the decided class, or of every class."""
+        number = "float32" if self.float32 else "float64"
+
+        def values(result: Any) -> Any:
+            array = getattr(result, attribute)
+            flat = (array if self._every_class else decided_class(result, array)).reshape(len(result), -1)
+            return np.ascontiguousarray(flat.T, dtype=number)
+
+        suffixes = [f"[{name}]" for name in self._outputs] if self._every_class else [""]
+        return Columns([f"{name}{suffix}" for name in names for suffix in suffixes], number, values)
 
 
-def _output_names(explainer: Explainer) -> tuple[str, ...]:
-    names: tuple[str, ...] = explainer.fitted_.class_names
-    return names[1:] if len(names) == 2 else names
+def _arrow_type(t: Type) -> Any:
+    pa = pyarrow()
+    return getattr(pa, t)() if isinstance(t, str) else pa.dictionary(pa.int32(), pa.string())
 
 
-def _decided(result: Any, probabilities: Any) -> Any:
-    return probabilities[np.arange(len(result)), result.decisions]
-
-
-def _status(result: Any) -> Any:
-    refinement: Refinement = result.refinement
-    return np.where(refinement.agreed, 0, np.where(refinement.refined, 1, 2))
-
-
-def _rule_texts(rules: Any) -> list[str]:
-    return [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))]
-
-
-def _conditions_json(rules: Any) -> list[str]:
-    conditions = (rules.bounds.conditions(i) for i in range(len(rules)))
-    return [_to_json([condition.to_dict() for condition in each]) for each in conditions]
+def _arrow_array(values: Any, t: Type) -> Any:
+    """Return an Arrow array; dictionary-encoded strings are given as positions."""
+    pa = pyarrow()
+    if isinstance(t, str):
+        return pa.array(values, type=_arrow_type(t))
+    return pa.DictionaryArray.from_arrays(np.asarray(values, dtype=np.int32), pa.array(t, pa.string()))
 
 
 class ExampleLines:
@@ -177,85 +171,99 @@ class ExampleLines:
         order = np.argsort(row, kind="stable")
         self.result, self.first_row, self.row = result, first_row, row[order]
         self.example = np.append(np.arange(len(result.row)), np.full(len(none), -1))[order]
-        self.exists = self.example >= 0
 
     def number(self) -> Any:
         """Return the number of each example among those of its row, -1 where there is none."""
-        return np.where(self.exists, self.example - np.searchsorted(self.result.row, self.row), -1)
+        return np.where(self.example < 0, -1, self.example - np.searchsorted(self.result.row, self.row))
 
     def probabilities(self) -> Any:
         """Return the probabilities of the changed row, or of the row itself."""
-        of_rows, changed = self.result.probabilities[self.row], self.result.example_probabilities
-        return np.where(self.exists[:, None], changed[self.example], of_rows) if len(changed) else of_rows
+        P, exists = self.result.probabilities[self.row], self.example >= 0
+        P[exists] = self.result.example_probabilities[self.example[exists]]
+        return P
 
     def take(self, values: Any, otherwise: Any) -> Any:
-        """Return what belongs to each example, or `otherwise` where there is none."""
-        if not len(values):
-            return np.full(len(self.row), otherwise)
-        return np.where(self.exists, values[self.example], otherwise)
+        """Return the value of each example, or `otherwise` where there is none."""
+        return np.append(values, otherwise)[self.example]  # -1 takes the last one
 
     def changes_json(self) -> list[str]:
         """Return the changes of each example as JSON."""
         examples = (self.result.example(e) if e >= 0 else None for e in self.example.tolist())
         return [_to_json(each.to_dict()["changes"]) if each is not None else "[]" for each in examples]
 
-    def new_values(self) -> list[list[Any]]:
-        """Return for each feature its new values, None where it does not change."""
-        columns = []
-        for j, feature in enumerate(self.result.rules.bounds.features):
-            convert: Any = float if feature.numeric else format_value
-            changed, after = self.take(self.result.changed[:, j], False), self.result.after[:, j]
-            pairs = zip(self.example, changed, strict=True)
-            columns.append([convert(after[e]) if new else None for e, new in pairs])
-        return columns
+    def new_values(self, j: int, convert: Callable[[Any], Any]) -> list[Any]:
+        """Return the new values of feature j, None where it does not change."""
+        changed, after = self.take(self.result.changed[:, j], False), self.result.after[:, j]
+        return [convert(after[e]) if new else None for e, new in zip(self.example, changed, strict=True)]
 
 
-_STAND_IN = Column("stand_in", "bool_", lambda result: np.full(len(result), result.stand_in))
-_DECISION = Column("decision", (), lambda result: result.decisions)
-_PROBABILITY = Column("probability", "float64", lambda result: _decided(result, result.probabilities))
-_STATUS = Column("status", STATUSES, _status)
-_OUTSIDE = Column("outside", "bool_", lambda result: result.outside)
+def _column(name: str, t: Type, values: Callable[[Any], Any]) -> Columns:
+    return Columns([name], t, lambda result: [values(result)])
+
+
+def _decided(result: Any, probabilities: Any) -> Any:
+    return probabilities[np.arange(len(result)), result.decisions]
+
+
+def _status(result: Any) -> Any:
+    return np.where(result.refinement.agreed, 0, np.where(result.refinement.refined, 1, 2))
+
+
+def _rule_texts(rules: Any) -> list[str]:
+    return [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))]
+
+
+def _conditions_json(rules: Any) -> list[str]:
+    conditions = (rules.bounds.conditions(i) for i in range(len(rules)))
+    return [_to_json([condition.to_dict() for condition in each]) for each in conditions]
+
+
+_STAND_IN = _column("stand_in", "bool_", lambda result: np.full(len(result), result.stand_in))
+_DECISION = _column("decision", (), lambda result: result.decisions)
+_PROBABILITY = _column("probability", "float64", lambda result: _decided(result, result.probabilities))
+_STATUS = _column("status", STATUSES, _status)
+_OUTSIDE = _column("outside", "bool_", lambda result: result.outside)
 
 COLUMNS = {
     "attributions": (
         _STAND_IN,
         _DECISION,
         _PROBABILITY,
-        Column("surrogate_probability", "float64", lambda a: _decided(a, a.surrogate_probabilities)),
-        Column("agreed", "bool_", lambda a: a.agreed),
+        _column("surrogate_probability", "float64", lambda a: _decided(a, a.surrogate_probabilities)),
+        _column("agreed", "bool_", lambda a: a.agreed),
         _STATUS,
         _OUTSIDE,
-        Column("trust_agreement", "float64", lambda a: a.trust.agreement),
-        Column("trust_error", "float64", lambda a: a.trust.error),
-        Column("trust_contribution_error", "float64", lambda a: a.trust.contribution_error),
-        Column("kind", CONTRIBUTIONS, lambda a: np.full(len(a), CONTRIBUTIONS.index(a.kind))),
+        _column("trust_agreement", "float64", lambda a: a.trust.agreement),
+        _column("trust_error", "float64", lambda a: a.trust.error),
+        _column("trust_contribution_error", "float64", lambda a: a.trust.contribution_error),
+        _column("kind", CONTRIBUTIONS, lambda a: np.full(len(a), CONTRIBUTIONS.index(a.kind))),
     ),
     "rules": (
         _STAND_IN,
         _DECISION,
         _PROBABILITY,
-        Column("rule", "string", _rule_texts),
-        Column("n_conditions", "int32", lambda r: r.n_conditions),
-        Column("precision", "float64", lambda r: r.precision),
-        Column("precision_low", "float64", lambda r: r.precision_interval[0]),
-        Column("precision_high", "float64", lambda r: r.precision_interval[1]),
-        Column("coverage", "float64", lambda r: r.coverage),
-        Column("n_covered", "int32", lambda r: r.n_covered),
-        Column("polished", "bool_", lambda r: r.polished),
+        _column("rule", "string", _rule_texts),
+        _column("n_conditions", "int32", lambda r: r.n_conditions),
+        _column("precision", "float64", lambda r: r.precision),
+        _column("precision_low", "float64", lambda r: r.precision_interval[0]),
+        _column("precision_high", "float64", lambda r: r.precision_interval[1]),
+        _column("coverage", "float64", lambda r: r.coverage),
+        _column("n_covered", "int32", lambda r: r.n_covered),
+        _column("polished", "bool_", lambda r: r.polished),
         _STATUS,
         _OUTSIDE,
-        Column("conditions", "string", _conditions_json),
+        _column("conditions", "string", _conditions_json),
     ),
     "counterfactuals": (
-        Column("row", "int64", lambda lines: lines.row + lines.first_row),
-        Column("example", "int32", ExampleLines.number),
-        Column("reason", "string", lambda lines: [str(r) for r in lines.result.reasons[lines.row]]),
-        Column("decision", (), lambda lines: lines.probabilities().argmax(1)),
-        Column("probability", "float64", lambda lines: lines.probabilities().max(1, initial=0.0)),
-        Column("n_changes", "int32", lambda lines: lines.take(lines.result.n_changes, 0)),
-        Column("distance", "float64", lambda lines: lines.take(lines.result.distance, np.nan)),
-        Column("plausibility", "float64", lambda lines: lines.take(lines.result.plausibility, np.nan)),
-        Column("changes", "string", ExampleLines.changes_json),
+        _column("row", "int64", lambda lines: lines.row + lines.first_row),
+        _column("example", "int32", ExampleLines.number),
+        _column("reason", "string", lambda lines: [str(r) for r in lines.result.reasons[lines.row]]),
+        _column("decision", (), lambda lines: lines.probabilities().argmax(1)),
+        _column("probability", "float64", lambda lines: lines.probabilities().max(1, initial=0.0)),
+        _column("n_changes", "int32", lambda lines: lines.take(lines.result.n_changes, 0)),
+        _column("distance", "float64", lambda lines: lines.take(lines.result.distance, np.nan)),
+        _column("plausibility", "float64", lambda lines: lines.take(lines.result.plausibility, np.nan)),
+        _column("changes", "string", ExampleLines.changes_json),
     ),
 }
 

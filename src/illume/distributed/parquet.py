@@ -19,7 +19,7 @@ from tqdm.auto import tqdm
 from illume.data.archive import atomic_path
 from illume.data.locks import lock
 from illume.data.row_sources import parquet_files
-from illume.distributed.output_columns import OutputFormat, pyarrow
+from illume.distributed.output_columns import pyarrow
 from illume.distributed.packed_explainer import PackedExplainer, pack
 from illume.distributed.partition import Keep, explain_partition, kept_columns
 from illume.errors import FormatError, IllumeError, SchemaError, UnknownCategoryError, rows_after
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
 PARTS_PER_WORKER = 4  # at least, so that no worker waits long for the last one
-WORKERS = 2
 READ_BYTES = 2**17  # of a column at once
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 ADVICE = "map it to one of these, or pass unknown='ignore'; the files already written are kept"
@@ -87,10 +86,7 @@ def explain_parquet(
     model: Any = None,
     trust_model: bool = False,
     keep: Keep = (),
-    classes: str = "decided",
-    float32: bool = False,
-    standard_errors: bool = False,
-    workers: int | None = None,
+    workers: int = 2,
     part_rows: int = 1_000_000,
     batch_rows: int = 65_536,
     retries: int = 3,
@@ -111,10 +107,10 @@ def explain_parquet(
         A Parquet file, or a folder: all `.parquet`, `.pq` and `.parq` files in it, by name.
     target
         A folder that is new, empty, or was begun by the same call.
-    explainer, kind, model, trust_model, keep, classes, float32, standard_errors
-        As in `explain_partition`; `options` are those of the explainer's method.
+    explainer, kind, model, trust_model, keep
+        As in `explain_partition`, like all further options.
     workers
-        How many processes, of one thread each (2 by default); 0 works in this process.
+        How many processes, of one thread each; 0 works in this process.
     part_rows
         Most rows of a part, unless one row group has more; parts are smaller if there would be few.
     batch_rows, retries
@@ -122,16 +118,17 @@ def explain_parquet(
     compression
         `snappy`, `lz4`, `zstd` (level 1) or `none`; contributions compress poorly.
     """
-    OutputFormat(kind, classes, float32, standard_errors)  # raises before any work is done
-    n_workers = WORKERS if workers is None else workers
-    if n_workers < 0:
-        raise ValueError(f"workers must be 0 or more, found {n_workers}")
+    if workers < 0:
+        raise ValueError(f"workers must be 0 or more, found {workers}")
     files, folder = parquet_files(source), Path(target)
-    layout = {"kind": kind, "classes": classes, "float32": float32, "standard_errors": standard_errors}
-    kept = kept_columns(pyarrow().parquet.read_schema(files[0]).empty_table(), keep)
-    settings = {**layout, "keep": {name: column.type for name, column in kept.items()}, **options}
     packed = pack(explainer, model, trust_model, rules=kind != "attributions")
-    task = PartTask(packed, folder.absolute(), settings, int(batch_rows), compression)
+    with _read_errors(files[0]):
+        empty = pyarrow().parquet.read_schema(files[0]).empty_table()
+    types = {name: column.type for name, column in kept_columns(empty, keep).items()}
+    settings = {"kind": kind, "keep": types, **options}
+    with _name_file(files[0]):
+        schema = explain_partition(empty, packed, **settings).schema
+    task = PartTask(packed, folder.absolute(), settings, schema, int(batch_rows), compression)
     folder.mkdir(parents=True, exist_ok=True)
 
     def refuse(holder: str) -> FileExistsError:
@@ -139,7 +136,7 @@ def explain_parquet(
         return FileExistsError(f"{said}; wait until it is done, or name another folder")
 
     with lock(folder / LOCK, refuse):
-        parts = _planned_parts(folder, task.fingerprint(files), _split(files, part_rows, n_workers))
+        parts = _planned_parts(folder, task.fingerprint(files), _split(files, part_rows, workers))
         there = [part for part in parts if (folder / part.name).is_file()]
         before = {part.number: pyarrow().parquet.read_metadata(folder / part.name).num_rows for part in there}
         left = [part for part in parts if part.number not in before]
@@ -147,7 +144,7 @@ def explain_parquet(
         disable = None if verbose is None else not verbose
         with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
             bar.update(n_rows - sum(part.n_rows for part in left))
-            lines, deaths = _explain_parts(task, left, n_workers, retries, bar.update)
+            lines, deaths = _explain_parts(task, left, workers, retries, bar.update)
         for path in folder.glob(".part-*.tmp*"):  # left by a process that died
             path.unlink(missing_ok=True)
         n_lines = sum({**before, **lines}.values())
@@ -164,6 +161,7 @@ class PartTask:
     packed: PackedExplainer
     folder: Path
     settings: dict[str, Any]
+    schema: Any  # of the output
     batch_rows: int
     compression: str
 
@@ -181,16 +179,18 @@ class PartTask:
         # Neither all row groups nor a whole large one is read ahead.
         reader = pyarrow().parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
         before = sum(reader.metadata.row_group(i).num_rows for i in range(part.first_group))
-        with reader, _name_file(part.path):
-            empty = explain_partition(reader.schema_arrow.empty_table(), explainer, **self.settings)
-            path = self.folder / part.name
-            with atomic_path(path) as temporary, self._writer(temporary, empty.schema) as writer:
-                for batch in self._batches(reader, part, explainer):
-                    with rows_after(before + start, part.path):
-                        first_row = part.first_row + start
-                        table = explain_partition(batch, explainer, first_row=first_row, **self.settings)
-                    writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
-                    lines, start = lines + len(table), start + len(batch)
+        with (
+            reader,
+            _name_file(part.path),
+            atomic_path(self.folder / part.name) as temporary,
+            self._writer(temporary) as writer,
+        ):
+            for batch in self._batches(reader, part, explainer):
+                with rows_after(before + start, part.path):
+                    first_row = part.first_row + start
+                    table = explain_partition(batch, explainer, first_row=first_row, **self.settings)
+                writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
+                lines, start = lines + len(table), start + len(batch)
         return lines
 
     def _batches(self, reader: Any, part: Part, explainer: Explainer) -> Iterator[Any]:
@@ -199,16 +199,14 @@ class PartTask:
             needed = {*explainer.fitted_.columns, *self.settings["keep"]}
             columns = [name for name in columns if name in needed]
         groups = list(range(part.first_group, part.end_group))
-        try:
+        with _read_errors(part.path):
             yield from reader.iter_batches(self.batch_rows, groups, columns, use_threads=False)
-        except (pyarrow().ArrowInvalid, OSError) as error:
-            raise FormatError(f"{part.path} cannot be read as Parquet: {error}") from error
 
-    def _writer(self, path: Path, schema: Any) -> Any:
-        texts = [field.name for field in schema if str(field.type) not in ("float", "double")]
+    def _writer(self, path: Path) -> Any:
+        texts = [field.name for field in self.schema if str(field.type) not in ("float", "double")]
         level = 1 if self.compression == "zstd" else None
         return pyarrow().parquet.ParquetWriter(
-            path, schema, use_dictionary=texts, compression=self.compression, compression_level=level
+            path, self.schema, use_dictionary=texts, compression=self.compression, compression_level=level
         )
 
 
@@ -258,10 +256,8 @@ def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
     """Divide files into runs of row groups; one that is larger than `part_rows` is a part by itself."""
     groups = {}
     for path in files:
-        try:
+        with _read_errors(path):
             about = pyarrow().parquet.read_metadata(path)
-        except (pyarrow().ArrowInvalid, OSError) as error:
-            raise FormatError(f"{path} cannot be read as Parquet: {error}") from error
         groups[path] = [about.row_group(i).num_rows for i in range(about.num_row_groups)]
     n_rows = sum(map(sum, groups.values()))
     most = max(1, min(part_rows, -(-n_rows // (PARTS_PER_WORKER * max(workers, 1)))))
@@ -297,7 +293,15 @@ def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Pa
 
 
 @contextmanager
-def _name_file(path: str) -> Iterator[None]:
+def _read_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (pyarrow().ArrowInvalid, OSError) as error:
+        raise FormatError(f"{path} cannot be read as Parquet: {error}") from error
+
+
+@contextmanager
+def _name_file(path: str | Path) -> Iterator[None]:
     """Name the file in errors about columns; errors about rows name it already."""
     try:
         yield

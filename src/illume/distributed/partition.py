@@ -70,24 +70,22 @@ def explain_partition(
     unknown
         How to treat categories not seen in fit, `error` or `ignore`; None keeps the explainer's setting.
     """
-    layout = OutputFormat(kind, classes, float32, standard_errors)
     loaded = load_explainer(explainer, model, trust_model)
     if unknown is not None and unknown != loaded.unknown:
         loaded = copy(loaded).set_params(unknown=unknown)
     rows = pyarrow().Table.from_batches([frame]) if type(frame).__name__ == "RecordBatch" else frame
     kept = kept_columns(rows, keep)
-    columns = layout.columns(loaded, {name: column.type for name, column in kept.items()})
+    types = {name: column.type for name, column in kept.items()}
+    layout = OutputFormat(loaded, kind, types, classes, float32, standard_errors)
     method = loaded if kind == "attributions" else getattr(loaded, kind)
     tables, lines = [], [np.empty(0, dtype=np.intp)]
-    pieces = chunks(as_frame(_rows_for_model(rows, loaded, list(kept))), layout.piece_rows(loaded))
-    for at, piece in pieces:
+    for at, piece in chunks(as_frame(_rows_for_model(rows, loaded, list(kept))), layout.piece_rows()):
         with rows_after(at.start):
             result = method(piece.native, **options)
         line = ExampleLines(result).row if kind == "counterfactuals" else np.arange(len(result))
         lines.append(at.start + line)
-        carried = [column.take(lines[-1]) for column in kept.values()]
-        tables.append(columns.table(carried, layout.values(result, first_row + at.start)))
-    table = pyarrow().concat_tables(tables) if tables else columns.empty_table()
+        tables.append(layout.table(result, [column[at] for column in kept.values()], first_row + at.start))
+    table = pyarrow().concat_tables(tables or [layout.empty_table()])
     return _frame_like(rows, table, np.concatenate(lines))
 
 
@@ -121,8 +119,8 @@ def output_schema(
 
     If a feature has one of these names, the other column gets an underscore; so do kept columns.
     """
-    layout = OutputFormat(kind, classes, float32, standard_errors)
-    return layout.columns(load_explainer(explainer), keep or {}).schema()
+    loaded = load_explainer(explainer)
+    return OutputFormat(loaded, kind, keep or {}, classes, float32, standard_errors).schema
 
 
 def kept_columns(rows: Any, keep: Keep) -> dict[str, Any]:

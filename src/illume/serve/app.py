@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI, HTTPException, Request, Security
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from pydantic_core import from_json
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -23,7 +23,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from illume import __version__
 from illume.serve import schemas
 from illume.serve.handlers import JsonAnswer, add_error_handlers
-from illume.serve.monitoring import Metrics, RequestLog
+from illume.serve.monitoring import Monitor, make_registry
 from illume.serve.schemas import Problem
 from illume.serve.service import Service, Settings, Workers
 
@@ -144,9 +144,9 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
             responses={200: {"model": answer}, **PROBLEMS},
             dependencies=security,
         )(_work_endpoint(model, partial(service.explain, name), check, service.workers))
-    metrics = Metrics(lambda: service.workers.n_pending)
-    _add_reads(api, service, metrics, security)
-    return RequestLog(api, metrics), service
+    registry = make_registry(lambda: service.workers.n_pending)
+    _add_reads(api, service, registry, security)
+    return Monitor(api, registry), service
 
 
 def _middleware(settings: Settings) -> list[Middleware]:
@@ -179,13 +179,13 @@ def _work_endpoint(model: Any, work: Any, check: Callable[[Any], None] | None, w
     return endpoint
 
 
-def _add_reads(api: FastAPI, service: Service, counts: Metrics, security: list[Any]) -> None:
+def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, security: list[Any]) -> None:
     problems: dict[int | str, Any] = {status: PROBLEMS[status] for status in (400, 401)}
     text = {"content": {"text/plain": {}}, "description": "Prometheus text format."}
 
     async def metrics() -> Response:
         """Metrics for Prometheus."""
-        return Response(generate_latest(counts.registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+        return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     for endpoint, answer, needs in (
         (service.quality, {"model": schemas.QualityAnswer}, security),

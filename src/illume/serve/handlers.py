@@ -45,7 +45,7 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
     form = request_form(example)
     bug = "an error inside the service; its log has the request id of this answer"
 
-    def invalid_request(error: RequestValidationError) -> Response:
+    def invalid_request(_: Request, error: RequestValidationError) -> Response:
         problems = error.errors()
         for problem in problems:
             in_rows = tuple(problem["loc"]) == ("body", "rows")
@@ -56,28 +56,21 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
                 return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
         return _detail([_describe(problem) for problem in problems[:MAX_PROBLEMS]], 422)
 
-    def library_error(error: IllumeError) -> Response:
+    def library_error(_: Request, error: IllumeError) -> Response:
         if not isinstance(error, (SchemaError, BlackBoxError)):
             return _detail(str(error), 409 if isinstance(error, LeftOutError) else 500)
         kind = "model_error" if isinstance(error, BlackBoxError) else "schema_error"
         return _detail([_describe({"loc": ["body"], "msg": str(error), "type": kind})], 422)
 
-    handlers: dict[type[Exception], Callable[[Any], Response]] = {
+    handlers: dict[type[Exception], Callable[[Request, Any], Response]] = {
         RequestValidationError: invalid_request,
-        HTTPException: lambda error: _detail(error.detail, error.status_code, error.headers),
+        HTTPException: lambda _, error: _detail(error.detail, error.status_code, error.headers),
         IllumeError: library_error,
-        MemoryError: lambda _: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
-        Exception: lambda _: _detail(bug, 500),
+        MemoryError: lambda *_: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
+        Exception: lambda *_: _detail(bug, 500),
     }
     for kind, handler in handlers.items():
-        api.add_exception_handler(kind, _with_request(handler))
-
-
-def _with_request(handler: Callable[[Any], Response]) -> Callable[[Request, Exception], Any]:
-    async def handle(request: Request, error: Exception) -> Response:
-        return handler(error)
-
-    return handle
+        api.add_exception_handler(kind, handler)
 
 
 def _detail(detail: Any, status: int, headers: Mapping[str, str] | None = None) -> Response:

@@ -24,13 +24,16 @@ MAX_PATH = 100
 log = logging.getLogger("illume.serve")
 
 
-class Metrics:
-    """Counts requests, their time and their rows, by path; unknown paths count as `other`."""
+class Monitor:
+    """Middleware that logs and counts every request and gives it an id.
 
-    # prometheus-fastapi-instrumentator counts neither rows nor waiting requests.
-    def __init__(self, pending: Callable[[], int]) -> None:
-        self.registry = registry = CollectorRegistry()
-        ProcessCollector(registry=registry)
+    Endpoints put the number of rows into `scope["state"]["rows"]`; unknown paths count as `other`.
+    """
+
+    # prometheus-fastapi-instrumentator counts neither rows nor waiting requests, and uvicorn's access log
+    # knows neither rows, nor duration, nor request id.
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
+        self.app = app
         self.requests = Counter(
             "illume_requests", "Requests by path and status.", ["path", "status"], registry=registry
         )
@@ -38,26 +41,6 @@ class Metrics:
             "illume_request_seconds", "Duration of requests.", ["path"], buckets=BUCKETS, registry=registry
         )
         self.rows = Counter("illume_rows", "Rows in requests.", ["path"], registry=registry)
-        Gauge("illume_working", "Requests in work or waiting.", registry=registry).set_function(pending)
-
-    def count(self, path: str, status: int, seconds: float, rows: int | None) -> None:
-        """Count a request."""
-        path = path if path in PATHS else "other"
-        self.requests.labels(path, str(status)).inc()
-        self.seconds.labels(path).observe(seconds)
-        if rows:
-            self.rows.labels(path).inc(rows)
-
-
-class RequestLog:
-    """Middleware that logs and counts every request and gives it an id.
-
-    Endpoints put the number of rows into `scope["state"]["rows"]`.
-    """
-
-    # uvicorn's access log knows neither rows, nor duration, nor request id.
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -77,7 +60,11 @@ class RequestLog:
         except Exception as error:  # after the answer 500
             log.error("failed", extra={"fields": {"request_id": request_id, **error_fields(error)}})
         seconds = time.perf_counter() - start
-        self.metrics.count(scope["path"], status, seconds, state.get("rows"))
+        path = scope["path"] if scope["path"] in PATHS else "other"
+        self.requests.labels(path, str(status)).inc()
+        self.seconds.labels(path).observe(seconds)
+        if rows := state.get("rows"):
+            self.rows.labels(path).inc(rows)
         fields = {
             "method": scope["method"],
             "path": scope["path"][:MAX_PATH],
@@ -87,6 +74,14 @@ class RequestLog:
             "request_id": request_id,
         }
         log.info("request", extra={"fields": fields})
+
+
+def make_registry(pending: Callable[[], int]) -> CollectorRegistry:
+    """Return metrics of the process and of requests in work or waiting; `Monitor` adds those of requests."""
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    Gauge("illume_working", "Requests in work or waiting.", registry=registry).set_function(pending)
+    return registry
 
 
 def error_fields(error: BaseException) -> dict[str, Any]:

@@ -136,10 +136,6 @@ class Options(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    def options(self) -> dict[str, Any]:
-        """Return the options by name."""
-        return {name: value for name, value in self if name != "rows"}
-
 
 class ExplainOptions(Options):
     """`rows` answers with a record per row, for the decided class; `arrays` with all numbers of the batch."""

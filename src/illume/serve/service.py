@@ -53,9 +53,6 @@ class Settings:
     max_connections: int = 1_000  # more are answered with 503
 
     def __post_init__(self) -> None:
-        for name in ("max_rows", "max_bytes", "timeout", "workers", "max_connections"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be above 0, found {getattr(self, name)!r}")
         if self.api_key is not None and not self.api_key.strip():
             raise ValueError("the API key is empty; give one, or leave the option out for none")
         for host in self.hosts:
@@ -146,7 +143,7 @@ class Service:
 
     def explain(self, kind: str, request: Any, deadline: Deadline) -> dict[str, Any]:
         """Return explanations of the rows of a request, of the kind that its endpoint is named after."""
-        frame, options = self.rows.frame(request.rows), request.options()
+        frame, options = self.rows.frame(request.rows), request.model_dump(exclude={"rows"})
         if options.pop("layout", "rows") == "arrays":
             deadline.check()
             return self._answer("arrays", self.explainer(frame).to_dict())
