@@ -188,7 +188,7 @@ def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, clien
 
 @pytest.mark.parametrize("wrong", [{"api_key": " "}, {"hosts": ("a*",)}])
 def test_access_that_lets_nothing_through_is_refused(wrong):
-    with pytest.raises(ValueError, match="the API key is empty|host .* is invalid"):
+    with pytest.raises(ValueError, match=r"the API key is empty|host .* is invalid"):
         Settings(**wrong)
 
 
