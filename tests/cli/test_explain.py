@@ -260,6 +260,18 @@ def test_a_folder_is_explained_into_a_folder_and_not_twice(explain_folder, model
     assert table["income"].tolist() == pytest.approx(loaded(rows).values[:, 1], abs=1e-9)
 
 
+def test_two_processes_explain_a_folder_by_default(run, explainer, source, tmp_path, monkeypatch):
+    given = []
+
+    def stop(*words, workers, **options):
+        given.append(workers)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("illume.distributed.explain_parquet", stop)
+    assert run("explain", explainer, source, "-o", tmp_path / "out").exit_code == 130
+    assert given == [2]
+
+
 def test_options_of_rules_and_counterfactuals_reach_the_parts(explain_folder, model, tmp_path):
     rules = explain_folder("--model", model, "-k rules --max-conditions 1 -o", tmp_path / "rules")
     assert "runs code in it" in rules.stderr

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from illume import Explainer
 
 Layout = Literal["wide", "long", "records"]
+WORKERS = 2
 FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
@@ -89,7 +90,7 @@ def explain(
         _require_folder(out, explainer, model, other_layout=json or long)
         if model is not None and not trust_model:
             load.warn_of_code(model, messages)
-        arguments |= {"model": model, "workers": workers, **({"unknown": unknown} if unknown else {})}
+        arguments |= {"model": model, "workers": WORKERS if workers is None else workers, "unknown": unknown}
         load.note_stand_in(explainer, model, messages)
         _explain_folder(rows, out, explainer, kind, keep=keep, messages=messages, **arguments)
         return
@@ -164,7 +165,7 @@ def _explain_frame(
         columns = kept_columns(frame.assign(row=range(len(frame))), ["row"]) | columns
     table = OutputFormat(explainer, kind, {name: column.type for name, column in columns.items()})
     explain_rows = explainer if kind == "attributions" else getattr(explainer, kind)
-    arguments = _split_vary(arguments, list(frame.columns))
+    arguments, kept = _split_vary(arguments, list(frame.columns)), frame[list(keep)]
     reasons: list[str] = []
 
     def explain_pieces() -> Iterator[Any]:
@@ -175,9 +176,9 @@ def _explain_frame(
             if layout == "wide":
                 yield table.table(result, [column[rows] for column in columns.values()], start).to_pandas()
             elif layout == "long":
-                yield _long_table(result, frame[list(keep)])
+                yield _long_table(result, kept)
             else:
-                yield _records(result, frame[list(keep)], start)
+                yield _records(result, kept, start)
             reasons.extend(str(reason) for reason in getattr(result, "reasons", ()) if reason)
             bar.update(len(result))
 
@@ -202,8 +203,11 @@ def _long_table(result: Any, kept: Any) -> Any:
 
 
 def _records(result: Any, kept: Any, start: int) -> list[dict[str, Any]]:
-    copied = [{"kept": record} if record else {} for record in kept[start:].to_dict("records")]
-    return [{"row": row, **copied[row - start], **each.to_dict()} for row, each in enumerate(result, start)]
+    records = []
+    for row, each in enumerate(result, start):
+        copied = {"kept": kept.iloc[row].to_dict()} if len(kept.columns) else {}
+        records.append({"row": row, **copied, **each.to_dict()})
+    return records
 
 
 def _explain_folder(
