@@ -236,16 +236,13 @@ def test_a_row_shows_attribution_rule_counterfactual_and_trust(page, loan_report
     found = loan_explainer(loan_frame.iloc[:1])[0]
     text = page.find("#row").text
     assert f"{found.decision} with probability {found.probability:.3f}" in text
-    for _, _, size in found.lines(10):
-        assert signed(size) in text
+    assert all(signed(line.contribution) in text for line in found.lines(10))
     rule = loan_explainer.rules(loan_frame.iloc[:1])[0]
     assert all(str(condition) in text for condition in rule.conditions)
     example = loan_explainer.counterfactuals(loan_frame.iloc[:1], n=1)[0].examples[0]
     assert f"{example.decision} with probability {example.probability:.2f}" in text
-    assert (
-        f"held-out rows around here, the surrogate decides like the model on {found.trust.agreement:.0%}"[:-1]
-        in text
-    )
+    share = f"{found.trust.agreement:.0%}"[:-1]
+    assert f"held-out rows around here, the surrogate decides like the model on {share}" in text
     page.find("#row button[aria-label='Next row']").click()
     assert page.row == "Row 1"
 

@@ -28,7 +28,7 @@ def test_contributions_are_the_explainers_and_add_up(name, request):
     np.testing.assert_allclose(np.array(rows["importance"]), np.atleast_2d(expected.importance.T))
 
 
-def test_decisions_probabilities_trust_and_status_are_the_explainers(loan_report, loan_explainer, loan_frame):
+def test_decisions_trust_status_and_places_are_the_explainers(loan_report, loan_explainer, loan_frame):
     expected = loan_explainer(loan_frame)
     rows = data_of(loan_report)["rows"]
     decided = numbers(rows["decision"]).astype(int)
@@ -40,6 +40,8 @@ def test_decisions_probabilities_trust_and_status_are_the_explainers(loan_report
     status = np.array(["agreed", "refined", "not faithful"])[numbers(rows["status"]).astype(int)]
     np.testing.assert_array_equal(status, expected.refinement.status.astype(str))
     assert {int(row) for row in rows["refined"]} == set(np.flatnonzero(expected.refinement.refined))
+    plane = loan_explainer.latents(loan_frame).plane
+    np.testing.assert_allclose(np.column_stack([numbers(rows["x"]), numbers(rows["y"])]), plane, atol=1e-5)
 
 
 def test_standard_errors_are_the_explainers(loan_measured, tmp_path):
@@ -102,22 +104,15 @@ def test_counterfactuals_are_the_explainers_and_belong_to_their_rows(loan_report
         assert (str(row) in found["reasons"]) == (not one.examples)
 
 
-def test_the_map_is_the_latents_plane(loan_report, loan_explainer, loan_frame):
-    rows = data_of(loan_report)["rows"]
-    plane = loan_explainer.latents(loan_frame).plane
-    shown = np.column_stack([numbers(rows["x"]), numbers(rows["y"])])
-    np.testing.assert_allclose(shown, plane, rtol=1e-5, atol=1e-6)
-
-
 def test_the_card_lists_the_settings_one_by_one_without_the_schema(loan_explainer):
     settings = loan_explainer.get_params(deep=False)
     settings["data_options"] = replace(settings["data_options"], schema=loan_explainer.schema_)
     facts = dict(setting_facts(settings))
-    assert (facts["surrogate_options.n_latents"], facts["queries"]) == ("3", "300")
-    assert facts["data_options.report_size"] == "0.15"
-    assert facts["surrogate_options.training"].startswith("Training(batch_size=64")
-    assert {"surrogate_options.objective", "rule_options.objective"} <= set(facts)  # both, not one of them
-    assert not {"data_options.schema", "model", "data_options"} & set(facts)
+    assert (facts["surrogate_options: n_latents"], facts["queries"]) == ("3", "300")
+    assert facts["data_options: report_size"] == "0.15"
+    assert facts["surrogate_options: training"].startswith("Training(batch_size=64")
+    assert {"surrogate_options: objective", "rule_options: objective"} <= set(facts)  # both, not one of them
+    assert not {"data_options: schema", "model", "data_options"} & set(facts)
 
 
 def test_the_text_holds_the_measured_figures(loan_report, loan_explainer, loan_frame):

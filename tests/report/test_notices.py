@@ -59,40 +59,26 @@ def test_nothing_is_said_if_all_is_well(shapley, quality):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("kind", "change", "words"),
     [
-        ({"report": Fidelity(0.7, 0.9, 400)}, "the surrogate disagrees with the model on 30\xa0%"),
-        ({"report": Fidelity(1.0, 0.9, 20)}, "measured on only 20 held-out rows"),
-        ({"report": Fidelity(0.99, 0.3, 400)}, "explains little of the model's probabilities (R² 0.300)"),
-        ({"classes": (ClassQuality("grant", 0.5, 0.1, 10),)}, "it agrees on “grant” (50\xa0% of 10)"),
-        ({"classes": (ClassQuality("grant", np.nan, np.nan, 0),)}, "No held-out row was decided as “grant”"),
-        ({"majority": 0.995}, "no more than always predicting the most common decision would (99.5\xa0%)"),
-        ({"contributions": replace(MEASURED, r2=0.5)}, "explain little of the model's own Shapley values"),
-        ({"contributions": replace(MEASURED, r2=np.nan)}, "accuracy of contributions was not measured"),
-        ({"contributions": replace(MEASURED, coverage=0.8)}, "hold the model's own value in only 80\xa0%"),
+        (WARNING, {"report": Fidelity(0.7, 0.9, 400)}, "disagrees with the model on 30\xa0%"),
+        (WARNING, {"report": Fidelity(1.0, 0.9, 20)}, "measured on only 20 held-out rows"),
+        (WARNING, {"report": Fidelity(0.99, 0.3, 400)}, "little of the model's probabilities (R² 0.300)"),
+        (WARNING, {"classes": (ClassQuality("grant", 0.5, 0.1, 10),)}, "agrees on “grant” (50\xa0% of 10)"),
+        (WARNING, {"classes": (ClassQuality("grant", np.nan, np.nan, 0),)}, "was decided as “grant”"),
+        (WARNING, {"majority": 0.995}, "always predicting the most common decision would (99.5\xa0%)"),
+        (WARNING, {"contributions": replace(MEASURED, r2=0.5)}, "little of the model's own Shapley values"),
+        (WARNING, {"contributions": replace(MEASURED, r2=np.nan)}, "contributions was not measured"),
+        (WARNING, {"contributions": replace(MEASURED, coverage=0.8)}, "model's own value in only 80\xa0%"),
+        (NOTE, {"fell_back": True}, "share one linear surrogate"),
+        (NOTE, {"baseline": Fidelity(1.0, 0.99, 400)}, "a single linear model for all rows did no worse"),
+        (NOTE, {"ignored": ("owner", "age")}, "The model ignores “owner” and “age”"),
+        (NOTE, {"contributions": None}, "their accuracy for the model was not measured"),
     ],
 )
-def test_a_poor_fit_gives_a_warning(change, words, shapley, quality):
-    (warning,) = texts(WARNING, shapley, replace(quality, **change))
-    assert words in warning
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"fell_back": True}, "share one linear surrogate"),
-        ({"baseline": Fidelity(1.0, 0.99, 400)}, "a single linear model for all rows did no worse"),
-        ({"ignored": ("owner", "age")}, "The model ignores “owner” and “age”"),
-    ],
-)
-def test_what_is_good_to_know_gives_a_note(change, words, shapley, quality):
-    (note,) = texts(NOTE, shapley, replace(quality, **change))
-    assert words in note
-
-
-def test_the_accuracy_of_pullback_contributions_is_said_not_to_be_measured(pullback, quality):
-    (note,) = texts(NOTE, pullback, replace(quality, contributions=None))
-    assert "their accuracy for the model was not measured" in note
+def test_a_poor_fit_gives_a_warning_and_what_is_good_to_know_a_note(kind, change, words, shapley, quality):
+    (found,) = texts(kind, shapley, replace(quality, **change))
+    assert words in found
 
 
 def test_rules_of_low_precision_give_a_warning(shapley, quality, loan_explainer):

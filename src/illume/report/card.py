@@ -138,8 +138,8 @@ def setting_facts(settings: Mapping[str, Any]) -> Facts:
     facts = {name: value for name, value in settings.items() if not name.endswith("_options")}
     for name in settings.keys() - facts.keys():
         group = settings[name]
-        facts |= {f"{name}.{field.name}": getattr(group, field.name) for field in fields(group)}
-    shown = [name for name in sorted(facts) if name.rpartition(".")[2] not in HIDDEN_SETTINGS]
+        facts |= {f"{name}: {field.name}": getattr(group, field.name) for field in fields(group)}
+    shown = [name for name in sorted(facts) if name.rpartition(" ")[2] not in HIDDEN_SETTINGS]
     return [(name, setting_text(facts[name])) for name in shown]
 
 
