@@ -207,7 +207,7 @@ def test_too_few_rows_and_columns_of_another_kind_are_refused(tmp_path, rows):
     rows[:9].to_parquet(tmp_path / "few.parquet")
     with pytest.raises(SchemaError, match="fit needs at least 10 rows, found 9"):
         Explainer(model).fit(tmp_path / "few.parquet")
-    with pytest.raises(SchemaError, match=r"column 'day' holds timestamp.*neither a number nor a category"):
+    with pytest.raises(SchemaError, match=r"column 'day' holds Datetime.*neither a number nor a category"):
         Explainer(model).fit(ds.dataset(pa.table({"day": pd.to_datetime(["2020-01-01"])})))
     infinite = pa.table({"a": [None, *range(69_999), np.inf]})
     with pytest.raises(SchemaError, match=r"column 'a' holds inf in row 70000"):
