@@ -46,7 +46,9 @@ def at_equal_coverage(one: PrecisionCurve, other: PrecisionCurve) -> tuple[float
     return tuple(float(np.interp(shared, *curve).mean()) for curve in curves)  # type: ignore[return-value]
 
 
-def mean_precision(covered: FloatArray, correct: FloatArray, n_rows: int) -> tuple[float, float]:
+def mean_precision(
+    covered: FloatArray | IntArray, correct: FloatArray | IntArray, n_rows: int
+) -> tuple[float, float]:
     """Return the mean precision of rules that cover rows, NaN if none does, and the mean coverage."""
     known = covered > 0
     precision = float((correct[known] / covered[known]).mean()) if known.any() else math.nan

@@ -57,7 +57,6 @@ def export_onnx(
         Let the graph also read `model_probabilities` (rows, classes), float64: Shapley values then add up to
         the log-odds of the model, which are its `log_odds`.
     """
-    import_extra("onnx", "onnx")
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
     fitted, graph = require_fitted(explainer), Graph()
@@ -132,13 +131,10 @@ class Graph:
     """
 
     def __init__(self) -> None:
-        from onnx import helper
-
-        self.helper = helper
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
-        self.inputs: list[Any] = []
-        self.outputs: list[Any] = []
+        self.onnx = import_extra("onnx", "onnx")
+        self.helper = self.onnx.helper
+        self.nodes, self.constants = list[Any](), list[Any]()
+        self.inputs, self.outputs = list[Any](), list[Any]()
 
     def __call__(self, operation: str, *arguments: Any, n: int = 1, **options: Any) -> Any:
         """Add an operation; with `n` above 1 return a tuple of values."""
@@ -152,13 +148,11 @@ class Graph:
     def _name(self, value: Any, dtype: np.dtype[Any]) -> str:
         if isinstance(value, Value):
             return value.name
-        from onnx import numpy_helper
-
         array = np.asarray(value)
         kinds = {"f": dtype if dtype.kind == "f" else array.dtype, "U": np.dtype(object)}
         array = array.astype(kinds.get(array.dtype.kind, np.dtype(np.int64)))
         name = f"constant_{len(self.constants)}"
-        self.constants.append(numpy_helper.from_array(array, name))
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
         return name
 
     def input(self, name: str, dtype: Any, n_columns: int) -> Value:
@@ -175,8 +169,6 @@ class Graph:
 
     def to_bytes(self, about: dict[str, Any]) -> bytes:
         """Return the content of the file, checked."""
-        from onnx import checker
-
         graph = self.helper.make_graph(self.nodes, "illume", self.inputs, self.outputs, self.constants)
         model = self.helper.make_model(
             graph,
@@ -187,9 +179,8 @@ class Graph:
         )
         metadata = {name: json.dumps(value, ensure_ascii=False) for name, value in about.items()}
         self.helper.set_model_props(model, metadata)
-        checker.check_model(model, full_check=True)
-        content: bytes = model.SerializeToString(deterministic=True)
-        return content
+        self.onnx.checker.check_model(model, full_check=True)
+        return model.SerializeToString(deterministic=True)
 
 
 def scale_rows(graph: Graph, encoding: Encoding) -> Value:
