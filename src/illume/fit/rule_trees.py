@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
 from illume.data.sampling import stratified
 from illume.encoders.base import Encoder, IdentityEncoder
