@@ -2,21 +2,18 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.metrics import f1_score
-from sklearn.neighbors import KNeighborsClassifier
 
 from illume.metrics import knn_gain, macro_f1, triplet_accuracy
 from illume.metrics.latent_metrics import _triplets
 
 
-def test_the_gain_is_a_ratio_of_two_accuracies():
+def test_a_space_that_separates_the_labels_gains_over_one_that_does_not():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 6)), rng.integers(2, size=200)
     Z = X[:, :2] + 3 * y[:, None]
     parts = (Z[:150], Z[150:], X[:150], X[150:], y[:150], y[150:])
-    expected = [KNeighborsClassifier(5).fit(A[:150], y[:150]).score(A[150:], y[150:]) for A in (Z, X)]
-    assert knn_gain(*parts) == pytest.approx(expected[0] / expected[1])
     assert knn_gain(*parts) > 1.5
+    assert knn_gain(*parts[2:4], *parts[:2], *parts[4:]) == pytest.approx(1 / knn_gain(*parts))
 
 
 def test_the_gain_over_nothing_is_nan_and_few_rows_are_enough():
@@ -54,8 +51,5 @@ def test_two_rows_make_no_triplet():
         triplet_accuracy(np.zeros((2, 1)), np.zeros((2, 1)))
 
 
-def test_macro_f1_is_scikit_learns_and_a_missed_class_counts_0():
-    rng = np.random.default_rng(0)
-    truth, found = rng.integers(4, size=(2, 100))
-    assert macro_f1(truth, found) == pytest.approx(f1_score(truth, found, average="macro"))
+def test_a_class_that_is_missed_counts_0_in_macro_f1():
     assert macro_f1(np.array([0, 0, 1]), np.array([0, 0, 0])) == pytest.approx(0.4)
