@@ -10,7 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoding
-from illume.encoders.forward import N_BINS, SoftBins
+from illume.encoders.forward import SoftBins
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,11 @@ class Coding:
     mean: FloatArray
 
     @classmethod
-    def fit(cls, encoding: Encoding, X: FloatArray, used: BoolArray, n_bins: int = N_BINS) -> Coding:
+    def fit(cls, encoding: Encoding, X: FloatArray, used: BoolArray) -> Coding:
         """Take knots from encoded rows X (n, n_inputs); `used` (n_features,) says which features matter."""
         live = np.array([j for j in np.unique(encoding.owner) if used[j]], dtype=np.intp)
         numeric = [encoding.schema.features[j].numeric for j in live]
-        bins = SoftBins.fit(X, ~encoding.onehot, n_bins)
+        bins = SoftBins.fit(X, ~encoding.onehot)
         inputs, widths, knots = [], [], [np.empty(0, dtype=np.float32)]
         for j, is_number in zip(live, numeric, strict=True):
             mine = np.flatnonzero(encoding.owner == j)
@@ -96,7 +96,11 @@ class Coding:
             if self.numeric[j]:
                 knots = self.knots[first : first + width]
                 first += width
-                self._number(X[:, column], knots, start, at[:, j], part[:, j])
+                x = X[:, column].astype(np.float32)
+                below = np.searchsorted(knots[1:-1], x, side="right")
+                low = knots[below]
+                at[:, j] = start + below
+                np.clip((x - low) / (knots[below + 1] - low), 0.0, 1.0, out=part[:, j])
                 missing = imputed[:, self.features[j]]
                 if missing.any():
                     at[missing, j], part[missing, j] = start + width, 0.0
@@ -112,16 +116,6 @@ class Coding:
         known = np.take_along_axis(block, found[:, None], 1)[:, 0] > 0.5
         return np.asarray(self.starts[j] + np.where(known, found, width))
 
-    @staticmethod
-    def _number(x: FloatArray, knots: FloatArray, start: int, at: IntArray, part: FloatArray) -> None:
-        """Fill in a number's bin and how far into it the number is."""
-        x = x.astype(np.float32)
-        below = np.searchsorted(knots[1:-1], x, side="right")
-        low = knots[below]
-        share = (x - low) / (knots[below + 1] - low)
-        at[:] = start + below
-        np.clip(share, 0.0, 1.0, out=part)
-
     @property
     def owner(self) -> IntArray:
         """Which feature each table entry belongs to, (size,)."""
@@ -130,10 +124,8 @@ class Coding:
     @property
     def steps(self) -> BoolArray:
         """Which table entries are knots of a number above its first, (size,)."""
-        numbers = self.numeric[self.owner]
-        steps = numbers.copy()
-        steps[self.starts] = False
-        steps[self.starts + self.widths] = False
+        steps = self.numeric[self.owner]
+        steps[self.starts] = steps[self.starts + self.widths] = False
         return np.asarray(steps)
 
 

@@ -9,10 +9,9 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.shapley.mixtures import MixedFrames, Mixtures, walk_changes
 from illume.shapley.network_arrays import Codes
 from illume.shapley.shapley_model import Contributions, ShapleyModel
-from illume.shapley.walks import Walks, network_values, row_keys
+from illume.shapley.walks import MixedFrames, Mixtures, Walks, network_values, row_keys, walk_changes
 
 NETWORK_WALKS = 32
 TINY = 1e-18  # a variance of 0, of a class that is never answered

@@ -13,7 +13,7 @@ from torch.nn import functional
 from illume._typing import FloatArray
 from illume.shapley.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
 from illume.shapley.training_run import BATCH, Sizes, TrainingProgress
-from illume.shapley.walks import BackgroundCorrection, Game, Walks, network_walks
+from illume.shapley.walks import BackgroundCorrection, Walks, network_walks
 
 SPREAD = 1.5  # of a feature's embedding over its table, at the start
 
@@ -133,33 +133,38 @@ REUSE = 3  # how often a walk is learned from
 WALK_ROWS = 8_192  # walks at once
 
 
-class Schedule:
-    """Learning rate: up, constant while validation improves, then down to 0 over a share of the steps."""
+class Descent:
+    """Steps of AdamW, whose rate goes up, stays while validation improves, and goes down to 0 at the end.
 
-    def __init__(self, optimiser: Any, rate: float, n_steps: int) -> None:
-        self.optimiser, self.rate, self.n_steps, self.done = optimiser, rate, n_steps, 0
+    `share` is the part of all progress that the steps stand for.
+    """
+
+    def __init__(
+        self, network: nn.Module, rate: float, n_steps: int, running: TrainingProgress, share: float
+    ) -> None:
+        options: Any = {"weight_decay": DECAY, "betas": (0.9, 0.99), "fused": True}
+        self.optimiser = torch.optim.AdamW(network.parameters(), lr=rate, **options)
+        self.rate, self.n_steps, self.done = rate, n_steps, 0
         self.cool_from = int((1 - COOL_DOWN) * n_steps)
+        self.running, self.progress = running, share / n_steps
 
     def finish_early(self) -> None:
-        """Begin to lower the rate now, over as long as the steps so far deserve."""
+        """Begin to lower the rate now, over as many steps as the steps so far deserve."""
         if self.done < self.cool_from:
             self.cool_from = self.done
             self.n_steps = min(self.n_steps, int(self.done / (1 - COOL_DOWN)) + 1)
 
-    def step(self) -> bool:
-        """Set the rate of the next step; return whether there is one."""
-        if self.done >= self.n_steps:
-            return False
+    def step(self, loss: Tensor) -> None:
+        """Take one step down the gradient of a loss."""
         up = (self.done + 1) / max(1.0, WARM_UP * self.n_steps)
         down = (self.n_steps - self.done) / max(1, self.n_steps - self.cool_from)
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate * min(1.0, up, down)
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self.optimiser.step()
         self.done += 1
-        return True
-
-
-def _optimiser(network: nn.Module, rate: float) -> torch.optim.Optimizer:
-    return torch.optim.AdamW(network.parameters(), lr=rate, weight_decay=DECAY, betas=(0.9, 0.99), fused=True)
+        self.running.progress(self.progress)
 
 
 def _tensors(codes: Codes, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -193,22 +198,17 @@ def train_model_network(
     scale = max(float(targets.std(0).mean()), 1e-12)
     at, part = _tensors(codes, where)
     goal = torch.from_numpy(((targets - middle) / scale).astype(np.float32)).to(where)
-    optimiser = _optimiser(network, RATE)
-    schedule = Schedule(optimiser, RATE, sizes.n_steps)
+    descent = Descent(network, RATE, sizes.n_steps, running, MODEL_SHARE)
     every, best = max(1, sizes.n_steps // CHECKS), -np.inf
     batches = _batches(len(codes), generator)
     with running.interruptible():
-        while schedule.step():
+        while descent.done < descent.n_steps:
             chosen = next(batches).to(where)
-            loss = functional.mse_loss(network(at[chosen], part[chosen]), goal[chosen])
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            running.progress(MODEL_SHARE / sizes.n_steps)
-            if schedule.done % every == 0 and schedule.done < schedule.cool_from:
+            descent.step(functional.mse_loss(network(at[chosen], part[chosen]), goal[chosen]))
+            if descent.done % every == 0 and descent.done < descent.cool_from:
                 found = _r_squared(network, validation, middle, scale, where)
                 if found >= GOOD or found < best + BETTER:
-                    schedule.finish_early()
+                    descent.finish_early()
                 best = max(best, found)
     return _model_arrays(network, coding, codes, scale, middle)
 
@@ -259,44 +259,47 @@ def _model_arrays(
 
 
 def train_value_network(
-    coding: Coding, game: Game, sizes: Sizes, *, seed: int, device: str, running: TrainingProgress
+    coding: Coding,
+    model: ModelArrays,
+    rows: Codes,
+    background: Codes,
+    sizes: Sizes,
+    *,
+    seed: int,
+    device: str,
+    running: TrainingProgress,
 ) -> ValueArrays:
     """Learn the Shapley values of the network that learned the model, from its walks."""
     where = torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     rng = np.random.default_rng(seed)
-    c, d = game.model.last.shape[1], sizes.n_embedding
+    c, d = model.last.shape[1], sizes.n_embedding
     network = ValueNetwork(coding, c, d, sizes.n_value_units, generator).to(where)
     with torch.no_grad():
-        _start_from(network.table, game.model.table.nodes[:, c:])
-    correction = BackgroundCorrection.fit(game.model, game.background)
-    mean = game.model.interacting_codes(game.background).mean(0)
+        _start_from(network.table, model.table.nodes[:, c:])
+    correction = BackgroundCorrection.fit(model, background)
+    mean = model.interacting_codes(background).mean(0)
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
-    optimiser = _optimiser(network, VALUE_RATE)
-    schedule = Schedule(optimiser, VALUE_RATE, n_steps)
+    descent = Descent(network, VALUE_RATE, n_steps, running, 1 - MODEL_SHARE)
     scale = 0.0
     with running.interruptible():
-        while schedule.done < n_steps:
-            rows = draw_rows_like(game.rows, min(WALK_ROWS, sizes.n_walks), rng)
-            walks = Walks.draw(len(rows), coding.n_features, len(game.background), rng)
-            wanted = network_walks(game.model, rows, game.background, walks) - correction(walks)
-            totals = game.model.interacting_codes(rows) - mean
+        while descent.done < n_steps:
+            drawn = draw_rows_like(rows, min(WALK_ROWS, sizes.n_walks), rng)
+            walks = Walks.draw(len(drawn), coding.n_features, len(background), rng)
+            wanted = network_walks(model, drawn, background, walks) - correction(walks)
+            totals = model.interacting_codes(drawn) - mean
             scale = scale or max(float(wanted.std()), 1e-12)
-            at, part = _tensors(rows, where)
+            at, part = _tensors(drawn, where)
             goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))
-            batches = _batches(len(rows), generator)
-            for _ in range(max(1, REUSE * len(rows) // BATCH)):
-                if not schedule.step():
+            batches = _batches(len(drawn), generator)
+            for _ in range(max(1, REUSE * len(drawn) // BATCH)):
+                if descent.done == n_steps:
                     break
                 chosen = next(batches).to(where)
                 found = network(at[chosen], part[chosen])
                 found = found + ((total[chosen] - found.sum(1)) / found.shape[1])[:, None]
-                loss = functional.mse_loss(found, goal[chosen])
-                optimiser.zero_grad(set_to_none=True)
-                loss.backward()
-                optimiser.step()
-                running.progress((1 - MODEL_SHARE) / n_steps)
-    return _value_arrays(network, coding, game, scale or 1.0)
+                descent.step(functional.mse_loss(found, goal[chosen]))
+    return _value_arrays(network, coding, model, rows, background, scale=scale or 1.0)
 
 
 def _start_from(table: Any, embedding: FloatArray) -> None:
@@ -314,12 +317,14 @@ def draw_rows_like(rows: Codes, n: int, rng: np.random.Generator) -> Codes:
     return rows[first].mix(rows[second], keep)
 
 
-def _value_arrays(network: ValueNetwork, coding: Coding, game: Game, scale: float) -> ValueArrays:
+def _value_arrays(
+    network: ValueNetwork, coding: Coding, model: ModelArrays, rows: Codes, background: Codes, *, scale: float
+) -> ValueArrays:
     """Return the network as arrays whose values are those of the whole model: main effects are added."""
-    c = game.model.last.shape[1]
-    nodes = _nodes(network.table, coding, game.rows)
-    nodes[:, :c] = scale * nodes[:, :c] + game.model.table.nodes[:, :c]
-    main, _ = game.model.table.look_up(game.background)
+    c = model.last.shape[1]
+    nodes = _nodes(network.table, coding, rows)
+    nodes[:, :c] = scale * nodes[:, :c] + model.table.nodes[:, :c]
+    main, _ = model.table.look_up(background)
     return ValueArrays(
         Table(nodes, c),
         (scale * _array(network.constant) - main.mean(0)).astype(np.float32),
