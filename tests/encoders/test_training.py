@@ -167,10 +167,8 @@ def test_a_progress_bar_shows_the_loss_when_asked_for(rows, capsys):
 def test_batches_hold_every_row_once_with_its_answer(stability_rows, directions):
     X = np.arange(14.0).reshape(7, 2)
     training = Training(3, stability_rows=stability_rows)
-    data = MetaEncoder(2, training=training)._training_data(
-        X, np.arange(7) % 2, (X, np.eye(2)[np.arange(7) % 2])
-    )
-    trainer = Trainer(MetaEncoder(2), data)
+    y = np.arange(7) % 2
+    trainer = MetaEncoder(2, training=training)._trainer(X, y, (X, np.eye(2)[y]))
     batches = list(trainer._training_batches())
     assert [len(batch.X) for batch in batches] == [3, 2, 2]
     assert [len(batch.v) for batch in batches] == directions

@@ -44,13 +44,8 @@ def frame(seed: int = 0) -> pd.DataFrame:
 def fit(model: Callable[[pd.DataFrame], np.ndarray], X: pd.DataFrame, **options: object) -> Explainer:
     """Fit with hardly any training of the surrogate, which Shapley values do not depend on."""
     surrogate = SurrogateOptions(n_latents=2, training=Training(max_epochs=2))
-    options = {
-        "queries": QUERIES,
-        "effort": "quick",
-        "verbose": False,
-        "surrogate_options": surrogate,
-    } | options
-    return Explainer(model, **options).fit(X)
+    usual = {"queries": QUERIES, "effort": "quick", "verbose": False, "surrogate_options": surrogate}
+    return Explainer(model, **usual | options).fit(X)
 
 
 def formulas(X: pd.DataFrame) -> np.ndarray:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import torch
 
     from illume.encoders.networks import MapNetwork
+    from illume.encoders.training import Trainer
 
 VALIDATION_SHARE = 0.15
 MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
@@ -97,26 +98,26 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows. With a
         `checkpoint`, it resumes from what is stored there.
         """
-        data = self._training_data(X, y, validation)
-        from illume.encoders.training import Trainer
-
-        Trainer(self, data, checkpoint).fit()
+        self._trainer(X, y, validation, checkpoint).fit()
         return self
 
     def fit_trial(
         self, X: FloatArray, y: Any, *, validation: tuple[FloatArray, FloatArray] | None = None
     ) -> Self:
         """Take only the first 3 % of the steps of `fit`, to judge the settings."""
-        data = self._training_data(X, y, validation)
-        from illume.encoders.training import Trainer
-
-        Trainer(self, data).fit_trial()
+        self._trainer(X, y, validation).fit_trial()
         return self
 
-    def _training_data(
-        self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None
-    ) -> TrainingData:
+    def _trainer(
+        self,
+        X: FloatArray,
+        y: Any,
+        validation: tuple[FloatArray, FloatArray] | None,
+        checkpoint: Slot | None = None,
+    ) -> Trainer:
         import_extra("torch", "train")
+        from illume.encoders.training import Trainer
+
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
@@ -134,8 +135,9 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         objective = self.objective or Objective()
         if y is None:
             objective = objective.without_predictions()
-        seed = int(rng.randint(2**31 - 1))
-        return TrainingData(X, P, validation, objective, self.training or Training(), self._fit_bins(X), seed)
+        training, seed = self.training or Training(), int(rng.randint(2**31 - 1))
+        data = TrainingData(X, P, validation, objective, training, self._fit_bins(X), seed)
+        return Trainer(self, data, checkpoint)
 
     def _fit_bins(self, X: FloatArray) -> SoftBins:
         numeric = np.ones(X.shape[1], dtype=bool)
