@@ -138,7 +138,7 @@ def dump_tree(surrogate: Any, arrays: ArrayWriter) -> None:
             f"file holds 'tree' and tree classifiers of scikit-learn; save with rules=False to leave it out"
         )
     names = ("children_left_", "children_right_", "feature_", "threshold_", "value_")
-    add_fields(arrays, "tree", TreeNodes.from_surrogate(surrogate), *names)
+    add_fields(arrays, "tree", surrogate, *names)
 
 
 def read_tree(arrays: ArrayReader, n_classes: int, n_latents: int) -> TreeNodes:

@@ -12,40 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from illume._typing import FloatArray, IntArray
 
 
-class DecisionTreeSurrogate(BaseEstimator):
-    """A scikit-learn decision tree on the black box's decisions.
-
-    `estimator` may be any scikit-learn tree classifier (with `tree_` and `classes_`). A `spare` tree is taken
-    only if no other decides for as many classes.
-    """
-
-    def __init__(self, estimator: Any = None, spare: bool = False) -> None:
-        self.estimator = estimator
-        self.spare = spare
-
-    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
-        """Grow a clone of the estimator on the black box's decisions."""
-        start = DecisionTreeClassifier(random_state=0) if self.estimator is None else self.estimator
-        self.model_ = clone(start).fit(Z, P.argmax(1))
-        self.n_classes_ = P.shape[1]
-        tree = self.model_.tree_
-        self.children_left_, self.children_right_ = tree.children_left, tree.children_right
-        self.feature_, self.threshold_ = tree.feature, tree.threshold
-        return self
-
-    def apply(self, Z: FloatArray) -> IntArray:
-        """Return the leaf of every row; scikit-learn compares in float32."""
-        return self.model_.apply(clip_to_float32(Z))
-
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return the shares of the classes in each row's leaf, (n, c)."""
-        Q = np.zeros((len(Z), self.n_classes_))
-        if len(Z):
-            Q[:, self.model_.classes_] = self.model_.predict_proba(clip_to_float32(Z))
-        return Q
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TreeNodes:
     """A fitted tree as arrays; node 0 is the root, and children come after their parents.
 
@@ -64,30 +31,14 @@ class TreeNodes:
     threshold_: FloatArray
     value_: FloatArray
 
-    @classmethod
-    def from_surrogate(cls, surrogate: DecisionTreeSurrogate | TreeNodes) -> TreeNodes:
-        """Copy the nodes of a fitted tree."""
-        if isinstance(surrogate, TreeNodes):
-            return surrogate
-        model: Any = surrogate.model_
-        shares = model.tree_.value[:, 0, : len(model.classes_)]
-        value = np.zeros((len(shares), surrogate.n_classes_))
-        value[:, model.classes_] = shares
-        return cls(
-            np.array(surrogate.children_left_, dtype=np.int64),
-            np.array(surrogate.children_right_, dtype=np.int64),
-            np.array(surrogate.feature_, dtype=np.int64),
-            np.array(surrogate.threshold_, dtype=np.float64),
-            value,
-        )
-
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Do nothing."""
         return self
 
     def apply(self, Z: FloatArray) -> IntArray:
         """Return the leaf of every row, compared in float32 as by scikit-learn."""
-        Z = clip_to_float32(Z).astype(np.float32)
+        largest = np.finfo(np.float32).max
+        Z = np.clip(Z, -largest, largest).astype(np.float32)
         node = np.zeros(len(Z), dtype=np.int64)
         rows = np.flatnonzero(self.children_left_[node] >= 0)
         while len(rows):
@@ -100,6 +51,31 @@ class TreeNodes:
     def probabilities(self, Z: FloatArray) -> FloatArray:
         """Return the shares of the classes in each row's leaf, (n, c)."""
         return self.value_[self.apply(Z)]
+
+
+class DecisionTreeSurrogate(BaseEstimator, TreeNodes):
+    """A scikit-learn decision tree on the black box's decisions.
+
+    `estimator` may be any scikit-learn tree classifier (with `tree_` and `classes_`). A `spare` tree is taken
+    only if no other decides for as many classes.
+    """
+
+    def __init__(self, estimator: Any = None, spare: bool = False) -> None:
+        self.estimator = estimator
+        self.spare = spare
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Grow a clone of the estimator on the black box's decisions."""
+        start = DecisionTreeClassifier(random_state=0) if self.estimator is None else self.estimator
+        model = clone(start).fit(Z, P.argmax(1))
+        tree = model.tree_
+        self.children_left_ = np.array(tree.children_left, dtype=np.int64)
+        self.children_right_ = np.array(tree.children_right, dtype=np.int64)
+        self.feature_ = np.array(tree.feature, dtype=np.int64)
+        self.threshold_ = np.array(tree.threshold, dtype=np.float64)
+        self.value_ = np.zeros((tree.node_count, P.shape[1]))
+        self.value_[:, model.classes_] = tree.value[:, 0, : len(model.classes_)]
+        return self
 
 
 def require_tree(tree: TreeNodes, n_latents: int) -> None:
@@ -116,9 +92,3 @@ def require_tree(tree: TreeNodes, n_latents: int) -> None:
         raise ValueError(f"a node asks about a latent that is none of the {n_latents}")
     if (tree.value_ < 0).any():
         raise ValueError("shares of classes must not be negative")
-
-
-def clip_to_float32(Z: FloatArray) -> FloatArray:
-    """Clip latents to the range of float32."""
-    largest = np.finfo(np.float32).max
-    return np.clip(Z, -largest, largest)
