@@ -26,7 +26,7 @@ rank, folder = int(sys.argv[1]), sys.argv[2]
 distributed.init_process_group(
     "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2, timeout=timedelta(seconds=100)
 )
-found = {name: fitted(name, 18) for name in ("apart", "aligned", "choosing")}
+found = {name: fitted(name, 36) for name in ("apart", "aligned", "choosing")}
 error = ""
 try:
     answers(rank)
@@ -57,9 +57,9 @@ def fitted(name, batch_size):
     apart = Objective(
         lambda_x=0.0, lambda_w=0.0, lambda_y=0.0, lambda_co=0.0, lambda_g=1.0, lambda_l=0.1, width=8
     )
-    rows = np.random.default_rng(0).normal(size=(160, 3))
+    rows = np.random.default_rng(0).normal(size=(320, 3))
     training = Training(
-        batch_size=batch_size, learning_rate=5e-3, max_epochs=6, patience=3, stability_rows=batch_size // 2
+        batch_size=batch_size, learning_rate=5e-3, max_epochs=8, patience=3, stability_rows=batch_size // 2
     )
     explainer = Explainer(
         model,
@@ -110,7 +110,7 @@ def test_both_processes_end_with_the_same_maps_and_losses(together):
     one, other = together
     assert one["maps"] == other["maps"]
     assert one["losses"] == other["losses"]
-    assert np.shape(one["maps"]["aligned"][0]) == (160, 2, 3)
+    assert np.shape(one["maps"]["aligned"][0]) == (320, 2, 3)
 
 
 def test_losses_fall(together):
@@ -121,7 +121,7 @@ def test_losses_fall(together):
 
 @pytest.mark.parametrize("name", ["apart", "choosing"])
 def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name):
-    alone = fitted(name, 36)
+    alone = fitted(name, 72)
     found = together[0]
     np.testing.assert_allclose(found["losses"][name], alone["losses"], rtol=1e-5)
     for mine, wanted in zip(found["maps"][name], alone["maps"], strict=True):
@@ -131,7 +131,7 @@ def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name)
 def test_the_model_is_asked_by_the_first_process_only(together):
     for name in ("apart", "aligned", "choosing"):
         first, second = (each["n_asked"][name] for each in together)
-        assert first[0] == first[1] == second[1] == 160 + 64
+        assert first[0] == first[1] == second[1] == 320 + 64
         assert second[0] == 0
 
 

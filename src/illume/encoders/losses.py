@@ -271,7 +271,8 @@ def _explanation_terms(objective: Objective, batch: Batch, onehot: OneHot, psi: 
         terms["e"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(psi)))
     if objective.lambda_n:
         terms["n"] = neighbour_spread(psi, nearest(input_distances(X, onehot), P.argmax(1)))
-    phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
+    if objective.lambda_py or objective.lambda_pn:
+        phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
     if objective.lambda_py:
         terms["py"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(phi)))
     if objective.lambda_pn:
