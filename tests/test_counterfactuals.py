@@ -8,8 +8,7 @@ import pytest
 
 from illume import Explainer, Feature, Kind, Schema
 from illume.errors import SchemaError
-from illume.explanations.counterfactual_pool import pick_diverse
-from illume.explanations.counterfactual_search import Task
+from illume.explanations.counterfactual_pool import Task, pick_diverse
 from tests.common import FAST, grouped, linear_black_box, loans
 
 SETTINGS = {"shared": {}, "linear": {"encoder": "linear"}, "identity": {"encoder": "identity"}}
@@ -225,7 +224,7 @@ def test_a_column_that_is_no_feature_stays_as_it_is(loan_frame):
 def test_an_example_that_the_model_no_longer_confirms_is_not_returned(monkeypatch):
     X = np.random.default_rng(0).normal(size=(200, 2))
     explainer = explainer_of(linear_black_box([1, 0])).fit(X).fit_rules()
-    reached = Task.reached
+    reached = Task.is_reached
     calls = []
 
     def moody(self, P, row):
@@ -235,7 +234,7 @@ def test_an_example_that_the_model_no_longer_confirms_is_not_returned(monkeypatc
             answer & (row % 2 == 0) if len(row) == 50 else answer
         )  # the check is the call with an example a row
 
-    monkeypatch.setattr(Task, "reached", moody)
+    monkeypatch.setattr(Task, "is_reached", moody)
     found = explainer.counterfactuals(X[:50], n=1)
     assert 50 in calls
     assert found.row.tolist() == list(range(0, 50, 2))

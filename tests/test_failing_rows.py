@@ -5,8 +5,8 @@ import pytest
 
 from illume.data.sampling import evenly_spaced
 from illume.errors import BlackBoxError, RowError, rows_after
-from illume.explanations import counterfactuals
-from illume.explanations.counterfactuals import CounterfactualFinder
+from illume.explanations import counterfactual_search
+from illume.explanations.counterfactual_search import CounterfactualSearch
 from tests.common import global_explainer
 
 X = np.random.default_rng(0).normal(size=(120, 2))
@@ -44,7 +44,7 @@ def explainer(fitted):
 
 @pytest.mark.parametrize("at_once", [7, 4096])
 def test_a_changed_row_is_named_by_the_row_it_was_made_of(explainer, monkeypatch, at_once):
-    monkeypatch.setattr(counterfactuals, "AT_ONCE", at_once)
+    monkeypatch.setattr(counterfactual_search, "AT_ONCE", at_once)
     explainer.model.refuse(BAD)
     with pytest.raises(BlackBoxError, match=f"^{SAID}; failing rows: {BAD}$") as caught:
         explainer.counterfactuals(ROWS, **WISH)
@@ -52,13 +52,13 @@ def test_a_changed_row_is_named_by_the_row_it_was_made_of(explainer, monkeypatch
 
 
 def test_so_it_is_where_examples_are_put_to_the_model_once_more(explainer, monkeypatch):
-    check = CounterfactualFinder._verify
+    check = CounterfactualSearch.verify
 
     def checked(*args):
         explainer.model.refuse(BAD)
         return check(*args)
 
-    monkeypatch.setattr(CounterfactualFinder, "_verify", checked)
+    monkeypatch.setattr(CounterfactualSearch, "verify", checked)
     with pytest.raises(BlackBoxError, match=f"^{SAID}; failing rows: {BAD}$"):
         explainer.counterfactuals(ROWS, **WISH)
 

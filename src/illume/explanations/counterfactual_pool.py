@@ -1,4 +1,4 @@
-"""Rows that counterfactuals take their values from, and what may be taken."""
+"""The rows that counterfactuals take values from, the rows to change, and the changes found."""
 
 from __future__ import annotations
 
@@ -97,6 +97,85 @@ def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
         has = own[:, inputs]
         result[:, layout.owner[inputs.start]] = np.where(has.any(1), has.argmax(1), -1)
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows that should get another decision.
+
+    Parameters
+    ----------
+    X, features
+        The rows, encoded (n, m) and by feature (n, n_features).
+    decisions, P
+        The black box's decisions and probabilities, (n,) and (n, c).
+    desired
+        The class that each row should get, -1 for any other than its own, (n,).
+    permitted
+        Which values of the pool may be taken, (p, n_features).
+    max_changes
+        How many features may change.
+    min_probability
+        How sure the black box must be of the new decision.
+    """
+
+    X: FloatArray
+    features: FloatArray
+    decisions: IntArray
+    P: FloatArray
+    desired: IntArray
+    permitted: BoolArray
+    max_changes: int
+    min_probability: float = 0.0
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return self.features.shape[1]
+
+    def is_reached(self, P: FloatArray, row: IntArray) -> BoolArray:
+        """Return which answers to changed rows are as desired, (n,)."""
+        found, desired = P.argmax(1), self.desired[row]
+        other = np.where(desired >= 0, found == desired, found != self.decisions[row])
+        return other & (P.max(1, initial=0.0) >= self.min_probability)
+
+    def score(self, P: FloatArray, row: IntArray) -> FloatArray:
+        """Return the log-odds of what is desired."""
+        at = np.arange(len(row))
+        desired = self.desired[row]
+        share = np.where(desired >= 0, P[at, desired], 1.0 - P[at, self.decisions[row]])
+        share = np.clip(share, 1e-9, 1 - 1e-9)
+        return np.log(share / (1 - share))
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Counterfactuals: of which row, and from which row of the pool each value comes, -1 for its own."""
+
+    row: IntArray
+    source: IntArray
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, index: IntArray | BoolArray) -> Found:
+        """Keep some of them."""
+        return Found(self.row[index], self.source[index])
+
+    @property
+    def n_changes(self) -> IntArray:
+        """How many features each of them changes."""
+        return (self.source >= 0).sum(1)
+
+    @classmethod
+    def none(cls, n_features: int) -> Found:
+        """Return no counterfactual at all."""
+        return cls(np.empty(0, dtype=np.intp), np.empty((0, n_features), dtype=np.intp))
+
+    @classmethod
+    def concatenate(cls, parts: list[Found]) -> Found:
+        """Join several parts."""
+        return cls(np.concatenate([p.row for p in parts]), np.concatenate([p.source for p in parts]))
 
 
 # From positions of counterfactuals, and where each of their values comes from, to whether they hold

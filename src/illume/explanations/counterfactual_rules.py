@@ -10,7 +10,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout
-from illume.explanations.counterfactual_search import Task
+from illume.explanations.counterfactual_pool import Task
 from illume.explanations.fitted import Fitted
 from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
 from illume.results.rules import Rules

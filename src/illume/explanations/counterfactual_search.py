@@ -2,102 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import Frame
 from illume.data.threads import RowChunks
-from illume.explanations.counterfactual_pool import Pool, move_closer
+from illume.errors import BlackBoxError
+from illume.explanations.counterfactual_pool import Found, Pool, Task, move_closer, pick_diverse
+from illume.explanations.fitted import Fitted
+from illume.explanations.neighbours import unit
+from illume.explanations.rules import require_rule_model
 
+AT_ONCE = 4_096  # rows
 ASKED_AT_ONCE = 262_144
+EXAMPLES_AT_ONCE = 1_024
 MOST_AT_ONCE = 8  # single changes put together, strongest first
 EXAMPLES = 4
+SPARE = 2  # more counterfactuals are moved closer than are wanted, as some may become equal
+FAR = 1e9
+NEVER = np.iinfo(np.intp).max
 PAIRED = 6  # all pairs of this many single changes are tried
-
-# From rows (n,), and where each of their values comes from (n, n_features), to the black box's answers
-Ask = Callable[[IntArray, IntArray], FloatArray]
-
-
-@dataclass(frozen=True, eq=False)
-class Task:
-    """Rows that want another decision.
-
-    Parameters
-    ----------
-    X, features
-        The rows, encoded (n, m) and by feature (n, n_features).
-    decisions, P
-        What the black box says of them, (n,) and (n, c).
-    desired
-        The class that each row wants, -1 for any other than its own, (n,).
-    permitted
-        Which values of the pool may be taken, (p, n_features).
-    max_changes
-        How many features may change.
-    min_probability
-        How sure the black box must be of the new decision.
-    """
-
-    X: FloatArray
-    features: FloatArray
-    decisions: IntArray
-    P: FloatArray
-    desired: IntArray
-    permitted: BoolArray
-    max_changes: int
-    min_probability: float = 0.0
-
-    def take(self, rows: IntArray) -> Task:
-        """Keep some rows."""
-        per_row = ("X", "features", "decisions", "P", "desired")
-        return replace(self, **{name: getattr(self, name)[rows] for name in per_row})
-
-    def reached(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """Return whether answers to changed rows are as desired."""
-        found, desired = P.argmax(1), self.desired[row]
-        other = np.where(desired >= 0, found == desired, found != self.decisions[row])
-        return other & (P.max(1, initial=0.0) >= self.min_probability)
-
-    def score(self, P: FloatArray, row: IntArray) -> FloatArray:
-        """Return the log-odds of what is desired."""
-        at = np.arange(len(row))
-        desired = self.desired[row]
-        share = np.where(desired >= 0, P[at, desired], 1.0 - P[at, self.decisions[row]])
-        share = np.clip(share, 1e-9, 1 - 1e-9)
-        return np.log(share / (1 - share))
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """Counterfactuals: of which row, and from which row of the pool each value comes, -1 for its own."""
-
-    row: IntArray
-    source: IntArray
-
-    def __len__(self) -> int:
-        return len(self.row)
-
-    def take(self, index: IntArray | BoolArray) -> Found:
-        """Keep some of them."""
-        return Found(self.row[index], self.source[index])
-
-    @property
-    def n_changes(self) -> IntArray:
-        """How many features each of them changes."""
-        return (self.source >= 0).sum(1)
-
-    @classmethod
-    def none(cls, n_features: int) -> Found:
-        """Return no counterfactual at all."""
-        return cls(np.empty(0, dtype=np.intp), np.empty((0, n_features), dtype=np.intp))
-
-    @classmethod
-    def concatenate(cls, parts: list[Found]) -> Found:
-        """Put several together."""
-        return cls(np.concatenate([p.row for p in parts]), np.concatenate([p.source for p in parts]))
 
 
 class CounterfactualSearch:
@@ -109,35 +36,70 @@ class CounterfactualSearch:
 
     Parameters
     ----------
-    examples
-        From rows to pool rows of the desired decision to start from, nearest first, (n, EXAMPLES).
-    effects
-        From rows and example rows to how far the change of each feature should lead to what is desired,
-        (n, n_features), by the surrogate.
+    frame, pool_frame
+        The rows of the task, and those of the pool, as the user gave them.
+
+    Attributes
+    ----------
+    n_asked
+        The number of changed rows that the black box was asked about.
+    fewest
+        The fewest changes found for each row, (n,); the largest integer where none were found.
     """
 
-    def __init__(
-        self,
-        pool: Pool,
-        task: Task,
-        ask: Ask,
-        examples: Callable[[IntArray], IntArray],
-        effects: Callable[[IntArray, IntArray], FloatArray],
-    ) -> None:
-        self.pool, self.task, self.ask = pool, task, ask
-        self.examples, self.effects = examples, effects
+    def __init__(self, fitted: Fitted, pool: Pool, task: Task, frame: Frame, pool_frame: Frame) -> None:
+        self.fitted, self.pool, self.task = fitted, pool, task
+        self.frame, self.mixer = frame, frame.mixer(pool_frame)
         self.tried_features, self.tried_rows = pool.values_to_try(task.permitted)
-        self.n_asked = 0
+        self.n_asked, self.fewest = 0, np.full(len(task.X), NEVER)
 
-    def run(self, wanted: int) -> Found:
-        """Return counterfactuals of each row, `wanted` or more of them where they can be had."""
-        parts = [Found.none(self.task.features.shape[1])]
-        size = max(1, ASKED_AT_ONCE // max(len(self.tried_rows), 1))
-        chunks = RowChunks(len(self.task.X), size)
+    def run(self, n: int) -> Found:
+        """Return the n best counterfactuals of each row, or as many as there are."""
+        parts, task = [Found.none(self.task.n_features)], self.task
+        todo = np.flatnonzero(task.desired != task.decisions)
+        chunks = RowChunks(len(todo), max(1, min(AT_ONCE, ASKED_AT_ONCE // max(len(self.tried_rows), 1))))
         for part in chunks:
             with chunks:
-                parts += self._search_rows(np.arange(part.start, part.stop), wanted)
+                found = Found.concatenate(self._search_rows(todo[part], n))
+                np.minimum.at(self.fewest, found.row, found.n_changes)
+                found = self._pick(found.take(found.n_changes <= task.max_changes), n + SPARE)
+                parts.append(self._pick(self._move_closer(found), n))
         return Found.concatenate(parts)
+
+    def verify(self, found: Found) -> tuple[Found, Frame, FloatArray]:
+        """Ask about all counterfactuals once more, as they are returned; keep those that still hold."""
+        made = self._make(found.row, found.source)
+        answers = self._answers(made, found.row)
+        holds = np.flatnonzero(self.task.is_reached(answers, found.row))
+        if len(holds) < len(found):  # a black box that does not always answer alike
+            return found.take(holds), made.take(holds), answers[holds]
+        return found, made, answers
+
+    def examples(self, rows: IntArray) -> IntArray:
+        """Return pool rows of the desired decision, those with the fewest changes of conditions first.
+
+        The result is (n, EXAMPLES), with -1 for none.
+        """
+        tree, task, pool = require_rule_model(self.fitted).rules, self.task, self.pool
+        Z_pool = tree.encoder.transform(pool.X)
+        leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
+        count = min(EXAMPLES, len(pool))
+        chosen = np.full((len(rows), count), -1, dtype=np.intp)
+        chunks = RowChunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE))
+        for part in chunks:
+            with chunks:
+                mine = rows[part]
+                _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
+                far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
+                desired, own = task.desired[mine, None], task.decisions[mine, None]
+                suits = np.where(desired >= 0, pool.decisions == desired, pool.decisions != own)
+                far[~suits | (desired == own)] = FAR
+                best = np.argpartition(far, count - 1, axis=1)[:, :count]
+                cost = np.take_along_axis(far, best, axis=1)
+                order = np.lexsort((best, cost), axis=1)
+                best = np.take_along_axis(best, order, axis=1)
+                chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
+        return chosen
 
     def _search_rows(self, rows: IntArray, wanted: int) -> list[Found]:
         singles, strongest, gain = self._singles(rows)
@@ -161,7 +123,7 @@ class CounterfactualSearch:
         """
         pool, task = self.pool, self.task
         features, values = self.tried_features, self.tried_rows
-        n_features = task.features.shape[1]
+        n_features = task.n_features
         if not len(features):
             nothing = np.full((len(rows), n_features), -1, dtype=np.intp)
             return Found.none(n_features), nothing, np.full(nothing.shape, -np.inf)
@@ -173,7 +135,7 @@ class CounterfactualSearch:
         score = np.full((len(rows), len(features)), -np.inf)
         score[i, s] = task.score(P, rows[i])
         works = np.zeros(score.shape, dtype=bool)
-        works[i, s] = task.reached(P, rows[i])
+        works[i, s] = task.is_reached(P, rows[i])
         size = np.where(works, self._step(rows), np.inf)
         nearest, strongest = self._best(-size), self._best(score)
         at = np.arange(len(rows))[:, None]
@@ -187,7 +149,7 @@ class CounterfactualSearch:
 
     def _best(self, score: FloatArray) -> IntArray:
         """Return the position of each feature's best value, (n, n_features); -1 where it has none."""
-        best = np.full((len(score), self.task.features.shape[1]), -1, dtype=np.intp)
+        best = np.full((len(score), self.task.n_features), -1, dtype=np.intp)
         for j in np.unique(self.tried_features):
             mine = np.flatnonzero(self.tried_features == j)
             best[:, j] = mine[score[:, mine].argmax(1)]
@@ -212,11 +174,11 @@ class CounterfactualSearch:
             features = order[:, list(ranks)]
             np.put_along_axis(source, features, np.take_along_axis(value, features, 1), 1)
         tried = Found(np.tile(rows, len(trials)), sources.reshape(-1, gain.shape[1]))
-        return tried.take(self.task.reached(self._ask(tried.row, tried.source), tried.row))
+        return tried.take(self.task.is_reached(self._ask(tried.row, tried.source), tried.row))
 
     def _from_examples(self, rows: IntArray) -> Found:
         """Start from whole examples and halve the number of changed features while the decision stays."""
-        n_features = self.task.features.shape[1]
+        n_features = self.task.n_features
         if not len(rows):
             return Found.none(n_features)
         examples = self.examples(rows)
@@ -226,21 +188,21 @@ class CounterfactualSearch:
             return Found.none(n_features)
         differs = self.task.features[row] != self.pool.features[example]
         usable = differs & self.task.permitted[example]
-        effect = np.where(usable, self.effects(row, example), -np.inf)
+        effect = np.where(usable, self._effects(row, example), -np.inf)
         rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1, kind="stable")
 
         def changed(n: IntArray) -> IntArray:
             return np.where(usable & (rank < n[:, None]), example[:, None], -1)
 
         high = usable.sum(1)
-        works = self.task.reached(self._ask(row, changed(high)), row)
+        works = self.task.is_reached(self._ask(row, changed(high)), row)
         row, example, high = row[works], example[works], high[works]
         usable, rank = usable[works], rank[works]
         low = np.zeros_like(high)  # changes that are too few
         while (high - low > 1).any():
             middle = (low + high) // 2
             open_ = np.flatnonzero(high - low > 1)
-            fine = self.task.reached(self._ask(row[open_], changed(middle)[open_]), row[open_])
+            fine = self.task.is_reached(self._ask(row[open_], changed(middle)[open_]), row[open_])
             high[open_[fine]], low[open_[~fine]] = middle[open_[fine]], middle[open_[~fine]]
         return Found(row, changed(high))
 
@@ -253,7 +215,7 @@ class CounterfactualSearch:
             trial[np.arange(len(which)), feature] = -1
             row = found.row[active[which]]
             P = self._ask(row, trial)
-            score = np.where(self.task.reached(P, row), self.task.score(P, row), -np.inf)
+            score = np.where(self.task.is_reached(P, row), self.task.score(P, row), -np.inf)
             order = np.lexsort((-score, which))
             _, first = np.unique(which[order], return_index=True)
             best = order[first]
@@ -264,20 +226,60 @@ class CounterfactualSearch:
             active = active[(source[active] >= 0).sum(1) > 1]
         return Found(found.row, source)
 
-    def move_closer(self, found: Found) -> Found:
+    def _move_closer(self, found: Found) -> Found:
         """Bring changed numbers back towards the row's own, as far as the decision stays."""
 
         def holds(which: IntArray, source: IntArray) -> BoolArray:
             row = found.row[which]
-            return self.task.reached(self._ask(row, source), row)
+            return self.task.is_reached(self._ask(row, source), row)
 
         own = self.task.features[found.row]
         source = move_closer(self.pool, self.task.permitted, own, found.source, holds)
         # With other values, a change may not be needed any more.
         return self._fewest(Found(found.row, source))
 
+    def _pick(self, found: Found, n: int) -> Found:
+        """Return n of the counterfactuals of each row, no two the same."""
+        values = np.where(
+            found.source >= 0, self.pool.features[found.source, np.arange(found.source.shape[1])], np.inf
+        )
+        _, first = np.unique(np.column_stack([found.row, values]), axis=0, return_index=True)
+        found = found.take(np.sort(first))
+        distance = self.pool.distance(self.task.X[found.row], found.source)
+        return found.take(pick_diverse(found.row, found.source >= 0, distance, n))
+
+    def _effects(self, row: IntArray, example: IntArray) -> FloatArray:
+        """Return how much each feature of an example adds to the desired log-odds, by the surrogate."""
+        task, pair = self.task, self.fitted.pair
+        rows, at = np.unique(row, return_inverse=True)
+        slopes = pair.encoder.pull_back(task.X[rows], pair.surrogate.coef_).slopes
+        if slopes.shape[1] == 1:
+            slopes = np.concatenate([-slopes, slopes], axis=1)
+        each = np.arange(len(rows))
+        away, to = slopes[each, task.decisions[rows]], slopes[each, task.desired[rows]]
+        direction = np.where(task.desired[rows, None] >= 0, to - away, -away)
+        return self.fitted.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
+
+    def _make(self, row: IntArray, source: IntArray) -> Frame:
+        """Return rows of the frame with features from the pool."""
+        frame, names = self.frame, self.fitted.schema.names
+        if names != frame.names:
+            by_column = np.full((len(row), len(frame.names)), -1, dtype=source.dtype)
+            by_column[:, [frame.names.index(name) for name in names]] = source
+            source = by_column
+        return self.mixer(row, source)
+
     def _ask(self, row: IntArray, source: IntArray) -> FloatArray:
         self.n_asked += len(row)
         if not len(row):
             return np.empty((0, self.task.P.shape[1]))
-        return self.ask(row, source)
+        return self._answers(self._make(row, source), row)
+
+    def _answers(self, made: Frame, row: IntArray) -> FloatArray:
+        """Ask about changed rows; an error names them by the rows that they were made of."""
+        try:
+            return self.fitted.black_box(made)
+        except BlackBoxError as error:
+            named = ", named by the rows they were made of" if error.rows else ""
+            said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
+            raise said.renumber(row.tolist().__getitem__) from error.__cause__

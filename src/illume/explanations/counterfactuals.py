@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.frames import Frame, Mixer
+from illume._typing import FloatArray, IntArray
+from illume.data.frames import Frame
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import LeftOutError
 from illume.explanations.boxes import Layout
-from illume.explanations.counterfactual_pool import Pool, by_feature, pick_diverse
+from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_rules import counterfactual_rules
-from illume.explanations.counterfactual_search import EXAMPLES, CounterfactualSearch, Found, Task
+from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
 from illume.explanations.fitted import AnsweredRows, Fitted
-from illume.explanations.neighbours import unit
-from illume.explanations.rules import require_rule_model
 from illume.results.counterfactuals import Counterfactuals
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
-AT_ONCE = 4096
-EXAMPLES_AT_ONCE = 1024
-SPARE = 2  # so many more are brought close, for some may then be the same
-FAR = 1e9
 
 
 def pool_rows(training: AnsweredRows) -> IntArray:
@@ -89,13 +81,13 @@ class CounterfactualFinder:
         most = request.max_changes or len(encoding.schema)
         desires = np.full(len(X), desired)
         task = Task(X, features, decisions, P, desires, permitted, most, request.min_probability)
-        found, n_asked, fewest = self._search(task, frame, request.n)
-        found, made, answers = self._verify(task, found, frame)
+        search = CounterfactualSearch(fitted, self.pool, task, frame, self.pool_frame)
+        found, made, answers = search.verify(search.run(request.n))
         changed = found.source >= 0
         composed = self.pool.compose(X[found.row], found.source)
         missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
         nearest = np.full(len(X), -1, dtype=np.intp)
-        nearest[missing] = self._examples(task, missing)[:, 0]
+        nearest[missing] = search.examples(missing)[:, 0]
         free = isinstance(request.features_to_vary, str) and not (
             request.permitted_range or request.max_changes
         )
@@ -114,130 +106,18 @@ class CounterfactualFinder:
             typical_distance=self._typical(),
             decisions=decisions,
             probabilities=P,
-            reasons=self._reasons(task, found, fewest, nearest, request),
+            reasons=self._reasons(task, found, search.fewest, nearest, request),
             rules=rules,
             has_rule=has_rule,
             new=new,
             refinement=refinement,
-            n_asked=n_asked,
+            n_asked=search.n_asked,
             frame=made,
             feature_names=encoding.schema.names,
             class_names=class_names,
             origin=frame.origin,
             novelty=fitted.novelty_detector(encoded),
         )
-
-    def _ask(self, make: Mixer, places: IntArray, row: IntArray, source: IntArray) -> FloatArray:
-        return self._answers(make(row, source), places[row])
-
-    def _answers(self, made: Frame, row: IntArray) -> FloatArray:
-        """Ask about changed rows; an error names them by the rows that they were made of."""
-        try:
-            return self.fitted.black_box(made)
-        except BlackBoxError as error:
-            named = ", named by the rows they were made of" if error.rows else ""
-            said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
-            raise said.renumber(row.tolist().__getitem__) from error.__cause__
-
-    def _examples(self, task: Task, rows: IntArray) -> IntArray:
-        """Return pool rows of the desired decision, first those whose path needs the fewest changes.
-
-        (n, EXAMPLES) for some rows of a task; -1 for none.
-        """
-        tree = require_rule_model(self.fitted).rules
-        Z_pool = tree.encoder.transform(self.pool.X)
-        leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
-        count = min(EXAMPLES, len(self.pool))
-        chosen = np.full((len(rows), count), -1, dtype=np.intp)
-        chunks = RowChunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE))
-        for part in chunks:
-            with chunks:
-                mine = rows[part]
-                _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
-                far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
-                far[~self._suits(task, mine)] = FAR
-                best = np.argpartition(far, count - 1, axis=1)[:, :count]
-                cost = np.take_along_axis(far, best, axis=1)
-                order = np.lexsort((best, cost), axis=1)
-                best = np.take_along_axis(best, order, axis=1)
-                chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
-        return chosen
-
-    def _suits(self, task: Task, rows: IntArray) -> BoolArray:
-        """Return which pool rows have a decision that each row desires, (n, p)."""
-        desired, own = task.desired[rows][:, None], task.decisions[rows][:, None]
-        wanted = np.where(desired >= 0, self.pool.decisions == desired, self.pool.decisions != own)
-        return wanted & (desired != own)
-
-    def _search(self, task: Task, frame: Frame, n: int) -> tuple[Found, int, IntArray]:
-        """Return the chosen counterfactuals, how many rows were asked about, and the fewest changes found."""
-        parts, n_asked = [Found.none(task.features.shape[1])], 0
-        fewest = np.full(len(task.X), np.iinfo(np.intp).max)
-        todo = np.flatnonzero(task.desired != task.decisions)
-        chunks = RowChunks(len(todo), AT_ONCE)
-        for part in chunks:
-            with chunks:
-                rows = todo[part]
-                some = task.take(rows)
-                make = self._maker(frame.take(rows))
-                examples = partial(self._examples, some)
-                ask = partial(self._ask, make, rows)
-                search = CounterfactualSearch(self.pool, some, ask, examples, self._effects(some))
-                found = search.run(n)
-                np.minimum.at(fewest, rows[found.row], found.n_changes)
-                found = found.take(found.n_changes <= task.max_changes)
-                found = self._pick(search.move_closer(self._pick(found, some.X, n + SPARE)), some.X, n)
-                parts.append(Found(rows[found.row], found.source))
-                n_asked += search.n_asked
-        return Found.concatenate(parts), n_asked, fewest
-
-    def _maker(self, frame: Frame) -> Mixer:
-        """Return what makes rows of a frame with features from the pool."""
-        mixer, names = frame.mixer(self.pool_frame), self.fitted.encoding.schema.names
-        if names == frame.names:
-            return mixer
-        columns = [frame.names.index(name) for name in names]
-
-        def make(row: IntArray, source: IntArray) -> Frame:
-            by_column = np.full((len(row), len(frame.names)), -1, dtype=source.dtype)
-            by_column[:, columns] = source
-            return mixer(row, by_column)
-
-        return make
-
-    def _effects(self, task: Task) -> Callable[[IntArray, IntArray], FloatArray]:
-        """Return what says how far changes to an example's values should lead to what is desired."""
-
-        def effects(row: IntArray, example: IntArray) -> FloatArray:
-            rows, at = np.unique(row, return_inverse=True)
-            slopes = self.fitted.pair.encoder.pull_back(task.X[rows], self.fitted.pair.surrogate.coef_).slopes
-            if slopes.shape[1] == 1:
-                slopes = np.concatenate([-slopes, slopes], axis=1)
-            each = np.arange(len(rows))
-            away, to = slopes[each, task.decisions[rows]], slopes[each, task.desired[rows]]
-            direction = np.where(task.desired[rows, None] >= 0, to - away, -away)
-            return self.fitted.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
-
-        return effects
-
-    def _verify(self, task: Task, found: Found, frame: Frame) -> tuple[Found, Frame, FloatArray]:
-        """Put all examples to the black box once more, as they will be returned; keep those that hold."""
-        made = self._maker(frame)(found.row, found.source)
-        answers = self._answers(made, found.row)
-        holds = np.flatnonzero(task.reached(answers, found.row))
-        if len(holds) < len(found):  # a black box that does not always answer alike
-            return found.take(holds), made.take(holds), answers[holds]
-        return found, made, answers
-
-    def _pick(self, found: Found, X: FloatArray, n: int) -> Found:
-        """Return n of the counterfactuals of each row, no two the same."""
-        values = np.where(
-            found.source >= 0, self.pool.features[found.source, np.arange(found.source.shape[1])], np.inf
-        )
-        _, first = np.unique(np.column_stack([found.row, values]), axis=0, return_index=True)
-        found = found.take(np.sort(first))
-        distance = self.pool.distance(X[found.row], found.source)
-        return found.take(pick_diverse(found.row, found.source >= 0, distance, n))
 
     def _anchors(
         self, found: Found, composed: FloatArray, decided: IntArray, nearest: IntArray
@@ -290,7 +170,7 @@ class CounterfactualFinder:
             f"none of the changes tried, to {_describe_scope(request)}, makes the model decide {goal}"
         )
         reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
-        long = missing & (fewest > task.max_changes) & (fewest < np.iinfo(np.intp).max)
+        long = missing & (fewest > task.max_changes) & (fewest < NEVER)
         reasons[long] = [
             f"the fewest changes found are {k}, more than max_changes={task.max_changes}"
             for k in fewest[long]
