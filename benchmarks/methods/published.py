@@ -266,7 +266,7 @@ def _counterfactual_rules(maker: TreeRules, rows: Rows) -> Any:
     X, wanted = rows.test.X, rows.test.P.argmax(1)
     Z_train = maker.encoder.transform(rows.material.training.X)
     leaf, decided, direction = maker.tree.apply(Z_train), maker.decide(Z_train), unit(Z_train)
-    boxes = Boxes.everything(*X.shape)
+    boxes = Boxes.whole_space(*X.shape)
     for start in range(0, len(X), maker.at_once):
         part = slice(start, start + maker.at_once)
         W, Z, _ = maker.latents(X[part], wanted[part])

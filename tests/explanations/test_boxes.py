@@ -92,7 +92,7 @@ def test_a_row_lies_in_its_own_boxes():
     rng, layout = np.random.default_rng(1), mixed_layout()
     X = mixed_rows(rng.normal(size=(200, 2)), rng.integers(0, 3, 200))
     rules = random_rules(rng, layout, X)
-    for boxes in (axis_parallel(rules, X, layout).containing(X, layout), sound(rules, X, layout)):
+    for boxes in (axis_parallel(rules, X, layout).widen(X, layout), sound(rules, X, layout)):
         assert ((boxes.low <= X) & (boxes.high >= X)).all()
         assert boxes.allowed[layout.own(X)].all()
 
@@ -116,5 +116,5 @@ def test_moving_one_feature_within_its_bounds_stays_in_the_leaf_and_beyond_leave
 def test_a_row_of_no_known_category_gets_no_condition_on_it():
     layout = mixed_layout()
     X = np.array([[0.0, 0.0, -1 / 3, -1 / 3, -1 / 3]])
-    assert Boxes.everything(1, 5).containing(X, layout).allowed.all()
+    assert Boxes.whole_space(1, 5).widen(X, layout).allowed.all()
     assert layout.admissible(X)[:, 2:].all()

@@ -27,7 +27,7 @@ def measured(bins, boxes, wanted):
 
 def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
     bins, X, wanted = problem
-    boxes, reached = polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(0.95))
+    boxes, reached = polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.95))
     assert ((boxes.low <= X) & (boxes.high >= X)).all()
     precision, coverage = measured(bins, boxes, wanted)
     assert (reached >= 0.95).mean() > 0.98
@@ -39,7 +39,7 @@ def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
 def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
     bins, X, wanted = problem
     found = [
-        measured(bins, polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(p))[0], wanted)
+        measured(bins, polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(p))[0], wanted)
         for p in (0.8, 0.99)
     ]
     (mild, wide), (strict, narrow) = ((precision.mean(), coverage.mean()) for precision, coverage in found)
@@ -49,7 +49,7 @@ def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
 
 def test_the_boxes_own_bounds_are_taken_first(problem):
     bins, X, _ = problem
-    own = Boxes.everything(*X.shape)
+    own = Boxes.whole_space(*X.shape)
     own.low[:, 1] = X[:, 1] - 0.3  # says little, but is the box's own
     wanted = np.ones(len(X), dtype=int)
     boxes, _ = polish(bins, own, X, wanted, RuleGoal(max_conditions=1, only_own=True))
@@ -59,7 +59,7 @@ def test_the_boxes_own_bounds_are_taken_first(problem):
 
 def test_no_more_conditions_than_wished(problem):
     bins, X, wanted = problem
-    boxes, _ = polish(bins, Boxes.everything(*X.shape), X, wanted, RuleGoal(0.999, max_conditions=2))
+    boxes, _ = polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.999, max_conditions=2))
     assert (np.isfinite(boxes.low) | np.isfinite(boxes.high)).sum(1).max() <= 2
 
 
@@ -78,7 +78,7 @@ def test_categories_become_conditions_where_they_decide():
     X = mixed_rows(rng.normal(size=(900, 2)), rng.integers(0, 3, 900))
     sample = sample_of(layout, X, lambda X: X[:, 4] > 0)
     rows = mixed_rows([[0.0, 0.0], [0.0, 0.0]], [2, 0])
-    boxes, _ = polish(Conditions.of(sample), Boxes.everything(2, 5), rows, np.array([1, 0]), RuleGoal())
+    boxes, _ = polish(Conditions.of(sample), Boxes.whole_space(2, 5), rows, np.array([1, 0]), RuleGoal())
     np.testing.assert_array_equal(boxes.allowed[0, 2:], [False, False, True])
     np.testing.assert_array_equal(boxes.allowed[1, 2:], [True, True, False])
     assert np.isinf(boxes.low).all()
@@ -89,7 +89,7 @@ def test_what_a_condition_keeps_is_what_its_box_covers():
     conditions = Conditions.of(sample)
     boxes, X = random_boxes(sample, n=30)
     inside, possible = sample.members(boxes), conditions.possible(X)
-    kept = conditions.kept(inside.astype(np.float32) @ conditions.truth.T, inside.sum(1))
+    kept = conditions.count_kept(inside.astype(np.float32) @ conditions.truth.T, inside.sum(1))
     for code in range(kept.shape[1]):
         holds = conditions.truth[conditions.split[code]] == conditions.side[code]
         np.testing.assert_array_equal(kept[:, code], (inside & holds).sum(1))
@@ -106,7 +106,7 @@ def test_selected_conditions_keep_the_boxes_own_bounds():
         np.array([[1.0, np.inf, 0, 0, 0]]),
         np.array([[True, True, True, False, True]]),
     )
-    chosen = Boxes.everything(1, 5)
+    chosen = Boxes.whole_space(1, 5)
     chosen.low[0, 1] = -1.5
     kept = keep_selected(boxes, chosen, layout)
     np.testing.assert_array_equal(kept.low[0, :2], [-np.inf, -2.0])

@@ -19,7 +19,7 @@ def random_boxes(sample, n=50, seed=1):
     high = np.where(rng.random(X.shape) < 0.5, np.inf, X + rng.exponential(1, X.shape))
     onehot = sample.layout.onehot
     boxes = Boxes(np.where(onehot, -np.inf, low), np.where(onehot, np.inf, high), rng.random(X.shape) < 0.7)
-    return boxes.containing(X, sample.layout), X
+    return boxes.widen(X, sample.layout), X
 
 
 def by_hand(sample, boxes, i):
@@ -76,7 +76,7 @@ def test_thresholds_lie_between_values():
 
 def test_a_row_does_not_count_for_its_own_rule():
     sample = a_sample()
-    boxes, wanted = Boxes.everything(3, 5), sample.decisions[[5, 9, 0]]
+    boxes, wanted = Boxes.whole_space(3, 5), sample.decisions[[5, 9, 0]]
     rows = np.vstack([sample.X[[5, 9]], [[9.0, 9.0, 0, 0, 0]]])  # the last is not in the sample
     covered, correct = sample.counts(boxes, wanted, but=rows)
     np.testing.assert_array_equal(covered, [399, 399, 400])

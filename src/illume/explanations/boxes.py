@@ -1,4 +1,4 @@
-"""From a leaf of the latent tree to conditions on inputs: the oblique rule pulled back to boxes."""
+"""Boxes of inputs: the conditions of a leaf on latents, pulled back to conditions on single inputs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Layout:
     owner, onehot
         Which feature an input belongs to, and whether it stands for a category, (m,).
     mean, scale
-        What was subtracted from an input, and what it was then divided by, (m,).
+        The mean that was subtracted from each input, and the scale it was divided by, (m,).
     low, high
-        The range of each input that was seen, (m,).
+        The range of each input in `fit`, (m,).
     """
 
     owner: IntArray
@@ -71,12 +71,12 @@ class Layout:
         return own
 
 
-ROUNDING = 1e-9  # what a sound box gives away, so that rounding never leads out of it
+ROUNDING = 1e-9  # relative margin of sound boxes against rounding errors
 
 
 @dataclass(frozen=True, eq=False)
 class LeafBoxes:
-    """What every leaf of a tree demands of the latents: `low < z <= high`, (n_nodes, k) each."""
+    """The bounds of every node of a tree on the latents: `low < z <= high`, (n_nodes, k) each."""
 
     low: FloatArray
     high: FloatArray
@@ -96,11 +96,11 @@ class LeafBoxes:
 
     @property
     def bound(self) -> BoolArray:
-        """Which latents each node says something about, (n_nodes, k)."""
+        """Which latents each node has a bound on, (n_nodes, k)."""
         return np.isfinite(self.low) | np.isfinite(self.high)
 
-    def containing(self, Z: FloatArray) -> LeafBoxes:
-        """Return the boxes of rows, widened by what the tree's single precision rounds off their latents."""
+    def widen(self, Z: FloatArray) -> LeafBoxes:
+        """Return the boxes of rows, widened to hold latents that the tree rounds to single precision."""
         room = ROUNDING * (1 + np.abs(Z))
         return LeafBoxes(np.minimum(self.low, Z - room), np.maximum(self.high, Z + room))
 
@@ -131,16 +131,16 @@ class Boxes:
         return Boxes(self.low[rows], self.high[rows], self.allowed[rows])
 
     def __setitem__(self, rows: Any, other: Boxes) -> None:
-        """Fill in the boxes of some rows while they are being put together."""
+        """Write the boxes of some rows."""
         self.low[rows], self.high[rows], self.allowed[rows] = other.low, other.high, other.allowed
 
     @classmethod
-    def everything(cls, n: int, m: int) -> Boxes:
+    def whole_space(cls, n: int, m: int) -> Boxes:
         """Return boxes without a condition."""
         return cls(np.full((n, m), -np.inf), np.full((n, m), np.inf), np.ones((n, m), dtype=bool))
 
-    def containing(self, X: FloatArray, layout: Layout) -> Boxes:
-        """Return the boxes, widened where they leave out the rows X."""
+    def widen(self, X: FloatArray, layout: Layout) -> Boxes:
+        """Return the boxes, widened where they do not hold the rows X."""
         low = np.where(layout.onehot, self.low, np.minimum(self.low, X))
         high = np.where(layout.onehot, self.high, np.maximum(self.high, X))
         return Boxes(low, high, self.allowed | layout.admissible(X))
@@ -170,16 +170,16 @@ class Oblique:
 
     @classmethod
     def of(cls, W: FloatArray, Z: FloatArray, leaf: LeafBoxes, depth: int) -> Oblique:
-        """Keep the latents that the leaf says something about, `depth` at most."""
+        """Keep the latents that the leaf has a bound on, `depth` at most."""
         bound = leaf.bound
         kept = np.argsort(~bound, axis=1, kind="stable")[:, :depth]
         Z, low, high = (np.take_along_axis(array, kept, axis=1) for array in (Z, leaf.low, leaf.high))
-        # In single precision, for there are many; what it rounds off is made up for by the bounds.
+        # Single precision saves memory; the bounds make up for its rounding errors.
         weights = W[np.arange(len(W))[:, None], kept].astype(np.float32)
         return cls(np.where(np.take_along_axis(bound, kept, axis=1), kept, -1), weights, Z, low, high)
 
     def slots(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-        """Yield the weights (n, m) of each condition, and its room below and above the row, (n, 1) each."""
+        """Yield each condition's weights (n, m), and how far its bounds are from the row, (n, 1) each."""
         for d in range(self.latent.shape[1]):
             z = self.Z[:, [d]]
             yield self.weights[:, d].astype(np.float64), self.low[:, [d]] - z, self.high[:, [d]] - z
@@ -189,12 +189,12 @@ def axis_parallel(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
     r"""Return how far each feature alone may move while the row stays in its leaf.
 
     For a number, :math:`x_j - x_{ij} \in \bigcap_r (l_r - z_{ir}, u_r - z_{ir}] / W_{irj}`, ends swapped
-    where :math:`W_{irj} < 0`; r without weight on j says nothing. A category may be exchanged for another
-    of its feature where the exchange, :math:`W_{irq} - W_{irv}`, leads into the leaf. A leaf that the row is
-    not in gives what must become of each feature.
+    where :math:`W_{irj} < 0`; a latent without weight on j does not bound it. A category may be exchanged
+    for another of its feature where the exchange, :math:`W_{irq} - W_{irv}`, leads into the leaf. For a leaf
+    that does not hold the row, the boxes say where each feature would have to move.
     """
-    # PAPER: its formula takes the lower end from the lower bound whatever the sign of the weight.
-    boxes = Boxes.everything(*X.shape)
+    # PAPER: its formula takes the lower end from the lower bound, even for negative weights.
+    boxes = Boxes.whole_space(*X.shape)
     own = layout.own(X)
     number = ~layout.onehot
     for W, down, up in oblique.slots():
@@ -214,10 +214,11 @@ def axis_parallel(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
 def sound(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
     r"""Return boxes all of whose points satisfy every oblique condition with the row's own W.
 
-    Within the range that was seen of it, every feature gets the share of its room that leaves
-    :math:`\sum_j |W_{irj}| \delta_j` within what r allows. Another category is allowed where it is free.
+    Within its range in `fit`, every feature may move by the share of its own bound that keeps
+    :math:`\sum_j |W_{irj}| \delta_j` within the bounds of each latent r. Another category is allowed where
+    it moves no latent towards a bound.
     """
-    alone = axis_parallel(oblique, X, layout).containing(X, layout)
+    alone = axis_parallel(oblique, X, layout).widen(X, layout)
     fall = np.where(layout.onehot, 0.0, np.maximum(X - np.maximum(alone.low, layout.low), 0.0))
     rise = np.where(layout.onehot, 0.0, np.maximum(np.minimum(alone.high, layout.high) - X, 0.0))
     share, involved = np.ones(X.shape), np.zeros(X.shape, dtype=bool)
@@ -241,6 +242,6 @@ def sound(oblique: Oblique, X: FloatArray, layout: Layout) -> Boxes:
 
 
 def _exchange(W: FloatArray, own: BoolArray, inputs: slice) -> FloatArray:
-    """Return what another category instead of the own adds to a latent, (n, width)."""
+    """Return what each category adds to a latent when it replaces the row's own, (n, width)."""
     part = W[:, inputs]
     return part - (part * own[:, inputs]).sum(1, keepdims=True)

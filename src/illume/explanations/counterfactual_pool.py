@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
+from illume.errors import LeftOutError
 from illume.explanations.boxes import Layout
+from illume.explanations.fitted import Fitted
 
 VALUES = 12
 CATEGORIES = 16
@@ -20,12 +23,12 @@ DISTANCE = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Training rows, encoded, with the black box's decisions.
+    """Training rows that counterfactuals take values from.
 
     Parameters
     ----------
-    X, decisions
-        The rows, (p, m) and (p,).
+    frame, X, decisions
+        The rows as they came, encoded (p, m), and the black box's decisions (p,).
     present
         Which of their values are there, and not missing, (p, n_features).
     features
@@ -33,15 +36,26 @@ class Pool:
     """
 
     layout: Layout
+    frame: Frame
     X: FloatArray
     decisions: IntArray
     present: BoolArray
     features: FloatArray
 
     @classmethod
-    def of(cls, layout: Layout, X: FloatArray, decisions: IntArray, present: BoolArray) -> Pool:
-        """Keep the rows by feature too."""
-        return cls(layout, X, decisions, present, by_feature(layout, X, present.shape[1]))
+    def of(cls, fitted: Fitted) -> Pool:
+        """Encode the rows; missing values are not offered as changes."""
+        known, schema, layout = fitted.pool, fitted.schema, Layout.of(fitted.encoding)
+        if known is None:
+            raise LeftOutError("there are no rows to take values from")
+        encoded = fitted.encode(known.frame)
+        present = ~encoded.imputed
+        for j, feature in enumerate(schema.features):
+            if None in feature.categories:
+                values = known.frame.labels(feature.name)
+                present[:, j] &= np.array([value is not None for value in values], dtype=bool)
+        features = by_feature(layout, encoded.X, len(schema))
+        return cls(layout, known.frame, encoded.X, known.P.argmax(1), present, features)
 
     def __len__(self) -> int:
         return len(self.X)

@@ -1,4 +1,4 @@
-"""What a user allows a counterfactual to change, checked and turned into arrays."""
+"""Options of counterfactuals: which class is desired, and what may change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPPOSITE = "opposite"
 
 @dataclass(frozen=True)
 class CounterfactualRequest:
-    """What counterfactuals the user asks for: see `Explainer.counterfactuals`."""
+    """Options of `Explainer.counterfactuals`."""
 
     n: int = 3
     desired_class: Any = OPPOSITE
@@ -32,7 +32,7 @@ class CounterfactualRequest:
     min_probability: float = 0.0
 
     def __post_init__(self) -> None:
-        """Raise for numbers that make no sense."""
+        """Check the numbers."""
         if not (isinstance(self.n, Integral) and int(self.n) >= 1):
             raise ValueError(f"n must be a positive integer, found {self.n!r}")
         if self.max_changes is not None and not (
@@ -42,7 +42,7 @@ class CounterfactualRequest:
         if not 0 <= self.min_probability < 1:
             raise ValueError(f"min_probability must be from 0 to below 1, found {self.min_probability!r}")
 
-    def desired(self, class_names: tuple[str, ...]) -> int:
+    def desired_position(self, class_names: tuple[str, ...]) -> int:
         """Return the position of the desired class, -1 for any other than the row's own."""
         wish = self.desired_class
         if isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in class_names:
@@ -52,6 +52,11 @@ class CounterfactualRequest:
         raise ValueError(
             f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
         )
+
+    @property
+    def is_unrestricted(self) -> bool:
+        """Whether any number of features may change to any value."""
+        return isinstance(self.features_to_vary, str) and not (self.permitted_range or self.max_changes)
 
     def validate(self, fitted: Fitted) -> None:
         """Raise unless counterfactuals can be found: the model and rows are there, and names are known."""
@@ -65,10 +70,10 @@ class CounterfactualRequest:
                 "counterfactuals are checked on the model, and the explainer was loaded without it; "
                 "use illume.load(path, model=…)"
             )
-        self.desired(fitted.class_names)
-        self.permitted(fitted.schema, fitted.pool.frame)
+        self.desired_position(fitted.class_names)
+        self.permitted_values(fitted.schema, fitted.pool.frame)
 
-    def varied(self, schema: Schema) -> BoolArray:
+    def free_features(self, schema: Schema) -> BoolArray:
         """Return which features may change, (n_features,)."""
         if isinstance(self.features_to_vary, str):
             if self.features_to_vary == "all":
@@ -84,9 +89,9 @@ class CounterfactualRequest:
             raise SchemaError("features_to_vary is empty; at least one feature must be free to change")
         return np.isin(schema.names, names)
 
-    def permitted(self, schema: Schema, pool: Frame) -> BoolArray:
+    def permitted_values(self, schema: Schema, pool: Frame) -> BoolArray:
         """Return which values of the pool's rows a counterfactual may take, (p, n_features)."""
-        allowed = np.broadcast_to(self.varied(schema), (len(pool), len(schema))).copy()
+        allowed = np.broadcast_to(self.free_features(schema), (len(pool), len(schema))).copy()
         for name, wish in (self.permitted_range or {}).items():
             if name not in schema.names:
                 raise SchemaError(f"permitted_range names {describe_unknown(name, schema.names)}")

@@ -36,8 +36,8 @@ class CounterfactualSearch:
 
     Parameters
     ----------
-    frame, pool_frame
-        The rows of the task, and those of the pool, as the user gave them.
+    frame
+        The rows of the task as the user gave them.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class CounterfactualSearch:
         The fewest changes found for each row, (n,); the largest integer where none were found.
     """
 
-    def __init__(self, fitted: Fitted, pool: Pool, task: Task, frame: Frame, pool_frame: Frame) -> None:
+    def __init__(self, fitted: Fitted, pool: Pool, task: Task, frame: Frame) -> None:
         self.fitted, self.pool, self.task = fitted, pool, task
-        self.frame, self.mixer = frame, frame.mixer(pool_frame)
+        self.frame, self.mixer = frame, frame.mixer(pool.frame)
         self.tried_features, self.tried_rows = pool.values_to_try(task.permitted)
         self.n_asked, self.fewest = 0, np.full(len(task.X), NEVER)
 

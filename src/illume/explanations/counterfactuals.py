@@ -1,25 +1,27 @@
-"""From a frame's rows to their counterfactuals."""
+"""From a frame's rows to their counterfactuals, and to the rules behind them."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoded
 from illume.data.frames import Frame
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
-from illume.errors import LeftOutError
-from illume.explanations.boxes import Layout
+from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
-from illume.explanations.counterfactual_rules import counterfactual_rules
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
 from illume.explanations.fitted import AnsweredRows, Fitted
+from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.rules import Rules
+from illume.results.trust import Refinement
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
@@ -34,149 +36,170 @@ def pool_rows(training: AnsweredRows) -> IntArray:
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
     """Return counterfactuals of a frame's rows."""
     request.validate(fitted)
-    return CounterfactualFinder.prepare(fitted)(frame, request)
+    pool, training = Pool.of(fitted), fitted.rows.training
+    encoded, P = fitted.encode_and_ask(frame)
+    X, decisions = encoded.X, P.argmax(1)
+    task = Task(
+        X,
+        by_feature(pool.layout, X, len(fitted.schema)),
+        decisions,
+        P,
+        desired=np.full(len(X), request.desired_position(fitted.class_names)),
+        permitted=request.permitted_values(fitted.schema, pool.frame) & pool.present,
+        max_changes=request.max_changes or len(fitted.schema),
+        min_probability=request.min_probability,
+    )
+    search = CounterfactualSearch(fitted, pool, task, frame)
+    found, made, answers = search.verify(search.run(request.n))
+    composed = pool.compose(X[found.row], found.source)
+    missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
+    nearest = np.full(len(X), -1, dtype=np.intp)
+    nearest[missing] = search.examples(missing)[:, 0]
 
-
-@dataclass(frozen=True, eq=False)
-class CounterfactualFinder:
-    """Finds counterfactuals.
-
-    Parameters
-    ----------
-    pool, pool_frame
-        Training rows that values are taken from, encoded and as they came.
-    reference
-        Training rows, encoded, that tell how plausible an example is.
-    """
-
-    fitted: Fitted
-    pool: Pool
-    pool_frame: Frame
-    reference: FloatArray
-
-    @classmethod
-    def prepare(cls, fitted: Fitted) -> CounterfactualFinder:
-        """Encode the pool; missing values are not offered as changes."""
-        known, schema, training = fitted.pool, fitted.schema, fitted.rows.training
-        if known is None:
-            raise LeftOutError("there are no rows to take values from")
-        encoded = fitted.encoding.transform(known.frame.select(schema.names))
-        present = ~encoded.imputed
-        for j, feature in enumerate(schema.features):
-            if None in feature.categories:
-                values = known.frame.labels(feature.name)
-                present[:, j] &= np.array([value is not None for value in values], dtype=bool)
-        pool = Pool.of(Layout.of(fitted.encoding), encoded.X, known.P.argmax(1), present)
-        reference = training.X[stratified(training.P.argmax(1), REFERENCE_ROWS)]
-        return cls(fitted, pool, known.frame, reference)
-
-    def __call__(self, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
-        """Return counterfactuals of a frame's rows."""
-        fitted, encoding, class_names = self.fitted, self.fitted.encoding, self.fitted.class_names
-        desired = request.desired(class_names)
-        permitted = request.permitted(encoding.schema, self.pool_frame) & self.pool.present
-        encoded, P = fitted.encode_and_ask(frame)
-        X, decisions = encoded.X, P.argmax(1)
-        features = by_feature(self.pool.layout, X, len(encoding.schema))
-        most = request.max_changes or len(encoding.schema)
-        desires = np.full(len(X), desired)
-        task = Task(X, features, decisions, P, desires, permitted, most, request.min_probability)
-        search = CounterfactualSearch(fitted, self.pool, task, frame, self.pool_frame)
-        found, made, answers = search.verify(search.run(request.n))
-        changed = found.source >= 0
-        composed = self.pool.compose(X[found.row], found.source)
-        missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
-        nearest = np.full(len(X), -1, dtype=np.intp)
-        nearest[missing] = search.examples(missing)[:, 0]
-        free = isinstance(request.features_to_vary, str) and not (
-            request.permitted_range or request.max_changes
-        )
-        anchors = self._anchors(found, composed, answers.argmax(1), nearest if free else nearest[:0])
-        rules, has_rule, new, refinement = counterfactual_rules(fitted, task, *anchors)
-        rows, first = np.unique(found.row, return_index=True)
-        rules.probabilities[rows] = answers[first]  # the rule is about the first example
-        return Counterfactuals(
-            row=found.row,
-            changed=changed,
-            before=fitted.row_values(frame),
-            after=fitted.row_values(made),
-            example_probabilities=answers,
-            distance=self.pool.distance(X[found.row], found.source),
-            plausibility=self._nearest(composed, X[found.row]),
-            typical_distance=self._typical(),
-            decisions=decisions,
-            probabilities=P,
-            reasons=self._reasons(task, found, search.fewest, nearest, request),
-            rules=rules,
-            has_rule=has_rule,
-            new=new,
-            refinement=refinement,
-            n_asked=search.n_asked,
-            frame=made,
-            feature_names=encoding.schema.names,
-            class_names=class_names,
-            origin=frame.origin,
-            novelty=fitted.novelty_detector(encoded),
-        )
-
-    def _anchors(
-        self, found: Found, composed: FloatArray, decided: IntArray, nearest: IntArray
-    ) -> tuple[IntArray, FloatArray, IntArray]:
-        """Return the rows that get a rule, and for each a row that the rule is to cover, with its decision.
-
-        That is the first example, or where there is none the nearest training row of the desired decision.
-        """
-        rows, first = np.unique(found.row, return_index=True)
+    # A rule covers the first example of a row, or where there is none the nearest training row of the
+    # desired decision, if every change is permitted.
+    anchors, wanted, has_rule = X.copy(), decisions.copy(), np.zeros(len(X), dtype=bool)
+    rows, first = np.unique(found.row, return_index=True)
+    anchors[rows], wanted[rows], has_rule[rows] = composed[first], answers[first].argmax(1), True
+    if request.is_unrestricted:
         bare = np.flatnonzero(nearest >= 0)
-        kept = np.concatenate([rows, bare])
-        order = np.argsort(kept)
-        anchors = np.concatenate([composed[first], self.pool.X[nearest[bare]]])
-        decisions = np.concatenate([decided[first], self.pool.decisions[nearest[bare]]])
-        return kept[order], anchors[order], decisions[order]
+        anchors[bare], wanted[bare] = pool.X[nearest[bare]], pool.decisions[nearest[bare]]
+        has_rule[bare] = True
+    rules, violated, refinement = _make_rules(fitted, task, anchors, wanted, has_rule)
+    rules.probabilities[rows] = answers[first]  # the rule is about the first example
 
-    def _nearest(self, X: FloatArray, own: FloatArray) -> FloatArray:
-        """Return the distance of rows to the nearest reference row, other than the rows they were made of."""
-        scale = np.where(self.pool.layout.onehot, 0.5**0.5, 1.0)
-        reference = self.reference * scale
-        square = np.square(reference).sum(1)
-        nearest = np.empty(len(X))
-        chunks = RowChunks(len(X), 512)
-        for rows in chunks:
-            with chunks:
-                far, itself = (
-                    np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-                    for part in (X[rows] * scale, own[rows] * scale)
-                )
-                far[itself < 1e-9] = np.inf
-                nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
-        return nearest
+    reference = training.X[stratified(training.P.argmax(1), REFERENCE_ROWS)]
+    return Counterfactuals(
+        row=found.row,
+        changed=found.source >= 0,
+        before=fitted.row_values(frame),
+        after=fitted.row_values(made),
+        example_probabilities=answers,
+        distance=pool.distance(X[found.row], found.source),
+        plausibility=_nearest_distance(reference, pool.layout, composed, X[found.row]),
+        typical_distance=_typical_distance(reference, pool.layout),
+        decisions=decisions,
+        probabilities=P,
+        reasons=_reasons(request, fitted.class_names, search, found=found, nearest=nearest),
+        rules=rules,
+        has_rule=has_rule,
+        new=violated,
+        refinement=refinement,
+        n_asked=search.n_asked,
+        frame=made,
+        feature_names=fitted.schema.names,
+        class_names=fitted.class_names,
+        origin=frame.origin,
+        novelty=fitted.novelty_detector(encoded),
+    )
 
-    def _typical(self) -> float:
-        some = self.reference[: min(500, len(self.reference))]
-        near = self._nearest(some, some)
-        return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
 
-    def _reasons(
-        self, task: Task, found: Found, fewest: IntArray, nearest: IntArray, request: CounterfactualRequest
-    ) -> np.ndarray[Any, Any]:
-        """Say of every row without an example why it has none."""
-        names = self.fitted.class_names
-        reasons = np.full(len(task.X), "", dtype=object)
-        missing = np.ones(len(task.X), dtype=bool)
-        missing[found.row] = False
-        goal = "otherwise" if request.desired(names) < 0 else repr(names[request.desired(names)])
-        none = missing & (nearest < 0)
-        reasons[missing] = (
-            f"none of the changes tried, to {_describe_scope(request)}, makes the model decide {goal}"
-        )
-        reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
-        long = missing & (fewest > task.max_changes) & (fewest < NEVER)
-        reasons[long] = [
-            f"the fewest changes found are {k}, more than max_changes={task.max_changes}"
-            for k in fewest[long]
-        ]
-        reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
-        return reasons
+def _make_rules(
+    fitted: Fitted, task: Task, anchors: FloatArray, wanted: IntArray, has_rule: BoolArray
+) -> tuple[Rules, BoolArray, Refinement]:
+    """Return a rule per row that covers its anchor (n, m), of the wanted decision, and not the row itself.
+
+    The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the anchor
+    and polished like any rule, for the anchor's decision. Other rows get an empty rule. Beside the rules,
+    return on which features the rows violate them, and how the rows' own maps were refined.
+    """
+    model = require_rule_model(fitted)
+    tree, layout = model.rules, model.rules.layout
+    start, refinement = Boxes.whole_space(*task.X.shape), Refinement.empty(len(task.X))
+    chunks = RowChunks(len(task.X), tree.at_once)
+    for part in chunks:
+        with chunks:
+            W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
+            _, Z_there, _ = tree.latents(anchors[part], wanted[part])
+            towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
+            start[part] = towards.widen(anchors[part], layout)
+    rows, boxes = np.flatnonzero(has_rule), Boxes.whole_space(*task.X.shape)
+    chosen, was_polished = choose_boxes(model, start[rows], anchors[rows], wanted[rows], RuleRequest())
+    _exclude(chosen, task.X[rows], anchors[rows], layout)
+    boxes[rows] = chosen
+    P, polished = task.P.copy(), np.zeros(len(task.X), dtype=bool)
+    P[rows], polished[rows] = np.eye(P.shape[1])[wanted[rows]], was_polished
+    encoded = Encoded.plain(anchors, len(fitted.schema))
+    rules = measure_boxes(fitted, boxes, tree(anchors, wanted), encoded, P=P)
+    violated = np.zeros((len(task.X), len(fitted.schema)), dtype=bool)
+    row, column = np.nonzero(_violated_inputs(boxes, task.X, layout))
+    violated[row, layout.owner[column]] = True
+    located = refinement.locate_neighbours(fitted.split.training)
+    return replace(rules, polished=polished), violated, located
+
+
+def _exclude(boxes: Boxes, X: FloatArray, anchors: FloatArray, layout: Layout) -> None:
+    """Where a box still covers the row itself, separate the two on the feature that differs most."""
+    inside = ~_violated_inputs(boxes, X, layout).any(1)
+    rows = np.flatnonzero(inside & (anchors != X).any(1))
+    step = np.abs(anchors - X)[rows]
+    j = step.argmax(1)
+    middle = (X[rows, j] + anchors[rows, j]) / 2
+    number, rises = ~layout.onehot[j], anchors[rows, j] > X[rows, j]
+    up, down = number & rises, number & ~rises
+    boxes.low[rows[up], j[up]] = middle[up]
+    boxes.high[rows[down], j[down]] = middle[down]
+    swapped = rows[~number]
+    siblings = layout.owner == layout.owner[j[~number]][:, None]
+    boxes.allowed[swapped] &= ~siblings | layout.own(anchors[swapped])
+
+
+def _violated_inputs(boxes: Boxes, X: FloatArray, layout: Layout) -> BoolArray:
+    outside = (boxes.low > X) | (boxes.high < X)
+    return np.where(layout.onehot, layout.own(X) & ~boxes.allowed, outside)
+
+
+def _nearest_distance(reference: FloatArray, layout: Layout, X: FloatArray, own: FloatArray) -> FloatArray:
+    """Return the distance of rows to the nearest reference row, other than the rows they were made of."""
+    scale = np.where(layout.onehot, 0.5**0.5, 1.0)
+    reference = reference * scale
+    square = np.square(reference).sum(1)
+    nearest = np.empty(len(X))
+    chunks = RowChunks(len(X), 512)
+    for rows in chunks:
+        with chunks:
+            far, itself = (
+                np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
+                for part in (X[rows] * scale, own[rows] * scale)
+            )
+            far[itself < 1e-9] = np.inf
+            nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
+    return nearest
+
+
+def _typical_distance(reference: FloatArray, layout: Layout) -> float:
+    some = reference[:500]
+    near = _nearest_distance(reference, layout, some, some)
+    return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
+
+
+def _reasons(
+    request: CounterfactualRequest,
+    names: tuple[str, ...],
+    search: CounterfactualSearch,
+    *,
+    found: Found,
+    nearest: IntArray,
+) -> np.ndarray[Any, Any]:
+    """Return for each row without an example why it has none."""
+    task, fewest = search.task, search.fewest
+    reasons = np.full(len(task.X), "", dtype=object)
+    missing = np.ones(len(task.X), dtype=bool)
+    missing[found.row] = False
+    goal = (
+        "otherwise" if request.desired_position(names) < 0 else repr(names[request.desired_position(names)])
+    )
+    none = missing & (nearest < 0)
+    reasons[missing] = (
+        f"none of the changes tried, to {_describe_scope(request)}, makes the model decide {goal}"
+    )
+    reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
+    long = missing & (fewest > task.max_changes) & (fewest < NEVER)
+    reasons[long] = [
+        f"the fewest changes found are {k}, more than max_changes={task.max_changes}" for k in fewest[long]
+    ]
+    reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
+    return reasons
 
 
 def _describe_scope(request: CounterfactualRequest) -> str:

@@ -57,7 +57,7 @@ def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
     rows = explicable[evenly_spaced(len(explicable), int(sample))]
     agreement, off = _agreement(fitted, encoding, frame, rows)
     found = Check(
-        features=_check_features(encoding, features, reference),
+        features=tuple(_check_features(encoding, features, reference)),
         distances=_distances(distance, reference, min(fitted.quality.n_training, MEASURED_ROWS)),
         agreement=agreement,
         outside_share=float(outside.mean()) if len(outside) else 0.0,
@@ -116,29 +116,17 @@ def _agreement(
     return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""
 
 
-def _check_features(encoding: Encoding, frame: Frame, reference: Reference) -> tuple[FeatureCheck, ...]:
-    found, start = [], 0
+def _check_features(encoding: Encoding, frame: Frame, reference: Reference) -> Iterator[FeatureCheck]:
+    start = 0
     for j, feature in enumerate(encoding.schema.features):
-        check = FeatureCheck(
-            name=feature.name,
-            kind=feature.kind.value,
-            unseen=(),
-            unseen_share=0.0,
-            outside_share=0.0,
-            beyond=0.0,
-            missing_share=0.0,
-            fitted_missing_share=float(reference.missing[j]),
-            shift=math.nan,
-            threshold=math.nan,
-        )
+        was_missing = float(reference.missing[j])
+        check = FeatureCheck(feature.name, feature.kind.value, fitted_missing_share=was_missing)
         if feature.numeric:
-            found.append(_check_numbers(check, feature, encoding.numbers(frame, feature), reference, j))
+            yield _check_numbers(check, feature, encoding.numbers(frame, feature), reference, j)
         else:
             stop = start + len(feature.categories)
-            shares = reference.shares[start:stop]
-            found.append(_check_categories(check, feature, frame, shares, reference.n_rows))
+            yield _check_categories(check, feature, frame, reference.shares[start:stop], reference.n_rows)
             start = stop
-    return tuple(found)
 
 
 def _check_numbers(
@@ -211,50 +199,42 @@ def drift_warnings(check: Check, unknown: str, failed: bool) -> Iterator[str]:
     """Yield the reasons not to use explanations of the rows."""
     if not check.n_rows:
         return
-    yield from _unseen(check, unknown)
-    yield from _outside(check)
-    yield from _missing(check)
-    yield from _shifted(check)
-    yield from _distant(check)
-    if failed:
-        yield "the model fails on a sample of these rows; explain some of them to see its message"
-    yield from _disagreeing(check)
-
-
-def _unseen(check: Check, unknown: str) -> Iterator[str]:
     for feature in check.features:
         if feature.unseen:
-            then = (
-                "explaining such rows raises an error"
-                if unknown == "error"
-                else "explanations take them for no category at all"
-            )
-            yield (
-                f"{feature.name} has categories never seen while fitting ({_listed(feature.unseen)}), in "
-                f"{feature.unseen_share:.1%} of rows; {then}: map them to known ones, or fit again with such "
-                f"rows"
-            )
+            yield _describe_unseen(feature, unknown)
+    yield from _range_warnings(check)
+    yield from _missing_warnings(check)
+    yield from _shift_warnings(check)
+    yield from _distance_warnings(check)
+    if failed:
+        yield "the model fails on a sample of these rows; explain some of them to see its message"
+    yield from _agreement_warnings(check)
 
 
-def _outside(check: Check) -> Iterator[str]:
+def _describe_unseen(feature: FeatureCheck, unknown: str) -> str:
+    then = "explanations take them for no category at all"
+    if unknown == "error":
+        then = "explaining such rows raises an error"
+    return (
+        f"{feature.name} has categories never seen while fitting ({_join_names(feature.unseen)}), in "
+        f"{feature.unseen_share:.1%} of rows; {then}: map them to known ones, or fit again with such rows"
+    )
+
+
+def _range_warnings(check: Check) -> Iterator[str]:
     usual = max(RARE, 2 / (check.n_fitted + 1) if check.n_fitted else RARE)
-    n = check.n_rows
-    numbers = [feature for feature in check.features if feature.outside_share > 0]
-    for feature in numbers:
-        count = round(feature.outside_share * n)
-        often = more_than_chance(count, n, usual, len(check.features))
-        if not often and feature.beyond <= WIDE:
-            continue
-        how = (
-            f", the farthest by {feature.beyond:.3g} times its width" if math.isfinite(feature.beyond) else ""
-        )
-        yield (
-            f"{feature.name} is outside of the fitted range in {feature.outside_share:.1%} of rows{how}; "
-            f"look for changed units or faults in the data, or fit again with such rows"
-        )
+    for feature in check.features:
+        share, beyond = feature.outside_share, feature.beyond
+        often = more_than_chance(round(share * check.n_rows), check.n_rows, usual, len(check.features))
+        if share and (often or beyond > WIDE):
+            how = f", the farthest by {beyond:.3g} times its width" if math.isfinite(beyond) else ""
+            yield (
+                f"{feature.name} is outside of the fitted range in {share:.1%} of rows{how}; "
+                f"look for changed units or faults in the data, or fit again with such rows"
+            )
 
 
-def _missing(check: Check) -> Iterator[str]:
+def _missing_warnings(check: Check) -> Iterator[str]:
     for feature in check.features:
         was, now = feature.fitted_missing_share, feature.missing_share
         if now and not was and check.n_fitted:
@@ -269,17 +249,17 @@ def _missing(check: Check) -> Iterator[str]:
             )
 
 
-def _shifted(check: Check) -> Iterator[str]:
+def _shift_warnings(check: Check) -> Iterator[str]:
     shifted = sorted((f for f in check.features if f.shifted), key=lambda f: -f.shift)
     if shifted:
-        named = _listed([f"{feature.name} ({feature.shift:.2f})" for feature in shifted])
+        named = _join_names([f"{feature.name} ({feature.shift:.2f})" for feature in shifted])
         yield (
             f"the distribution of {named} is another than while fitting; the figures of quality may not hold "
             f"for these rows: fit again with recent rows"
         )
 
 
-def _distant(check: Check) -> Iterator[str]:
+def _distance_warnings(check: Check) -> Iterator[str]:
     found = check.distances
     if found is None or found.unusual_share <= 0.05:
         return
@@ -293,7 +273,7 @@ def _distant(check: Check) -> Iterator[str]:
         )
 
 
-def _disagreeing(check: Check) -> Iterator[str]:
+def _agreement_warnings(check: Check) -> Iterator[str]:
     found = check.agreement
     if found is not None and found.high < found.fitted_low:
         yield (
@@ -314,6 +294,6 @@ def more_than_chance(count: int, n: int, share: float, n_tests: int) -> bool:
     return bool(binom.sf(count - 1, n, share) < LEVEL / max(n_tests, 1))
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

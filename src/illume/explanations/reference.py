@@ -1,4 +1,4 @@
-"""What the fitted rows look like: knots of numbers, shares of categories, usual distances."""
+"""Distributions of the fitted rows: quantiles of numbers, shares of categories, typical distances."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ KNOTS = 21
 LEVELS = (0.5, 0.9, 0.99, 0.999)  # of the distances
 MEASURED_ROWS = 20_000
 UNUSUAL, LIMIT = 2, 3  # positions in LEVELS
-MARGIN = 1.1  # a row must be so many times farther, for among few rows the last of them is no limit
+MARGIN = 1.1  # on the limit, as the quantile of few rows is not exact
 
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Figures of the rows given to `fit`, to hold new rows against.
+    """Distributions of the rows given to `fit`, to compare new rows with.
 
     Parameters
     ----------
     n_rows
-        How many rows they are of; 0 where nothing is known of the features.
+        Number of these rows; 0 if nothing is known about them.
     knots
         Quantiles of the numbers that are not missing, (n_features, 21), NaN for categories.
     below, at_most
-        Which share of the numbers is below each knot, and at most the knot, (n_features, 21).
+        Share of the numbers below each knot, and at most equal to it, (n_features, 21).
     missing
-        Which share of the rows lacks the feature, (n_features,).
+        Share of rows in which the feature is missing, (n_features,).
     shares
-        Which share of the rows has each category, all features' one after the other, in the schema's order.
+        Share of rows with each category, feature after feature, in the schema's order.
     distances
-        Quantiles of the distance of training rows to the nearest anchor of the trust map; empty where
-        they are not known.
+        Quantiles of the distance of training rows to the nearest anchor of the trust map; empty if unknown.
     """
 
     n_rows: int
@@ -51,7 +50,7 @@ class Reference:
 
     @classmethod
     def fit(cls, schema: Schema, frame: Frame) -> Reference:
-        """Take the figures of a frame's rows; distances come later."""
+        """Measure a frame's rows; distances are added later."""
         knots, missing = np.full((len(schema), KNOTS), np.nan), np.zeros(len(schema))
         below, at_most, shares = knots.copy(), knots.copy(), []
         for j, feature in enumerate(schema.features):
@@ -70,13 +69,13 @@ class Reference:
 
     @classmethod
     def unknown(cls, schema: Schema) -> Reference:
-        """Return figures that say nothing."""
+        """Return a reference without any information."""
         knots = np.full((len(schema), KNOTS), np.nan)
         n_shares = sum(len(feature.categories) for feature in schema.features if not feature.numeric)
         return cls(0, knots, knots, knots, np.full(len(schema), np.nan), np.zeros(n_shares), np.empty(0))
 
     def with_distances(self, trust_map: TrustMap, X: FloatArray) -> Reference:
-        """Add what distance to the nearest anchor is usual among training rows X."""
+        """Add the typical distances of training rows X to the nearest anchor."""
         distances = trust_map(X[evenly_spaced(len(X), MEASURED_ROWS)]).distance
         if not len(distances) or np.isnan(distances).any():
             return self
@@ -84,12 +83,12 @@ class Reference:
 
     @property
     def limit(self) -> float:
-        """The distance from which on a row is far; infinite where that is not known."""
+        """The distance above which a row is far; infinite if unknown."""
         return MARGIN * float(self.distances[LIMIT]) if len(self.distances) else np.inf
 
 
 def cumulative(there: FloatArray, knots: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return which share of sorted numbers is below each knot, and at most the knot.
+    """Return the share of sorted numbers below each knot, and at most equal to it.
 
     >>> cumulative(np.array([1.0, 2.0, 2.0, 4.0]), np.array([2.0, 3.0]))
     (array([0.25, 0.75]), array([0.75, 0.75]))
@@ -99,7 +98,7 @@ def cumulative(there: FloatArray, knots: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def category_counts(feature: Feature, frame: Frame) -> Counter[object]:
-    """Return how often each value occurs; those that share a category are counted together."""
+    """Return how often each value occurs; values of the category "(other)" are counted together."""
     counts: Counter[object] = Counter(labels(frame, feature))
     if feature.open:
         rare = [value for value in counts if value is not None and value not in feature.categories]

@@ -134,7 +134,7 @@ class Conditions:
         """How many splits are thresholds, T_n."""
         return len(self.thresholds)
 
-    def kept(self, counts: FloatArray, rows: IntArray) -> FloatArray:
+    def count_kept(self, counts: FloatArray, rows: IntArray) -> FloatArray:
         """Turn counts of rows on the true side of splits (u, T), and in all (u,), into those kept, (u, K)."""
         true = counts.take(self.split, axis=1)
         return np.where(self.side, true, rows[:, None].astype(np.float32) - true)

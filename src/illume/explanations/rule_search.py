@@ -41,7 +41,7 @@ def polish(
     precision: first at the bounds of the given boxes, then anywhere. Then every bound is moved out again, or
     dropped, as far as the precision allows. The cautious precision of each box on the sample is returned too.
     """
-    result, reached = Boxes.everything(*X.shape), np.empty(len(X))
+    result, reached = Boxes.whole_space(*X.shape), np.empty(len(X))
     for c in np.unique(wanted):
         mine = np.flatnonzero(wanted == c)
         chunks = RowChunks(len(mine), AT_ONCE)
@@ -49,7 +49,7 @@ def polish(
             with chunks:
                 rows = mine[part]
                 search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
-                result[rows] = search.run(Boxes.everything(len(rows), X.shape[1]))
+                result[rows] = search.run(Boxes.whole_space(len(rows), X.shape[1]))
                 reached[rows] = lower_bound(*search.counts[search.group].T)
     return result, reached
 
@@ -117,7 +117,7 @@ class _RuleSearch:
         right, wrong = (np.count_nonzero(inside[:, part], axis=1) for part in self.parts)
         return np.column_stack([right, right + wrong]).astype(np.float64)
 
-    def _violated(self, code: IntArray) -> BoolArray:
+    def _violations(self, code: IntArray) -> BoolArray:
         """Return which rows of the sample violate each condition, (u, N)."""
         return self.truth[self.conditions.split[code]] != self.conditions.side[code][:, None]
 
@@ -138,7 +138,7 @@ class _RuleSearch:
         slots[:, step] = code
         self.group[rows] = len(self.slots) + new
         self.slots = np.vstack([self.slots, slots])
-        violations = self.violations[parent] + self._violated(code)
+        violations = self.violations[parent] + self._violations(code)
         self.counts = np.vstack([self.counts, self._counts(violations == 0)])
         self.violations = np.vstack([self.violations, violations])
         return bool(len(rows))
@@ -149,7 +149,7 @@ class _RuleSearch:
         It may be negative; a condition that excludes no row, or every row of the class, gains minus infinity.
         """
         right, wrong = (
-            self.conditions.kept(inside[:, part].astype(np.float32) @ table, inside[:, part].sum(1))
+            self.conditions.count_kept(inside[:, part].astype(np.float32) @ table, inside[:, part].sum(1))
             for part, table in zip(self.parts, self.tables, strict=True)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -176,7 +176,7 @@ class _RuleSearch:
         groups = np.flatnonzero(used & (self.slots[:, slot] != NONE))
         code = self.slots[groups, slot]
         goal = np.minimum(self.goal.precision, lower_bound(*self.counts[groups].T))
-        without = self.violations[groups] - self._violated(code)
+        without = self.violations[groups] - self._violations(code)
         free = without == 0
         dropped = lower_bound(*self._counts(free).T) >= goal
         moved = np.where(dropped, NONE, code)
@@ -186,7 +186,7 @@ class _RuleSearch:
             some = np.flatnonzero(~dropped & number & (column == j))
             moved[some] = self._outermost(int(j), code[some], free[some], goal[some])
         kept = np.flatnonzero(moved != NONE)
-        without[kept] += self._violated(moved[kept])
+        without[kept] += self._violations(moved[kept])
         self.slots[groups, slot], self.violations[groups] = moved, without
         self.counts[groups] = self._counts(without == 0)
 

@@ -113,8 +113,8 @@ class TreeRules:
             weights=np.empty((n, d, m), dtype=np.float32),
             low=np.empty((n, d)),
             high=np.empty((n, d)),
-            boxes=Boxes.everything(n, m),
-            sound=Boxes.everything(n, m),
+            boxes=Boxes.whole_space(n, m),
+            sound=Boxes.whole_space(n, m),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
         )
         chunks = RowChunks(n, self.at_once)
@@ -122,10 +122,10 @@ class TreeRules:
             with chunks:
                 x = X[rows]
                 W, Z, refinement = self.latents(x, wanted[rows])
-                oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].containing(Z), d)
+                oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].widen(Z), d)
                 # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
                 offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
-                boxes = axis_parallel(oblique, x, self.layout).containing(x, self.layout)
+                boxes = axis_parallel(oblique, x, self.layout).widen(x, self.layout)
                 found.latent[rows], found.weights[rows] = oblique.latent, oblique.weights
                 found.low[rows], found.high[rows] = oblique.low - offset, oblique.high - offset
                 found.boxes[rows], found.sound[rows] = self.within_seen(boxes), sound(oblique, x, self.layout)

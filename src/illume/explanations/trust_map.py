@@ -1,4 +1,4 @@
-"""How far to trust one explanation: how the surrogate did on the report rows around it."""
+"""Local trust: how well the surrogate does on the report rows around a row."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from illume.results.trust import Novelty, Trust
 
 NEIGHBOURS = 25
 ANCHORS = 256
-AT_ONCE = 1024  # rows, whose distances then stay in the cache of a core
+AT_ONCE = 1024  # rows, so that their distances fit into the cache of a core
 
 
 @dataclass(frozen=True, eq=False)
 class TrustMap:
-    """Where the surrogate did well and where not, measured on report rows.
+    """The fidelity of the surrogate by region, measured on report rows.
 
     With few report rows (up to 256) a row reads the figures of its 25 nearest ones. With more, the
     figures are measured beforehand on the 25 nearest report rows of each of 256 cluster centres, and a row
-    reads those of its nearest centre: looking a row up costs the same whatever the number of report rows.
+    reads those of its nearest centre, so that a lookup takes the same time for any number of report rows.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class TrustMap:
     agreement, error
         The figures at the anchors, (a,).
     n_rows
-        How many report rows a row's figures rest on.
+        Number of report rows behind each row's figures.
     n_nearest
-        How many of the nearest anchors a row's figures are the mean of.
+        Number of nearest anchors whose figures are averaged.
     """
 
     anchors: FloatArray
@@ -59,7 +59,7 @@ class TrustMap:
         return cls(centres, agreed[near].mean(1), error[near].mean(1), n_rows, n_nearest=1)
 
     def __call__(self, X: FloatArray) -> Trust:
-        """Look up every row; without report rows nothing is known and all figures are NaN."""
+        """Return the figures of rows X (n, m); without report rows, all are NaN."""
         result = Trust.unknown(len(X), self.n_rows)
         if not self.n_rows:
             return result
@@ -77,7 +77,9 @@ class TrustMap:
         anchors, half_square = self._anchors
         mine = X.astype(np.float32, copy=False)
         part = mine @ anchors
-        np.subtract(half_square, part, out=part)  # half the square, less what all anchors share
+        np.subtract(
+            half_square, part, out=part
+        )  # half the squared distance, without the part that all anchors share
         square = np.einsum("ij,ij->i", mine, mine) + 2 * part.min(1)
         result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
         result.agreement[rows], result.error[rows] = self._figures(part)
@@ -93,14 +95,14 @@ class TrustMap:
 
 @dataclass(frozen=True, eq=False)
 class NoveltyDetector:
-    """Tells rows that are unlike the fitted ones.
+    """Finds rows that are unlike the fitted ones.
 
     Parameters
     ----------
     names, missing
         The features, and which of them had missing values while fitting, (n_features,).
     trust_map
-        Its anchors stand for the fitted rows.
+        Its anchors represent the fitted rows.
     limit
         A row is far if its distance to the nearest anchor is above this.
     """

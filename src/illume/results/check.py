@@ -35,14 +35,14 @@ class FeatureCheck:
 
     name: str
     kind: str
-    unseen: tuple[str, ...]
-    unseen_share: float
-    outside_share: float
-    beyond: float
-    missing_share: float
-    fitted_missing_share: float
-    shift: float
-    threshold: float
+    unseen: tuple[str, ...] = ()
+    unseen_share: float = 0.0
+    outside_share: float = 0.0
+    beyond: float = 0.0
+    missing_share: float = 0.0
+    fitted_missing_share: float = math.nan
+    shift: float = math.nan
+    threshold: float = math.nan
 
     @property
     def shifted(self) -> bool:

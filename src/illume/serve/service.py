@@ -162,7 +162,9 @@ class Service:
         if self.stand_in:
             raise HTTPException(409, NO_MODEL)
         try:
-            CounterfactualRequest(desired_class=request.desired_class).desired(self.explainer.class_names_)
+            CounterfactualRequest(desired_class=request.desired_class).desired_position(
+                self.explainer.class_names_
+            )
         except ValueError as error:
             problem = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
