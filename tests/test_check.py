@@ -9,10 +9,9 @@ import polars as pl
 import pytest
 
 import illume
-from illume import Explainer, SurrogateOptions
 from illume.errors import RowError, SchemaError
 from illume.explanations import drift
-from tests.common import linear_black_box, loans
+from tests.common import global_explainer, linear_black_box, loans
 
 
 def model(frame):
@@ -25,16 +24,16 @@ def model(frame):
 
 @pytest.fixture(scope="module")
 def explainer():
-    return Explainer(model, queries=0, surrogate_options=SurrogateOptions(encoder="identity")).fit(loans(400))
+    return global_explainer(model).fit(loans(400))
 
 
 @pytest.fixture(scope="module")
-def loaded(explainer, tmp_path_factory):
-    """The explainer, saved with rows and without, and loaded without the model."""
+def saved(explainer, tmp_path_factory):
+    """The explainer, saved with rows and without."""
     folder = tmp_path_factory.mktemp("check")
     explainer.save(folder / "rows.illume", rules=False)
     explainer.save(folder / "none.illume", rows="none", rules=False)
-    return {name: illume.load(folder / f"{name}.illume") for name in ("rows", "none")}
+    return {name: folder / f"{name}.illume" for name in ("rows", "none")}
 
 
 def new_rows(**columns):
@@ -116,9 +115,7 @@ def test_a_combination_never_seen_is_far_though_every_value_is_known():
     rng = np.random.default_rng(0)
     a = rng.normal(size=500)
     X = pd.DataFrame({"a": a, "b": a + rng.normal(size=500) / 20})
-    explainer = Explainer(
-        linear_black_box([1.0, 1.0]), queries=0, surrogate_options=SurrogateOptions(encoder="identity")
-    ).fit(X)
+    explainer = global_explainer(linear_black_box([1.0, 1.0])).fit(X)
     new = X.assign(b=-X["a"])
     inside = new[(new["b"] >= X["b"].min()) & (new["b"] <= X["b"].max())]
     found = explainer.check(inside)
@@ -129,32 +126,29 @@ def test_a_combination_never_seen_is_far_though_every_value_is_known():
     assert explainer(X).outside.mean() < 0.01
 
 
-def test_a_model_that_changed_is_told_by_the_agreement(explainer, tmp_path):
-    explainer.save(tmp_path / "a.illume", rules=False)
+def test_a_model_that_changed_is_told_by_the_agreement(saved):
     with pytest.warns(illume.errors.ModelChangedWarning):
-        other = illume.load(tmp_path / "a.illume", model=lambda frame: 1 - model(frame))
+        other = illume.load(saved["rows"], model=lambda frame: 1 - model(frame))
     found = other.check(loans(300, seed=3))
     assert found.agreement.agreement < 0.2
     assert any("do not describe the model" in warning for warning in found.warnings)
 
 
-def test_a_model_that_fails_is_told_without_its_words(explainer, tmp_path):
+def test_a_model_that_fails_is_told_without_its_words(saved):
     def fails(frame):
         if frame["age"].max() > 200:
             raise ValueError("secret 4711")
         return model(frame)
 
-    explainer.save(tmp_path / "a.illume", rules=False)
-    other = illume.load(tmp_path / "a.illume", model=fails)
-    found = other.check(new_rows(age=300))
+    found = illume.load(saved["rows"], model=fails).check(new_rows(age=300))
     assert found.agreement is None
     assert any("the model fails" in warning for warning in found.warnings)
     assert "4711" not in repr(found)
 
 
-def test_a_loaded_explainer_checks_alike(explainer, loaded):
+def test_a_loaded_explainer_checks_alike(explainer, saved):
     rows = new_rows(age=99)
-    was, now, bare = explainer.check(rows), loaded["rows"].check(rows), loaded["none"].check(rows)
+    was, now, bare = (e.check(rows) for e in (explainer, *map(illume.load, saved.values())))
     assert now.features == was.features == bare.features
     assert now.distances == was.distances
     assert bare.distances is None

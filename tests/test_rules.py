@@ -51,7 +51,7 @@ def fitted(request, problem):
     return explainer_of(model, **request.param).fit(frame), rows
 
 
-@pytest.fixture(params=OPTIONS.values(), ids=OPTIONS)
+@pytest.fixture(scope="module", params=OPTIONS.values(), ids=OPTIONS)
 def made(request, fitted):
     explainer, rows = fitted
     return explainer, rows, explainer.rules(rows, **request.param)
@@ -215,10 +215,8 @@ def test_results_go_into_frames_dictionaries_and_text(loan_explainer):
 def test_oblique_conditions_read_in_the_users_units(loan_explainer):
     rows = loans(10, seed=4)
     rules = loan_explainer.rules(rows, polish=False)
-    raw = loan_explainer.fitted_.encoding.transform(as_frame(rows)).X
-    raw = (
-        raw * loan_explainer.fitted_.encoding.scale + loan_explainer.fitted_.encoding.mean
-    )  # 0 and 1 for categories
+    encoding = loan_explainer.fitted_.encoding
+    raw = encoding.transform(as_frame(rows)).X * encoding.scale + encoding.mean  # 0 and 1 for categories
     shown = 0
     for rule, x in zip(rules, raw, strict=True):
         for condition in rule.oblique:
@@ -319,7 +317,7 @@ def test_rules_survive_pickling_and_fitting_again_forgets_the_old_tree(loan_expl
     again = pickle.loads(pickle.dumps(loan_explainer))
     assert [rule.text for rule in again.rules(rows)] == before
     again.fit(loan_frame.head(100))
-    assert not hasattr(again, "rule_model_")
+    assert again.fitted_.rule_model is None
 
 
 def test_two_explainers_of_one_seed_make_the_same_rules(loan_model, loan_frame):

@@ -20,16 +20,16 @@ def problem():
     return Conditions.of(sample), X, corner(X).astype(int)
 
 
-def measured(bins, boxes, wanted):
-    covered, correct = bins.sample.counts(boxes, wanted)
-    return correct / covered, covered / len(bins.sample)
+def measured(conditions, boxes, wanted):
+    covered, correct = conditions.sample.counts(boxes, wanted)
+    return correct / covered, covered / len(conditions.sample)
 
 
 def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
-    bins, X, wanted = problem
-    boxes, reached = polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.95))
+    conditions, X, wanted = problem
+    boxes, reached = polish(conditions, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.95))
     assert ((boxes.low <= X) & (boxes.high >= X)).all()
-    precision, coverage = measured(bins, boxes, wanted)
+    precision, coverage = measured(conditions, boxes, wanted)
     assert (reached >= 0.95).mean() > 0.98
     assert (precision[reached >= 0.95] >= 0.95).all()
     assert coverage.mean() > 0.2
@@ -37,9 +37,11 @@ def test_polished_rules_reach_the_wanted_precision_and_keep_their_row(problem):
 
 
 def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
-    bins, X, wanted = problem
+    conditions, X, wanted = problem
     found = [
-        measured(bins, polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(p))[0], wanted)
+        measured(
+            conditions, polish(conditions, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(p))[0], wanted
+        )
         for p in (0.8, 0.99)
     ]
     (mild, wide), (strict, narrow) = ((precision.mean(), coverage.mean()) for precision, coverage in found)
@@ -48,27 +50,27 @@ def test_a_stricter_wish_gives_more_precision_and_less_coverage(problem):
 
 
 def test_the_boxes_own_bounds_are_taken_first(problem):
-    bins, X, _ = problem
+    conditions, X, _ = problem
     own = Boxes.whole_space(*X.shape)
     own.low[:, 1] = X[:, 1] - 0.3  # says little, but is the box's own
     wanted = np.ones(len(X), dtype=int)
-    boxes, _ = polish(bins, own, X, wanted, RuleGoal(max_conditions=1, only_own=True))
+    boxes, _ = polish(conditions, own, X, wanted, RuleGoal(max_conditions=1, only_own=True))
     assert np.isinf(boxes.low[:, [0, 2, 3]]).all()
     assert np.isfinite(boxes.low[:, 1]).mean() > 0.5
 
 
 def test_no_more_conditions_than_wished(problem):
-    bins, X, wanted = problem
-    boxes, _ = polish(bins, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.999, max_conditions=2))
+    conditions, X, wanted = problem
+    boxes, _ = polish(conditions, Boxes.whole_space(*X.shape), X, wanted, RuleGoal(0.999, max_conditions=2))
     assert (np.isfinite(boxes.low) | np.isfinite(boxes.high)).sum(1).max() <= 2
 
 
 def test_a_row_alone_is_polished_as_in_a_batch(problem):
-    bins, X, wanted = problem
+    conditions, X, wanted = problem
     start = Boxes(X - 0.7, X + 0.9, np.ones(X.shape, dtype=bool))
-    together, _ = polish(bins, start, X, wanted, RuleGoal())
+    together, _ = polish(conditions, start, X, wanted, RuleGoal())
     for i in range(0, 300, 37):
-        alone, _ = polish(bins, start[i : i + 1], X[i : i + 1], wanted[i : i + 1], RuleGoal())
+        alone, _ = polish(conditions, start[i : i + 1], X[i : i + 1], wanted[i : i + 1], RuleGoal())
         np.testing.assert_array_equal(alone.low[0], together.low[i])
         np.testing.assert_array_equal(alone.high[0], together.high[i])
 
