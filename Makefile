@@ -76,8 +76,7 @@ bench-core: $(READY)
 # Parquet to Parquet: Covertype, memory for many rows, and what engines cost beside explaining; the machine should be idle.
 bench-engines: .venv-engines/.ready
 	.venv-engines/bin/python -m benchmarks covertype --again all
-	.venv-engines/bin/python -m benchmarks engine-memory --again all
-	.venv-engines/bin/python -m benchmarks engines --rows 10000000 --again all
+	.venv-engines/bin/python -m benchmarks engines --rows 100000 1000000 10000000 --again all
 
 # Latency of the service at 100 requests a second for a minute; the machine should be idle.
 bench-service: $(READY)

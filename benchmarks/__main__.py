@@ -32,7 +32,6 @@ COMMANDS = {
     "rule-precision": ("quality", "rule_precision", "precision and coverage of rules, beside Anchor"),
     "counterfactuals": ("quality", "counterfactuals", "validity and changed features, beside DiCE"),
     "engines": ("engines", "engines", "Parquet to Parquet with processes, Ray, Spark and Dask"),
-    "engine-memory": ("engines", "engine_memory", "memory of explaining many rows in processes"),
     "covertype": ("engines", "covertype", "all rows of Covertype, Parquet to Parquet"),
     "service-load": ("service", "service_load", "latency of a server at a steady rate"),
     "killed-saves": ("crashes", "killed_saves", "kill processes while they save"),

@@ -61,57 +61,55 @@ def run_child(
     name = f"{function.__module__}:{function.__qualname__}"
     words = [sys.executable, "-m", "benchmarks.children", name, json.dumps(arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    answer, start, errors, texts = Answer(), time.perf_counter(), [], []
+    answer, start = Answer(), time.perf_counter()
     with subprocess.Popen(words, env=environment(threads) | (variables or {}), **pipes) as process:
-        readers = [
-            threading.Thread(target=kept.extend, args=(stream,), daemon=True)
-            for kept, stream in ((texts, process.stdout), (errors, process.stderr))
-        ]
-        for reader in readers:
-            reader.start()
-        observed = _Observed(process.pid) if watch else None
+        observer = _Observer(process) if watch else None
         try:
-            while process.poll() is None and not answer.late:
-                if observed:
-                    observed.look()
-                answer.late = limit_s is not None and time.perf_counter() - start > limit_s
-                time.sleep(LOOK_EVERY_S if watch else 0.01)
+            texts, errors = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            texts, errors = process.communicate()
+            answer.late, answer.error = True, f"over the limit of {limit_s:.0f} s"
         finally:
             process.kill()
-        for reader in readers:
-            reader.join()
     answer.seconds = time.perf_counter() - start
-    answer.lines = [json.loads(text) for text in texts if text.endswith("}\n")]
-    if answer.late:
-        answer.error = f"over the limit of {limit_s:.0f} s"
-    elif process.returncode:
-        answer.error = (errors or ["no answer"])[-1].strip()[:200]
-    if observed:
-        observed.report(answer)
+    answer.lines = [json.loads(text) for text in texts.splitlines(keepends=True) if text.endswith("}\n")]
+    if process.returncode and not answer.late:
+        answer.error = (errors.splitlines() or ["no answer"])[-1].strip()[:200]
+    if observer:
+        observer.report(answer)
     return answer
 
 
-class _Observed:
-    """Resident memory and processor time of a process and its descendants."""
+class _Observer(threading.Thread):
+    """Watches the resident memory and processor time of a process and its descendants."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         import psutil
 
-        self.psutil, self.root, self.together = psutil, psutil.Process(pid), 0.0
+        super().__init__(daemon=True)
+        self.psutil, self.process, self.together = psutil, process, 0.0
         self.peaks: dict[int, float] = {}
-        self.names: dict[int, str] = {}
+        self.workers: set[int] = set()  # processes that multiprocessing started
         self.seconds: dict[int, float] = {}
+        self.start()
 
-    def look(self) -> None:
+    def run(self) -> None:
+        root = self.psutil.Process(self.process.pid)
+        while self.process.poll() is None:
+            try:
+                self.look([root, *root.children(recursive=True)])
+            except self.psutil.Error:
+                return
+            time.sleep(LOOK_EVERY_S)
+
+    def look(self, processes: list[Any]) -> None:
         total = 0.0
-        try:
-            processes = [self.root, *self.root.children(recursive=True)]
-        except self.psutil.Error:
-            return
         for process in processes:
             try:
                 held, spent = process.memory_info().rss / 1e6, process.cpu_times()
-                self.names.setdefault(process.pid, " ".join(process.cmdline()))
+                if process.pid not in self.peaks and "spawn_main" in " ".join(process.cmdline()):
+                    self.workers.add(process.pid)
             except self.psutil.Error:  # it has ended
                 continue
             total += held
@@ -120,8 +118,9 @@ class _Observed:
         self.together = max(self.together, total)
 
     def report(self, answer: Answer) -> None:
-        workers = (mb for pid, mb in self.peaks.items() if "spawn_main" in self.names.get(pid, ""))
-        answer.peak_mb, answer.worker_mb = self.together, max(workers, default=0.0)
+        self.join()
+        answer.peak_mb = self.together
+        answer.worker_mb = max((self.peaks[pid] for pid in self.workers if pid in self.peaks), default=0.0)
         answer.processor_seconds = sum(self.seconds.values())
 
 

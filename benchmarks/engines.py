@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.children import Answer, run_child
+from benchmarks.children import run_child
 from benchmarks.harness import Cell, Line, choose
 from benchmarks.packages import Formula, short_training
 
@@ -53,7 +53,11 @@ def engines(
 
 
 def _run(name: str, n: int) -> Line:
-    answer = _run_engine(name, n)
+    """Run an engine in a child, once rows and explainer are on disk."""
+    for size in (FEW, n):
+        generate_files(size)
+    fit_explainer()
+    answer = run_child(time_engine, watch=True, name=name, n=n)
     found = answer.last()
     return {
         "start_seconds": found["cold"],
@@ -62,6 +66,7 @@ def _run(name: str, n: int) -> Line:
         "whole_seconds": found["many"],
         "processor_seconds": found["many_spent"] - found["few_spent"],
         "resident_mb": answer.peak_mb,
+        "resident_mb_of_a_worker": answer.worker_mb,
     }
 
 
@@ -76,27 +81,6 @@ def add_overheads(found: Line, own: list[Line]) -> Line:
     names = ("seconds", "whole_seconds", "processor_seconds")
     ratios = [found[name] / own[0][name] - 1 if own else None for name in names]
     return found | dict(zip(("overhead", "whole_overhead", "processor_overhead"), ratios, strict=True))
-
-
-def engine_memory(rows: tuple[int, ...] = (100_000, 1_000_000, 10_000_000)) -> Iterator[Cell]:
-    """Measure the memory of illume's own processes for several numbers of rows."""
-
-    def measure(n: int) -> Line:
-        answer = _run_engine("processes", n)
-        answer.last()
-        return {"resident_mb": answer.peak_mb, "resident_mb_of_a_worker": answer.worker_mb}
-
-    for n in rows:
-        settings = {"rows": n, "features": FEATURES, "latents": 8, "workers": 2}
-        yield Cell(settings, partial(measure, n))
-
-
-def _run_engine(name: str, n: int) -> Answer:
-    """Run an engine in a child, once rows and explainer are on disk."""
-    for size in (FEW, n):
-        generate_files(size)
-    fit_explainer()
-    return run_child(time_engine, watch=True, name=name, n=n)
 
 
 def time_engine(name: str, n: int) -> Iterator[Line]:

@@ -232,15 +232,13 @@ def test_without_the_folder_one_is_told_to_name_it(monkeypatch):
 def test_data_sets_have_the_shapes_of_the_papers_table(name):
     from benchmarks.evaluation import paper
 
-    frame, y, classes = real.table(name)
-    rows = split(y, 0.2, 0)
-    train, test = real.fill_gaps(*(frame.iloc[part] for part in rows), real.FILLED_WITH_MODE.get(name, ()))
-    encoding, counts, wanted = Encoding.fit(train), np.bincount(y), paper.data()[name]
-    found = (len(frame), len(encoding.columns), encoding.onehot.sum(), len(classes))
+    rows, wanted = real.split_table(name), paper.data()[name]
+    encoding, counts = Encoding.fit(rows.train), np.bincount(np.concatenate([rows.y_train, rows.y_test]))
+    found = (counts.sum(), len(encoding.columns), encoding.onehot.sum(), len(rows.classes))
     assert found == tuple(wanted[key] for key in "nmhc")
-    shares = (counts.max() / len(y), counts.min() / len(y))
+    shares = (counts.max() / counts.sum(), counts.min() / counts.sum())
     assert shares == pytest.approx((wanted["maj"], wanted["min"]), abs=0.00051)
-    X = encoding.transform(test)
+    X = encoding.transform(rows.test)
     assert np.isfinite(X).all()
     features = encoding.owner[encoding.onehot]
     sums = [X[:, encoding.owner == feature].sum(axis=1) for feature in np.unique(features)]

@@ -22,8 +22,6 @@ from illume.metrics import covered
 from tests.benchmarks.lines import averaged, line, store
 
 CS = "lr.slopes.cs"
-RULES = "dt.rules.robustness"
-DATA = ("breast", "sonar", "home", "wine", "yeast", "spam")
 PAPER = paper.tables()
 WEIGHTS = (0.04, -0.02, 0.0, 0.03)
 

@@ -4,7 +4,7 @@ import csv
 
 import pandas as pd
 import pytest
-from benchmarks.evaluation import figures, page, paper, ranks, tables
+from benchmarks.evaluation import figures, page, ranks, tables
 from benchmarks.evaluation.paper import Column
 from benchmarks.markup import Figure, Grid, figure_text, grid_marks, grid_text, rank_marks
 
@@ -13,8 +13,6 @@ from tests.benchmarks.lines import averaged, line, store
 CS = "lr.slopes.cs"
 RULES = "dt.rules.robustness"
 DATA = ("breast", "sonar", "home", "wine", "yeast", "spam")
-PAPER = paper.tables()
-WEIGHTS = (0.04, -0.02, 0.0, 0.03)
 
 
 def test_the_best_is_bold_and_the_second_underlined_and_ties_share():
