@@ -3,6 +3,7 @@
 import re
 import sys
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pandas as pd
@@ -87,6 +88,12 @@ def test_all_text_from_data_is_escaped(pullback, rules, found):
     for html in shown:
         assert "<script" not in html
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in html
+
+
+def test_html_shows_every_word_of_the_text(pullback, rules, found, loan_pullback):
+    for result in (pullback, pullback[0], rules, rules[0], found, found[0], loan_pullback.quality_):
+        html = unescape(re.sub(r"<.*?>", " ", result._repr_html_()))
+        assert set(repr(result).replace("█", " ").split()) <= set(html.split())
 
 
 def test_a_feature_may_have_the_name_of_a_column_of_ours(pullback):

@@ -40,25 +40,17 @@ def results(loan_explainer, loan_pullback, loan_frame, three_class_explainer, th
     }
 
 
-NAMES = (
-    *("attributions", "attributions of named rows", "attributions of three classes"),
-    *("pulled-back attributions", "top features", "no attributions", "rules", "rules without categories"),
-    *("rules without their rows", "no rules", "counterfactuals", "counterfactuals of three classes"),
-    "no counterfactuals",
-)
-
-
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("name", NAMES)
-def test_a_result_comes_back_with_every_bit(results, name, suffix, tmp_path):
+def test_a_result_comes_back_with_every_bit(results, suffix, tmp_path):
     path = tmp_path / f"result.{suffix}"
-    results[name].save(path)
-    found = illume.load_result(str(path))
-    assert same(found, results[name])
-    assert repr(found) == repr(results[name])
-    if len(found):
-        assert repr(found[0]) == repr(results[name][0])
-        assert found.to_frame().equals(results[name].to_frame())
+    for name, result in results.items():
+        result.save(path)
+        found = illume.load_result(str(path))
+        assert same(found, result), name
+        assert repr(found) == repr(result), name
+        if len(found):
+            assert repr(found[0]) == repr(result[0]), name
+            assert found.to_frame().equals(result.to_frame()), name
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -157,9 +149,9 @@ def test_changed_results_raise(results, tmp_path, where, value, message):
     ("change", "message"),
     [
         (lambda table: table.drop_columns(["decisions"]), "column decisions is missing"),
-        (lambda table: table.slice(0, 3), "before holds 12 of object, expected"),
+        (lambda table: table.slice(0, 3), "before does not hold object of shape"),
         (lambda table: with_decisions(table, [None] * len(table)), "missing values"),
-        (lambda table: with_decisions(table, ["a"] * len(table)), "expected"),
+        (lambda table: with_decisions(table, ["a"] * len(table)), "decisions .*not valid JSON"),
     ],
 )
 def test_a_parquet_file_whose_columns_do_not_fit_raises(results, tmp_path, change, message):

@@ -6,8 +6,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -72,9 +71,10 @@ def load_result(path: str | os.PathLike[str]) -> Any:
         head = _parse_head(content if table is None else table.schema.metadata[b"illume"])
         arrays: Arrays = {axis: {} for axis in AXES}
         for axis, name, entry in ((key, *each) for key in AXES for each in head[key].items()):
-            stored = table is None or axis == "shared"
-            column = f"examples.{name}" if axis == "examples" else name
-            arrays[axis][name] = _read_values(entry, name) if stored else _read_column(table, column, entry)
+            values = expect(dict, entry, name).get("values")
+            if table is not None and axis != "shared":
+                values = _read_column(table, f"examples.{name}" if axis == "examples" else name)
+            arrays[axis][name] = _read_array(entry, values, name)
         return _Reader(head["plain"], arrays).read(head["kind"])
     except FormatError as error:
         raise FormatError(f"{Path(path).name}: {error}") from error
@@ -111,7 +111,7 @@ def _axis(kind: type[Any], name: str) -> str:
 
 def _split(value: Any, prefix: str, plain: dict[str, Any], arrays: Arrays) -> None:
     """Add the fields of a dataclass to the plain values or the arrays, by their paths."""
-    for name, hint in _hints(value.__class__):
+    for name, hint in field_types(value.__class__).items():
         path, inner = f"{prefix}{name}", getattr(value, name)
         if isinstance(inner, np.ndarray):
             arrays[_axis(value.__class__, name)][path] = inner
@@ -140,11 +140,6 @@ def _split_frame(frame: Frame, path: str, arrays: Arrays) -> dict[str, Any]:
     return described
 
 
-def _hints(kind: Any) -> Iterator[tuple[str, Any]]:
-    types = field_types(kind)
-    return ((each.name, types[each.name]) for each in fields(kind))
-
-
 class _Reader:
     """Builds a result of plain values and arrays; both are emptied on the way."""
 
@@ -167,7 +162,8 @@ class _Reader:
         return result
 
     def _join(self, kind: Any, prefix: str) -> Any:
-        return kind(**{name: self._value(kind, name, hint, f"{prefix}{name}") for name, hint in _hints(kind)})
+        hints = field_types(kind).items()
+        return kind(**{name: self._value(kind, name, hint, f"{prefix}{name}") for name, hint in hints})
 
     def _value(self, kind: type[Any], name: str, hint: Any, path: str) -> Any:
         if type(None) in get_args(hint):
@@ -245,27 +241,26 @@ def _list_values(array: Array) -> list[Any]:
     return values
 
 
-def _read_description(entry: Any, path: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
-    described = {name: each for name, each in expect(dict, entry, path).items() if name != "values"}
+def _read_array(entry: dict[str, Any], values: Any, path: str) -> Array:
+    """Return an array of the type and shape that an entry of the head describes."""
+    described = {name: each for name, each in entry.items() if name != "values"}
     kind, shape = expect_fields(described, ("type", "shape"), path)
     sizes: tuple[int, ...] = read(tuple[int, ...], shape, path)
     if kind not in DTYPES or not 1 <= len(sizes) <= 3 or any(not 0 <= size <= MAX_LENGTH for size in sizes):
         raise FormatError(f"{path} is of type {kind!r} and shape {shape!r}")
-    return DTYPES[kind], sizes
-
-
-def _read_values(entry: Any, path: str) -> Array:
-    dtype, shape = _read_description(entry, path)
-    values = expect(list, entry.get("values"), path)
+    dtype = DTYPES[kind]
     try:
         if dtype.kind == "O":
             flat = np.empty(len(values), dtype=object)
             flat[:] = [read_scalar(value, path) for value in values]
+        elif isinstance(values, np.ndarray):
+            flat = values.astype(dtype, casting="no")
         else:
-            flat = np.array([SPECIAL_FLOATS[v] if isinstance(v, str) else v for v in values], dtype=dtype)
-        return flat.reshape(shape)
+            listed = expect(list, values, path)
+            flat = np.array([SPECIAL_FLOATS[v] if isinstance(v, str) else v for v in listed], dtype=dtype)
+        return flat.reshape(sizes)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
-        raise FormatError(f"{path} does not hold {dtype} of shape {shape} ({error})") from error
+        raise FormatError(f"{path} does not hold {dtype} of shape {sizes} ({error})") from error
 
 
 def _import_arrow() -> tuple[Any, Any]:
@@ -303,21 +298,18 @@ def _read_table(content: bytes) -> Any:
     return table
 
 
-def _read_column(table: Any, name: str, entry: Any) -> Array:
-    dtype, shape = _read_description(entry, name)
+def _read_column(table: Any, name: str) -> Any:
+    """Return all values of a column; texts are JSON."""
     if name not in table.column_names:
         raise FormatError(f"the column {name} is missing")
     try:
         column = table[name].combine_chunks()
         flat = column.flatten() if hasattr(column.type, "value_type") else column
-        values = np.array(flat.to_numpy(zero_copy_only=False)) if not flat.null_count else None
+        values = np.array(flat.to_numpy(zero_copy_only=False))
     except Exception as error:  # Arrow has many errors of its own
         raise FormatError(f"the column {name} cannot be read ({error})") from error
-    if values is None:
+    if flat.null_count:
         raise FormatError(f"{name} holds missing values")
-    if dtype.kind == "O":
-        texts, values = values, np.empty(len(values), dtype=object)
-        values[:] = [read_scalar(archive.parse_json(str(t).encode("utf-8"), name), name) for t in texts]
-    if values.dtype != dtype or values.size != math.prod(shape):
-        raise FormatError(f"{name} holds {values.size} of {values.dtype}, expected {shape} of {dtype}")
-    return values.reshape(shape)
+    if values.dtype == object:
+        return [archive.parse_json(str(text).encode("utf-8"), name) for text in values]
+    return values
