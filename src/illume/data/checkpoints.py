@@ -96,29 +96,11 @@ class Stages:
 
     def begin(self) -> None:
         """Prepare the folder; raise `CheckpointError` if it belongs to another fit."""
-        if self._path(HEAD).exists():
-            self._require_same_fit(_read(self._path(HEAD)).manifest.get("mark"))
+        if self.path(HEAD).exists():
+            self._require_same_fit(_read(self.path(HEAD)).manifest.get("mark"))
         for partial in self.folder.glob(f".*.tmp{SUFFIX}"):  # of a process that was killed while writing
             partial.unlink(missing_ok=True)
-        self._write(HEAD, archive.pack({"mark": self.mark}, {}))
-
-    def load(self, name: str) -> Stage | None:
-        """Return the checkpoint of a stage, or None."""
-        path = self._path(name)
-        if not path.exists():
-            return None
-        found = _read(path)
-        if found.manifest.get("digest") != self.digest:
-            raise CheckpointError(f"{path} belongs to another fit; {_advice(self.folder)}")
-        names = ("format", "version", "members", "digest", "values", "transposed")
-        *_, values, transposed = expect_fields(found.manifest, names, path.name)
-        transposed = expect(list, transposed, "transposed")
-        return Stage(values, ArrayReader.from_bytes(found.members[ARRAYS], transposed, path.name))
-
-    def save(self, name: str, values: Any, arrays: ArrayWriter) -> None:
-        """Write the checkpoint of a stage; warn if that is not possible."""
-        head = {"digest": self.digest, "values": values, "transposed": arrays.transposed}
-        self._write(name, archive.pack(head, {ARRAYS: arrays.to_bytes()}))
+        self.write(HEAD, archive.pack({"mark": self.mark}, {}))
 
     def finish(self) -> None:
         """Remove the checkpoints, unless they are to be kept."""
@@ -130,12 +112,14 @@ class Stages:
         for path in sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stem == HEAD):
             path.unlink(missing_ok=True)
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Return the path of a stage's checkpoint."""
         return self.folder / f"{name}{SUFFIX}"
 
-    def _write(self, name: str, content: bytes) -> None:
+    def write(self, name: str, content: bytes) -> None:
+        """Write the checkpoint of a stage; warn once if that is not possible."""
         try:
-            archive.write(self._path(name), content)
+            archive.write(self.path(name), content)
         except SaveError as error:
             if not self.warned:
                 self.warned = True
@@ -165,7 +149,16 @@ class Slot:
 
     def load(self) -> Stage | None:
         """Return the checkpoint, or None."""
-        return self.stages.load(self.name)
+        path = self.stages.path(self.name)
+        if not path.exists():
+            return None
+        found = _read(path)
+        if found.manifest.get("digest") != self.stages.digest:
+            raise CheckpointError(f"{path} belongs to another fit; {_advice(path.parent)}")
+        names = (*archive.FIELDS, "digest", "values", "transposed")
+        *_, values, transposed = expect_fields(found.manifest, names, path.name)
+        transposed = expect(list, transposed, "transposed")
+        return Stage(values, ArrayReader.from_bytes(found.members[ARRAYS], transposed, path.name))
 
     @property
     def due(self) -> bool:
@@ -174,9 +167,10 @@ class Slot:
         return not every or time.monotonic() - self.written >= max(every, self.cost / MAX_SHARE)
 
     def save(self, values: Any, arrays: ArrayWriter) -> None:
-        """Write the checkpoint."""
+        """Write the checkpoint; warn if that is not possible."""
         start = time.monotonic()
-        self.stages.save(self.name, values, arrays)
+        head = {"digest": self.stages.digest, "values": values, "transposed": arrays.transposed}
+        self.stages.write(self.name, archive.pack(head, {ARRAYS: arrays.to_bytes()}))
         self.written = time.monotonic()
         self.cost = self.written - start
 

@@ -199,7 +199,8 @@ class NarwhalsFrame(IsFrame):
     def mixer(self, other: Frame) -> Mixer:
         """Return a function that mixes rows with values of another frame, in its dtypes if possible."""
         if isinstance(other, NumpyFrame):
-            other = as_frame(nw.from_dict(other.columns(), backend=self.view.implementation).to_native())
+            columns = dict(zip(other.names, other.array.T.tolist(), strict=True))
+            other = as_frame(nw.from_dict(columns, backend=self.view.implementation).to_native())
         theirs = cast(NarwhalsFrame, other)
         both = [stack(self._column(name), theirs._column(name)) for name in self.names]
 
@@ -254,9 +255,6 @@ class NumpyFrame(IsFrame):
 
     def _column(self, name: str) -> np.ndarray[Any, Any]:
         return self.array[:, self.names.index(name)]
-
-    def columns(self) -> dict[str, list[Any]]:
-        return {name: self._column(name).tolist() for name in self.names}
 
     def storage(self, name: str) -> Storage:
         match self.array.dtype.kind:

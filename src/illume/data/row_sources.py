@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ class RowSource:
     named
         What to call the source in errors.
     backend
-        The library whose frames the rows become by default.
+        The library whose frames the rows become by default: pandas if it is installed, else pyarrow.
     n_rows
         The number of rows, if known.
     """
@@ -44,7 +44,7 @@ class RowSource:
     schema: Any
     read: Read
     named: str
-    backend: str
+    backend: str = field(default_factory=lambda: "pandas" if find_spec("pandas") else "pyarrow")
     n_rows: int | None = None
 
     @property
@@ -167,11 +167,6 @@ def to_frame(table: Any, backend: str, like: Any = None) -> Any:
     return frame.assign(**{name: column for name, column in cast.items() if column is not None})
 
 
-def default_backend() -> str:
-    """Return `pandas` if it is installed, else `pyarrow`."""
-    return "pandas" if find_spec("pandas") else "pyarrow"
-
-
 def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
     """List the file itself, or the Parquet files of a folder by name; hidden ones and `_…` are left out."""
     path = Path(path)
@@ -206,7 +201,7 @@ def _open_path(path: str | os.PathLike[str]) -> RowSource:
         raise FormatError(f"{text} cannot be read as Parquet: {error}; {EXPECTED}") from error
     if not n_rows:
         raise SchemaError(f"{text} holds no rows")
-    return RowSource(dataset.schema, _dataset_reader(dataset), text, default_backend(), n_rows)
+    return RowSource(dataset.schema, _dataset_reader(dataset), text, n_rows=n_rows)
 
 
 def _common_schema(dataset: Any) -> tuple[Any, int]:
@@ -265,7 +260,7 @@ def _dataset_reader(dataset: Any) -> Read:
 
 
 def _open_dataset(dataset: Any) -> RowSource:
-    return RowSource(dataset.schema, _dataset_reader(dataset), "the dataset", default_backend())
+    return RowSource(dataset.schema, _dataset_reader(dataset), "the dataset")
 
 
 def _open_reader(reader: Any) -> RowSource:
@@ -277,7 +272,7 @@ def _open_reader(reader: Any) -> RowSource:
         for batch in unread.pop():
             yield batch.select(list(columns))
 
-    return RowSource(reader.schema, read, "the RecordBatchReader", default_backend())
+    return RowSource(reader.schema, read, "the RecordBatchReader")
 
 
 def _open_lazy_frame(lazy: Any) -> RowSource:
