@@ -71,9 +71,16 @@ def test_the_models_own_words_are_kept():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_a_regressor_is_refused_by_name():
-    with pytest.raises(BlackBoxError, match="a Ridge is a regressor; illume explains classifiers"):
-        BlackBox(Ridge())
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Ridge(), "a Ridge is a regressor; illume explains classifiers"),
+        ("model.pkl", "a str cannot be asked; pass an object with predict_proba"),
+    ],
+)
+def test_what_is_no_classifier_is_refused_at_once(model, words):
+    with pytest.raises(BlackBoxError, match=words):
+        BlackBox(model)
 
 
 @pytest.mark.parametrize("kind", [Pipeline, LogisticRegression, dict])
@@ -83,11 +90,6 @@ def test_a_class_in_the_place_of_a_model_is_refused_as_such(kind):
         BlackBox(kind)
     with pytest.raises(BlackBoxError, match=words):
         Explainer(kind).fit(loans(20))
-
-
-def test_what_cannot_be_asked_is_refused_at_once():
-    with pytest.raises(BlackBoxError, match="a str cannot be asked; pass an object with predict_proba"):
-        BlackBox("model.pkl")
 
 
 def test_a_model_whose_predict_gives_probabilities_will_do():
