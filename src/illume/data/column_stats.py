@@ -11,7 +11,7 @@ import numpy as np
 
 from illume.data.column_values import is_missing
 from illume.data.frames import as_frame
-from illume.data.schema import Feature, Kind, categorical_feature, count_values, numeric_feature
+from illume.data.schema import Feature, Kind, categorical_feature, numeric_feature
 
 MOST_VALUES = 100_000  # distinct labels that are counted; a column with more identifies its rows
 
@@ -75,7 +75,7 @@ class LabelStats:
         """Return the feature; with too many labels, it has the most frequent ones of a sample of values."""
         if not self.overflow:
             return categorical_feature(self.name, self.kind, self.counts)
-        counts = count_values(self.name, sample)
+        counts = Counter(sample)
         counts[None] += self.missing
         return categorical_feature(self.name, self.kind, counts, f"more than {MOST_VALUES:,}")
 

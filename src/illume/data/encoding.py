@@ -12,13 +12,12 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame
-from illume.data.schema import Feature, Other, Schema, Unknown, labels, unseen_error
+from illume.data.schema import Feature, Other, Schema, Unknown, labels, require_finite, unseen_error
 from illume.data.threads import row_chunks
-from illume.errors import RowError, SchemaError
+from illume.errors import SchemaError
 
 LARGEST = 1e9  # standard deviations
 SMALLEST = 1e-303  # that a standard deviation may be, for a slope per unit to be a number
-FINITE = "replace infinite values by a finite number or by a missing value"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +128,7 @@ class Encoding:
                 X[:, columns] = ((onehot - self.mean[columns]) / self.scale[columns])[codes]
                 odd[:, j] = codes < 0
             elif not feature.open:
-                odd[:, j] = [value not in feature.categories for value in labels(frame, feature)]
+                odd[:, j] = [value not in feature.categories for value in labels(frame, feature.name)]
         return Encoded(X, imputed, odd)
 
     def _scale_numbers(self, frame: Frame, X: FloatArray, imputed: BoolArray, odd: BoolArray) -> None:
@@ -208,17 +207,14 @@ class Encoding:
                 f"or fit again"
             )
         numbers = frame.numbers(feature.name)
-        infinite = np.isinf(numbers)
-        if infinite.any():
-            row = int(infinite.argmax())
-            raise RowError(feature.name, str(numbers[row]), row, "", FINITE)
+        require_finite(feature.name, numbers)
         return numbers
 
     def _codes(self, frame: Frame, feature: Feature) -> IntArray:
         """Return the position of each value among the categories, -1 if it is none of them."""
         position = _Position({category: i for i, category in enumerate(feature.categories)})
         position.elsewhere = position[Other.OTHER]
-        values = labels(frame, feature)
+        values = labels(frame, feature.name)
         if self.unknown == "error" and not feature.open:
             unseen = set(values) - position.keys()
             if unseen:

@@ -17,10 +17,11 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
-from illume.errors import SchemaError, UnknownCategoryError
+from illume.errors import RowError, SchemaError, UnknownCategoryError
 
 MISSING = "(missing)"
 MAX_CATEGORIES = 64
+FINITE = "replace infinite values by a finite number or by a missing value"
 
 
 class Other(Enum):
@@ -205,15 +206,7 @@ def _observe(frame: Frame, name: str, kind: Kind) -> Feature:
     """Return the feature of a column whose kind is known."""
     if kind is Kind.NUMERIC:
         return numeric_feature(name, frame.numbers(name))
-    return categorical_feature(name, kind, count_values(name, frame.labels(name)))
-
-
-def count_values(name: str, values: Iterable[Hashable | None]) -> Counter[Hashable | None]:
-    """Count the values of a column; raise if they cannot be categories."""
-    try:
-        return Counter(values)
-    except TypeError as error:
-        raise SchemaError(f"column {name!r} holds values that are no categories: {error}") from error
+    return categorical_feature(name, kind, Counter(labels(frame, name)))
 
 
 def categorical_feature(
@@ -241,17 +234,20 @@ def categorical_feature(
 
 def numeric_feature(name: str, values: FloatArray, start: int = 0) -> Feature:
     """Return a numeric feature from its values; raise if one is infinite; `start` rows came before."""
-    if np.isinf(values).any():
-        row = int(np.isinf(values).argmax())
-        raise SchemaError(
-            f"column {name!r} holds {values[row]} in row {start + row}; replace infinite values by a "
-            f"finite number or by a missing value"
-        )
+    require_finite(name, values, start)
     values = values[~np.isnan(values)]
     if not len(values):
         return Feature(name, Kind.NUMERIC, low=math.nan, high=math.nan)
     whole = bool((values == np.round(values)).all())
     return Feature(name, Kind.NUMERIC, low=float(values.min()), high=float(values.max()), whole=whole)
+
+
+def require_finite(name: str, values: FloatArray, start: int = 0) -> None:
+    """Raise if a number is infinite; `start` rows came before."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise RowError(name, str(values[row]), start + row, "", FINITE)
 
 
 def _plain(value: Hashable) -> Hashable:
@@ -292,14 +288,14 @@ def require_unknown(unknown: object) -> None:
         raise ValueError(f"unknown must be 'error' or 'ignore', found {unknown!r}")
 
 
-def labels(frame: Frame, feature: Feature) -> list[Hashable | None]:
-    """Return the values of a categorical feature; raise if they cannot be categories."""
-    values = frame.labels(feature.name)
+def labels(frame: Frame, name: str) -> list[Hashable | None]:
+    """Return the values of a column; raise if they cannot be categories."""
+    values = frame.labels(name)
     try:
         hash(tuple(values))
     except TypeError as error:
         raise SchemaError(
-            f"column {feature.name!r} holds values that are no categories ({error}); convert them to text"
+            f"column {name!r} holds values that are no categories ({error}); convert them to text"
         ) from error
     return values
 

@@ -99,7 +99,7 @@ def cumulative(there: FloatArray, knots: FloatArray) -> tuple[FloatArray, FloatA
 
 def category_counts(feature: Feature, frame: Frame) -> Counter[object]:
     """Return how often each value occurs; values of the category "(other)" are counted together."""
-    counts: Counter[object] = Counter(labels(frame, feature))
+    counts: Counter[object] = Counter(labels(frame, feature.name))
     if feature.open:
         rare = [value for value in counts if value is not None and value not in feature.categories]
         counts[Other.OTHER] = sum(counts.pop(value) for value in rare)
