@@ -63,7 +63,7 @@ def test_numbers_between_two_rows_lie_between_them_and_jitter_is_a_quarter_devia
     # all rows lie on one line, and whole numbers stay whole, so x0 is the rounded tenth of x1
     assert (np.abs(between[:, 0] - between[:, 1] / 10) <= 0.55).all()
     jitter = beside[:, 1] - 10 * np.round(beside[:, 1] / 10)
-    assert jitter.std() == pytest.approx(0.25 * encoding.scale_of(1), rel=0.15)
+    assert jitter.std() == pytest.approx(0.25 * encoding.standard_deviation(1), rel=0.15)
 
 
 def test_no_queries_are_no_rows():

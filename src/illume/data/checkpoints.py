@@ -50,7 +50,7 @@ class Checkpoints:
             raise ValueError(f"every must be 0 or more seconds, found {self.every!r}")
 
     @classmethod
-    def of(cls, folder: Any) -> Checkpoints:
+    def from_option(cls, folder: Any) -> Checkpoints:
         """Return `folder` itself if it is a `Checkpoints`, else the default options for it."""
         return folder if isinstance(folder, cls) else cls(folder)
 

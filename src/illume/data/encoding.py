@@ -109,7 +109,7 @@ class Encoding:
                 names.extend(f"{feature.name} = {label}" for label in feature.labels)
         return tuple(names)
 
-    def scale_of(self, j: int) -> float:
+    def standard_deviation(self, j: int) -> float:
         """Return the standard deviation of numeric feature j."""
         return float(self.scale[np.searchsorted(self.owner, j)])
 

@@ -82,7 +82,7 @@ def as_frame(data: Any) -> Frame:
         wrapped: Any = data
         return cast("Frame", wrapped)
     if isinstance(data, np.ndarray):
-        return NumpyFrame.of(data)
+        return NumpyFrame.from_array(data)
     try:
         view = nw.from_native(data, eager_only=True)
     except DuplicateError as error:
@@ -236,7 +236,7 @@ class NumpyFrame(IsFrame):
     origin: Origin = Origin()
 
     @classmethod
-    def of(cls, array: np.ndarray[Any, Any]) -> NumpyFrame:
+    def from_array(cls, array: np.ndarray[Any, Any]) -> NumpyFrame:
         """Check the shape and the type, and name the columns."""
         if array.ndim != 2:
             raise SchemaError(

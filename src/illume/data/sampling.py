@@ -101,7 +101,7 @@ def query_rows(frame: Frame, encoding: Encoding, n: int, rng: np.random.Generato
         from_first = rng.random(n) < share
         parent = np.where(from_first, first, second)
         if feature.numeric and not feature.constant:
-            noise = np.where(between, 0.0, JITTER * encoding.scale_of(j)) * rng.standard_normal(n)
+            noise = np.where(between, 0.0, JITTER * encoding.standard_deviation(j)) * rng.standard_normal(n)
             numbers = frame.numbers(feature.name)
             with np.errstate(over="ignore"):  # what is too large is clipped
                 mixed = _mix(numbers, (first, second), share) + noise

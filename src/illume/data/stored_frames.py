@@ -249,7 +249,7 @@ def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str],
         raise FormatError(f"the stored rows have the columns {own!r:.60}, expected {list(names)[:5]}")
     if kind in NUMBERS:
         array = arrays.take(where, kind, (n, len(names)), finite=False)
-        return require_columns(NumpyFrame.of(array), names)
+        return require_columns(NumpyFrame.from_array(array), names)
     if kind not in ("U", "S", "O") or type(size) is not int or not 0 < size <= MAX_TEXT:
         raise FormatError(f"the stored rows are of type {kind!r}")
     rows = [
@@ -263,4 +263,4 @@ def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str],
         array[:] = rows if n else array
     except (ValueError, TypeError) as error:
         raise FormatError(f"the stored rows are no array of {kind}{size} ({error})") from error
-    return require_columns(NumpyFrame.of(array), names)
+    return require_columns(NumpyFrame.from_array(array), names)

@@ -32,7 +32,7 @@ def open_checkpoint(settings: Settings, source: LoadedRows) -> Iterator[Stages |
     if settings.checkpoint_dir is None:
         yield None
         return
-    stages = Stages(Checkpoints.of(settings.checkpoint_dir), fingerprint(settings, source))
+    stages = Stages(Checkpoints.from_option(settings.checkpoint_dir), fingerprint(settings, source))
     with lock_folder(stages.folder):
         stages.begin()
         yield stages
