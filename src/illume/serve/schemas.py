@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
@@ -162,31 +161,20 @@ class CounterfactualsOptions(Options):
     min_probability: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
 
 
-@dataclass(frozen=True, eq=False)
 class RowSchema:
-    """The rows that an explainer takes."""
+    """The rows that an explainer takes: their type for pydantic, and a made-up example."""
 
-    row_type: Any  # for pydantic: a dictionary with a field per column
-    example: dict[str, Any]  # a made-up row with the middle of every number's range and known categories
-    builder: FrameBuilder
-
-    @classmethod
-    def from_explainer(cls, explainer: Explainer) -> RowSchema:
-        """Derive the fields from an explainer's schema."""
-        strict = explainer.unknown == "error"
+    def __init__(self, explainer: Explainer) -> None:
+        strict, columns = explainer.unknown == "error", explainer.fitted_.columns
         features = {feature.name: feature for feature in explainer.schema_.features}
-        fields = {
-            name: _field_type(features[name], strict) if name in features else Scalar
-            for name in explainer.fitted_.columns
-        }
         make: Any = TypedDict
-        row_type = make("Row", fields)
-        row_type.__pydantic_config__ = ConfigDict(extra="ignore")  # allows additional columns
-        return cls(
-            row_type=row_type,
-            example={name: typical_value(features.get(name)) for name in explainer.fitted_.columns},
-            builder=explainer.fitted_.dtypes,
-        )
+        fields = {
+            name: _field_type(features[name], strict) if name in features else Scalar for name in columns
+        }
+        self.row_type = make("Row", fields)
+        self.row_type.__pydantic_config__ = ConfigDict(extra="ignore")  # allows additional columns
+        self.example = {name: typical_value(features.get(name)) for name in columns}
+        self.builder: FrameBuilder = explainer.fitted_.dtypes
 
     def request(self, name: str, base: type[Options], max_rows: int, **example: Any) -> type[Options]:
         """Return the model of a request: rows and options."""

@@ -132,7 +132,7 @@ class Service:
     def __init__(self, explainer: Explainer, settings: Settings) -> None:
         with suppress(LeftOutError):
             explainer.fit_rules()  # now, not on the first request
-        self.explainer, self.rows = explainer, RowSchema.from_explainer(explainer)
+        self.explainer, self.rows = explainer, RowSchema(explainer)
         self.workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
         self.stand_in = not explainer.fitted_.has_model
 
