@@ -178,17 +178,17 @@ class ModelArrays:
     def __call__(self, codes: Codes) -> FloatArray:
         """Return log-odds (n, c)."""
         main, embedding = self.table.look_up(codes)
-        return main.sum(1) + self.interacting_rows(embedding)
+        return main.sum(1) + self.embedded_interactions(embedding)
 
-    def interacting_rows(self, embedding: FloatArray) -> FloatArray:
+    def embedded_interactions(self, embedding: FloatArray) -> FloatArray:
         """Return what the gated units add to the log-odds of rows with embeddings (n, m, d)."""
-        return self.interacting(embedding.reshape(len(embedding), -1) @ self.first + self.first_bias)
+        return self.interaction_part(embedding.reshape(len(embedding), -1) @ self.first + self.first_bias)
 
-    def interacting_codes(self, codes: Codes) -> FloatArray:
+    def coded_interactions(self, codes: Codes) -> FloatArray:
         """Return what the gated units add to the log-odds of coded rows, (n, c)."""
-        return self.interacting_rows(self.table.look_up(codes)[1])
+        return self.embedded_interactions(self.table.look_up(codes)[1])
 
-    def interacting(self, hidden: FloatArray) -> FloatArray:
+    def interaction_part(self, hidden: FloatArray) -> FloatArray:
         """Return what the gated units add to the log-odds, from the first layer's sums (…, 2 h)."""
         return gate(hidden) @ self.last + self.last_bias
 
@@ -211,9 +211,9 @@ class ValueArrays:
 
     def __call__(self, codes: Codes) -> FloatArray:
         """Return values (n, m, c), before they are made to add up to the model's log-odds."""
-        return self.of_embedding(*self.table.look_up(codes))
+        return self.from_embedding(*self.table.look_up(codes))
 
-    def of_embedding(self, main: FloatArray, embedding: FloatArray) -> FloatArray:
+    def from_embedding(self, main: FloatArray, embedding: FloatArray) -> FloatArray:
         """Return values (n, m, c) from main values (n, m, c) and embeddings (n, m, d)."""
         n, m, d = embedding.shape
         hidden = embedding.reshape(n, m * d) @ self.first

@@ -108,7 +108,7 @@ class ShapleyModel:
 
     def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
         """Return values of encoded rows X that the model answers with probabilities P."""
-        raw = self.values.of_embedding(*self.embedding(X, imputed))
+        raw = self.values.from_embedding(*self.embedding(X, imputed))
         values, remainder = self._share_remainder(raw, self.log_odds(P))
         errors = self.errors.errors(values, remainder)
         return Contributions(self.spread(values), self.spread(errors))

@@ -87,11 +87,7 @@ class ModelNetwork(nn.Module):
     def forward(self, at: Tensor, part: Tensor) -> Tensor:
         """Return outputs (n, c)."""
         main, embedding = self.table(at, part)
-        return main.sum(1) + self.interacting(embedding)
-
-    def interacting(self, embedding: Tensor) -> Tensor:
-        """Return what the gated units add, (n, c)."""
-        return self.last(gate_units(self.first(embedding.flatten(1))))
+        return main.sum(1) + self.last(gate_units(self.first(embedding.flatten(1))))
 
 
 class ValueNetwork(nn.Module):
@@ -278,7 +274,7 @@ def train_value_network(
     with torch.no_grad():
         _start_from(network.table, model.table.nodes[:, c:])
     correction = BackgroundCorrection.fit(model, background)
-    mean = model.interacting_codes(background).mean(0)
+    mean = model.coded_interactions(background).mean(0)
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
     descent = Descent(network, VALUE_RATE, n_steps, running, 1 - MODEL_SHARE)
     scale = 0.0
@@ -287,7 +283,7 @@ def train_value_network(
             drawn = draw_rows_like(rows, min(WALK_ROWS, sizes.n_walks), rng)
             walks = Walks.draw(len(drawn), coding.n_features, len(background), rng)
             wanted = network_walks(model, drawn, background, walks) - correction(walks)
-            totals = model.interacting_codes(drawn) - mean
+            totals = model.coded_interactions(drawn) - mean
             scale = scale or max(float(wanted.std()), 1e-12)
             at, part = _tensors(drawn, where)
             goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))

@@ -88,16 +88,16 @@ def _network_walks(model: ModelArrays, rows: Codes, background: Codes, walks: Wa
     high = low + change.sum(0)
     each = np.arange(n)
     values = np.empty((n, m, model.last.shape[1]), dtype=np.float32)
-    there = at_start = model.interacting(low)
-    back = at_end = model.interacting(high)
+    there = at_start = model.interaction_part(low)
+    back = at_end = model.interaction_part(high)
     for k in range(m):
         feature = walks.order[:, k]
         step = change[feature, each]
         low += step
         high -= step
         last = k == m - 1
-        there_next = at_end if last else model.interacting(low)
-        back_next = at_start if last else model.interacting(high)
+        there_next = at_end if last else model.interaction_part(low)
+        back_next = at_start if last else model.interaction_part(high)
         values[each, feature] = 0.5 * (there_next - there + back - back_next)
         there, back = there_next, back_next
     return values
@@ -130,7 +130,7 @@ class BackgroundCorrection:
         """Learn weights from walks between background rows."""
         _, embedding = model.table.look_up(background)
         n, m, _ = embedding.shape
-        totals = model.interacting_rows(embedding)
+        totals = model.embedded_interactions(embedding)
         known = np.concatenate([embedding, np.broadcast_to(totals[:, None], (n, m, totals.shape[1]))], 2)
         known = np.asarray(known - known.mean(0), dtype=np.float32)
         rng = np.random.default_rng(0)
@@ -206,10 +206,10 @@ def _one_sample(
         others = slice(i + 1, None)
         without = sums - mine[i] * inside[i] - mine[others] * inside[others]
         both = (
-            model.interacting(without + mine[i] + mine[others])
-            - model.interacting(without + mine[i])
-            - model.interacting(without + mine[others])
-            + model.interacting(without)
+            model.interaction_part(without + mine[i] + mine[others])
+            - model.interaction_part(without + mine[i])
+            - model.interaction_part(without + mine[others])
+            + model.interaction_part(without)
         ).transpose(1, 0, 2)
         values[:, i, others] = both
         values[:, others, i] = both
