@@ -107,15 +107,9 @@ def in_chunks(
         single_blas_thread(),
         ThreadPoolExecutor(n_threads, initializer=lambda: _blas().limit(limits=1)) as pool,
     ):
-        futures = [
-            pool.submit(copy_context().run, run, rows.start, rows.stop) for rows in row_chunks(n_rows, size)
-        ]
-        try:
-            for future in futures:
-                future.result()
-        finally:
-            for future in futures:
-                future.cancel()
+        pieces = list(row_chunks(n_rows, size))
+        contexts = [copy_context() for _ in pieces]  # for NumPy's handling of errors
+        list(pool.map(lambda context, rows: context.run(run, rows.start, rows.stop), contexts, pieces))
 
 
 class _BlasLimit:
