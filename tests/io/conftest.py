@@ -8,7 +8,9 @@ import pytest
 from sklearn.linear_model import RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+import illume
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
+from illume.errors import FormatError
 from tests.common import FAST, brief_shapley, grouped, linear_black_box, loans, use_local
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
@@ -166,3 +168,16 @@ def saved_kinds(tmp_path_factory):
 @pytest.fixture(params=list(KINDS))
 def saved(request, saved_kinds):
     return saved_kinds(request.param)
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Return what writes bytes to a file and expects it to be refused with some words."""
+
+    def check(content, match):
+        path = tmp_path / "bad.illume"
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=match):
+            illume.load(path)
+
+    return check

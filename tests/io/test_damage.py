@@ -8,23 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-import illume
 from benchmarks import mutated_files
-from illume.errors import FormatError
 from tests.io.common import change_arrays, forged, members_of, zipped
-
-
-@pytest.fixture
-def refused(tmp_path):
-    """Return what writes bytes to a file and expects it to be refused with some words."""
-
-    def check(content, match):
-        path = tmp_path / "bad.illume"
-        path.write_bytes(content)
-        with pytest.raises(FormatError, match=match):
-            illume.load(path)
-
-    return check
 
 
 def test_mutated_files_are_refused_or_what_they_were():
