@@ -122,10 +122,8 @@ def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: S
     require_linear(baseline.surrogate, rows.training.P.shape[1])
     search = Search(settings.encoder_maker(encoding), surrogate, rows, stages)
     setting = search.best_setting(choices)
-    pair = search.interrupted or search.train(setting)
-    if search.interrupted is not None and search.best is not None:
-        setting = search.best[2]
-    ending = describe_early_end(pair.history, search.interrupted is not None)
+    pair, setting = search.best if search.interrupted and search.best else (search.train(setting), setting)
+    ending = describe_early_end(pair.history, search.interrupted)
     if ending:
         warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
     mine, other = (validation_fidelity(p, rows) for p in (pair, baseline))
@@ -143,10 +141,10 @@ def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: S
         local=pair,
         baseline=baseline,
         alignment=setting.alignment if len(choices.alignments) > 1 else None,
-        trials=tuple(search.trials),
+        trials=tuple(Trial(*each) for each in search.trials.items()),
         fell_back=fell_back,
         reason=reason,
-        interrupted=search.interrupted is not None or getattr(pair.history, "interrupted", False),
+        interrupted=search.interrupted or getattr(pair.history, "interrupted", False),
     )
 
 
@@ -175,9 +173,9 @@ class Search:
 
     def __init__(self, make: EncoderMaker, surrogate: Any, rows: FitRows, stages: Stages | None) -> None:
         self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
-        self.trials: list[Trial] = []
-        self.best: tuple[float, Pair, Setting] | None = None
-        self.interrupted: Pair | None = None
+        self.trials: dict[Setting, Fidelity] = {}
+        self.best: tuple[Pair, Setting] | None = None
+        self.interrupted = False
 
     def best_setting(self, choices: Choices) -> Setting:
         """Return the fewest latents, then the strongest alignment, at a fidelity close to the best."""
@@ -200,13 +198,10 @@ class Search:
 
     def scores(self, settings: Sequence[Setting]) -> dict[Setting, float]:
         """Return the score of every setting, running trials for new ones."""
-        known = {trial.setting for trial in self.trials}
-        new = [setting for setting in settings if setting not in known]
-        for setting in new:
-            if self.interrupted is None:
+        for setting in settings:
+            if setting not in self.trials and not self.interrupted:
                 self._measure(setting, self._fit_trial(setting))
-        found = {trial.setting: _score_or_worst(trial.fidelity.score) for trial in self.trials}
-        return {setting: found.get(setting, -math.inf) for setting in settings}
+        return {setting: self._score(setting) for setting in settings}
 
     def train(self, setting: Setting) -> Pair:
         """Return the pair of a whole training."""
@@ -222,18 +217,16 @@ class Search:
         return fit_pair(self.make(setting, True), self.surrogate, self.rows, slot)
 
     def _measure(self, setting: Setting, pair: Pair) -> None:
-        found = validation_fidelity(pair, self.rows, TRIAL_ROWS)
-        self.trials.append(Trial(setting, found))
-        if self.best is None or _score_or_worst(found.score) > self.best[0]:
-            self.best = (_score_or_worst(found.score), pair, setting)
-        if getattr(pair.history, "interrupted", False):
-            self.interrupted = self.best[1]
+        self.trials[setting] = validation_fidelity(pair, self.rows, TRIAL_ROWS)
+        if self.best is None or self._score(setting) > self._score(self.best[1]):
+            self.best = (pair, setting)
+        self.interrupted = getattr(pair.history, "interrupted", False)
+
+    def _score(self, setting: Setting) -> float:
+        """Return the score of a trial; without one, or if its weights diverged, worse than any other."""
+        score = self.trials[setting].score if setting in self.trials else math.nan
+        return -math.inf if math.isnan(score) else score
 
 
 def _is_dense(encoder: TrainedEncoder) -> bool:
     return encoder.objective is None or encoder.objective.alpha is None
-
-
-def _score_or_worst(score: float) -> float:
-    """Return a score; NaN, of weights that diverged, is worse than any other."""
-    return -math.inf if math.isnan(score) else score
