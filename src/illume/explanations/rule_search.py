@@ -149,7 +149,7 @@ class _RuleSearch:
         It may be negative; a condition that excludes no row, or every row of the class, gains minus infinity.
         """
         right, wrong = (
-            self.conditions.count_kept(inside[:, part].astype(np.float32) @ table, inside[:, part].sum(1))
+            self.conditions.count_kept(_product(inside[:, part], table), inside[:, part].sum(1))
             for part, table in zip(self.parts, self.tables, strict=True)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -198,7 +198,7 @@ class _RuleSearch:
         right, wrong = (
             np.where(upper, below, free[:, part].sum(1, keepdims=True) - below)
             for part, below in (
-                (part, free[:, part].astype(np.float32) @ table[:, ends])
+                (part, _product(free[:, part], table[:, ends]))
                 for part, table in zip(self.parts, self.tables, strict=True)
             )
         )
@@ -206,6 +206,12 @@ class _RuleSearch:
         good = np.where(upper, end > at, end < at) & (lower_bound(right, right + wrong) >= goal[:, None])
         far = np.where(upper[:, 0], len(ends) - 1 - good[:, ::-1].argmax(1), good.argmax(1))
         return np.where(good.any(1), code + far - at[:, 0], code)
+
+
+def _product(inside: BoolArray, table: FloatArray) -> FloatArray:
+    """Return the number of rows inside (u, N) for which each column of a table (N, s) is 1, (u, s)."""
+    with np.errstate(invalid="ignore"):  # BLAS may set this flag for finite numbers: it works on padding, too
+        return inside.astype(np.float32) @ table
 
 
 def _choose(best: IntArray, gain: FloatArray, allowed: BoolArray, member: IntArray, least: float) -> None:

@@ -302,13 +302,13 @@ class Attributions(LabelledBatch[Attribution]):
         """
         return interop.shapash_contributions(self)
 
-    def to_explainerdashboard(self, explainer: Any = None) -> interop.DashboardValues:
-        """Return the arguments of explainerdashboard's `set_shap_values`; call it if `explainer` is given.
+    def to_explainerdashboard(self, dashboard: Any = None) -> interop.DashboardValues:
+        """Return the arguments of explainerdashboard's `set_shap_values`; call it if `dashboard` is given.
 
-        That is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off what
-        shap would compute anew: `ExplainerDashboard(explainer, whatif=False, shap_interaction=False)`.
+        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off
+        what shap would compute anew: `ExplainerDashboard(dashboard, whatif=False, shap_interaction=False)`.
         """
-        return interop.dashboard_values(self, explainer)
+        return interop.dashboard_values(self, dashboard)
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and global importance as a chart."""

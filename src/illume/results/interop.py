@@ -86,8 +86,8 @@ class DashboardValues(NamedTuple):
     shap_values: list[FloatArray]
 
 
-def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardValues:
-    """Return base values and contributions of every class, and set them if an explainer is given.
+def dashboard_values(batch: Attributions, dashboard: Any = None) -> DashboardValues:
+    """Return base values and contributions of every class, and set them if a dashboard is given.
 
     A dashboard has one base value for all rows, and no place for an offset or for features left out.
     """
@@ -105,21 +105,21 @@ def dashboard_values(batch: Attributions, explainer: Any = None) -> DashboardVal
         )
     base = [float(number[0]) for number in _by_class(batch, batch.base_values[:1])]
     found = DashboardValues(base, _by_class(batch, batch.values))
-    if explainer is not None:
-        _require_same_rows(batch, explainer)
-        explainer.model_output = "logodds"  # with shap="kernel" it takes all values for probabilities
-        explainer.set_shap_values(*found)
+    if dashboard is not None:
+        _require_same_rows(batch, dashboard)
+        dashboard.model_output = "logodds"  # with shap="kernel" it takes all values for probabilities
+        dashboard.set_shap_values(*found)
     return found
 
 
-def _require_same_rows(batch: Attributions, explainer: Any) -> None:
-    columns, names = [str(name) for name in explainer.columns], list(batch.feature_names)
+def _require_same_rows(batch: Attributions, dashboard: Any) -> None:
+    columns, names = [str(name) for name in dashboard.columns], list(batch.feature_names)
     if columns != names:
         raise ValueError(
             f"the dashboard has the columns {columns}, the attributions {names}; make it with these, "
             'and with shap="kernel", which leaves the columns of a Pipeline as they are'
         )
-    if len(explainer.X) != len(batch):
+    if len(dashboard.X) != len(batch):
         raise ValueError(
-            f"the dashboard has {len(explainer.X)} rows, the attributions {len(batch)}; explain the same"
+            f"the dashboard has {len(dashboard.X)} rows, the attributions {len(batch)}; explain the same"
         )
