@@ -45,10 +45,19 @@ def problem(request, loan_model, loan_frame, three_class):
     return three_class[0], three_class[1], three_class[1].sample(60, random_state=0)
 
 
-@pytest.fixture(scope="module", params=SETTINGS.values(), ids=SETTINGS)
-def fitted(request, problem):
+@pytest.fixture(scope="module")
+def fits():
+    return {}
+
+
+@pytest.fixture(scope="module", params=SETTINGS)
+def fitted(request, problem, fits):
+    """An explainer for each problem and setting, fitted once in whatever order pytest runs the parameters."""
     model, frame, rows = problem
-    return explainer_of(model, **request.param).fit(frame), rows
+    key = len(model.classes_), request.param
+    if key not in fits:
+        fits[key] = explainer_of(model, **SETTINGS[request.param]).fit(frame)
+    return fits[key], rows
 
 
 @pytest.fixture(scope="module", params=OPTIONS.values(), ids=OPTIONS)
