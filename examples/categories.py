@@ -10,7 +10,6 @@ from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
-from tests.common import grouped
 
 import illume
 
@@ -36,8 +35,10 @@ model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=50, random
 
 # %%
 # `region` holds numbers that are codes, and the explainer cannot know; all else it sees for itself.
-settings = {"effort": "quick", "n_latents": 4, "queries": 10_000}  # to be quick
-explainer = illume.Explainer(model, **grouped(categorical=["region"], **settings)).fit(X)
+options = illume.SurrogateOptions(n_latents=4)  # this and less effort, to be quick
+explainer = illume.Explainer(
+    model, categorical=["region"], effort="quick", queries=10_000, surrogate_options=options
+).fit(X)
 for feature in explainer.schema_.features:
     print(feature.name, feature.kind.value, list(feature.categories))
 

@@ -7,7 +7,6 @@ an algorithm for trees, illume by learning them, which works for any model.
 import shap
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import HistGradientBoostingClassifier
-from tests.common import grouped
 
 import illume
 from illume import metrics
@@ -16,8 +15,10 @@ data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
 model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 background = X.sample(100, random_state=0)
-settings = {"effort": "quick", "n_latents": 4, "queries": 30_000}  # to be quick
-explainer = illume.Explainer(model, **grouped(background=background, **settings)).fit(X)
+options = illume.SurrogateOptions(n_latents=4)  # this and less effort, to be quick
+explainer = illume.Explainer(
+    model, background=background, effort="quick", queries=30_000, surrogate_options=options
+).fit(X)
 attributions = explainer(X)
 
 # %%

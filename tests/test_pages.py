@@ -12,6 +12,7 @@ from tests.blocks import QUICK, ROOT, blocks, pages, prepared, run
 from tests.common import FAST, grouped
 
 WITH_CODE = [page for page in pages() if blocks(page.read_text())]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
 
 
@@ -77,7 +78,7 @@ def test_every_public_name_is_in_the_reference():
     assert names - shown == set()
 
 
-@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_has_a_title_and_prints_or_draws_something(example):
     source = example.read_text()
     title, _, intro = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
@@ -85,3 +86,17 @@ def test_an_example_has_a_title_and_prints_or_draws_something(example):
     assert intro.strip()
     assert "print(" in source
     assert "# %%" in source
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of other packages
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_with_the_library_alone(example, capsys):
+    plt = pytest.importorskip("matplotlib.pyplot")
+    if "import shap" in example.read_text():
+        pytest.importorskip("shap")
+    source = re.sub(r"queries=[\d_]+", "queries=300", example.read_text())
+    assert not re.search(r"^(from|import) (tests|benchmarks|tools)\b", source, flags=re.MULTILINE)
+    exec(compile(source, example.name, "exec"), {"__name__": "__main__"})
+    plt.close("all")
+    assert capsys.readouterr().out
