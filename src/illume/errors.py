@@ -140,17 +140,16 @@ class MissingExtraError(IllumeError, ImportError):
 
 
 def import_extra(name: str, extra: str) -> Any:
-    """Import an optional module; raise an error that names the extra if its package is not installed.
+    """Import an optional module; raise an error that names the extra if a package is not installed.
 
     >>> import_extra("no_such_package.part", "plots")
     Traceback (most recent call last):
     illume.errors.MissingExtraError: this needs no_such_package; install it with: pip install "illume[plots]"
     """
-    package = name.partition(".")[0]
     try:
-        import_module(package)
         return import_module(name)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        package = (error.name or name).partition(".")[0]
         raise MissingExtraError(
             f'this needs {package}; install it with: pip install "illume[{extra}]"'
         ) from error

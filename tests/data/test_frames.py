@@ -86,8 +86,12 @@ def test_what_is_no_frame_is_refused_with_advice(data, words):
         as_frame(data)
 
 
-def test_dates_are_refused_with_advice():
-    frame = as_frame(pd.DataFrame({"day": pd.date_range("2020-01-01", periods=3)}))
+@pytest.mark.parametrize(
+    "column",
+    [pd.date_range("2020-01", periods=3), pd.period_range("2020-01", periods=3, freq="M"), [1j, 2j, 3]],
+)
+def test_dates_periods_and_complex_numbers_are_refused_with_advice(column):
+    frame = as_frame(pd.DataFrame({"day": column}))
     with pytest.raises(SchemaError, match=r"column 'day' holds .* convert it"):
         frame.storage("day")
 
@@ -125,3 +129,8 @@ def test_values_that_are_none_of_the_others_categories_are_mixed_with_them_as_th
     town = pd.Series(["Ulm", "Bonn"], dtype="category")
     mix = as_frame(pd.DataFrame({"town": ["Kiel", "Ulm"]})).mixer(as_frame(pd.DataFrame({"town": town})))
     assert mix(np.array([0, 1, 0]), np.array([[-1], [-1], [1]])).labels("town") == ["Kiel", "Ulm", "Bonn"]
+
+
+def test_booleans_are_mixed_with_integers_as_integers():
+    mix = as_frame(pl.DataFrame({"a": [1, 2]})).mixer(as_frame(pl.DataFrame({"a": [True, False]})))
+    assert mix(np.array([0, 1, 0]), np.array([[-1], [-1], [0]])).numbers("a").tolist() == [1, 2, 1]

@@ -72,6 +72,8 @@ def test_the_date_is_now_unless_given(odd_explainer, tmp_path):
     few = {"rules": False, "counterfactuals": False, "max_rows": 5}
     path = odd_explainer.report(odd_frame(), tmp_path / "now.html", **few)
     assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", text_of(path))
+    with pytest.raises(TypeError, match="a date, a datetime or a string, found int"):
+        odd_explainer.report(odd_frame(), tmp_path / "now.html", date=3, **few)
 
 
 def test_ten_thousand_rows_of_thirty_features_stay_below_15_mb(tmp_path):

@@ -30,10 +30,8 @@ class NumberStats:
         found = numeric_feature(self.name, values, start)
         if not math.isnan(found.low):
             self.whole = found.whole and (self.whole or math.isnan(self.low))
-            self.low, self.high = (
-                min(found.low, self.low),
-                max(found.high, self.high),
-            )  # of NaN, the found one
+            # While nothing was found, low and high are NaN, and min and max return their first argument.
+            self.low, self.high = min(found.low, self.low), max(found.high, self.high)
 
     def feature(self, sample: list[Hashable | None]) -> Feature:
         """Return the feature; the sample of values is not needed."""

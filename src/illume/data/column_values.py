@@ -71,6 +71,8 @@ def stack(mine: Series, other: Series) -> Series:
     cast = mine if mine.dtype == other.dtype else _cast(mine, other.dtype)
     if cast is None and mine.dtype.is_numeric() and other.dtype.is_numeric():
         cast, other = mine.cast(nw.Float64), other.cast(nw.Float64)
+    elif cast is None and (both := _cast(other, mine.dtype)) is not None:  # as booleans beside integers
+        cast, other = mine, both
     try:
         return _concatenate(other, mine if cast is None else cast)
     except Exception:  # types of one name may still differ, as Arrow's dictionaries do

@@ -138,7 +138,8 @@ class NarwhalsFrame(IsFrame):
         return self.view[:, self.names.index(name)]
 
     def storage(self, name: str) -> Storage:
-        dtype = self._column(name).dtype
+        column = self._column(name)
+        dtype = column.dtype
         if dtype.is_numeric():
             return Storage.NUMBER
         if dtype == nw.Boolean:
@@ -147,7 +148,8 @@ class NarwhalsFrame(IsFrame):
             return Storage.LABEL
         if dtype == nw.Object:
             return storage_of_values(self.labels(name))
-        if dtype == nw.Unknown or (len(self) and self._column(name).is_null().all()):  # nothing has no type
+        untyped = str(getattr(column.to_native(), "type", "")) == "null"  # as Arrow calls it
+        if untyped or (len(self) and column.is_null().all()):  # a column without any value
             return Storage.NUMBER
         raise SchemaError(
             f"column {name!r} holds {dtype}, which is neither a number nor a category; "

@@ -121,7 +121,7 @@ def explain_parquet(
     if workers < 0:
         raise ValueError(f"workers must be 0 or more, found {workers}")
     files, folder = parquet_files(source), Path(target)
-    packed = pack(explainer, model, trust_model, rules=kind != "attributions")
+    packed = pack(explainer, model, trust_model, rules=kind in ("rules", "counterfactuals"))
     with _read_errors(files[0]):
         empty = pyarrow().parquet.read_schema(files[0]).empty_table()
     types = {name: column.type for name, column in kept_columns(empty, keep).items()}

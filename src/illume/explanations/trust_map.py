@@ -76,10 +76,8 @@ class TrustMap:
         """Fill in the figures of some rows."""
         anchors, half_square = self._anchors
         mine = X.astype(np.float32, copy=False)
-        part = mine @ anchors
-        np.subtract(
-            half_square, part, out=part
-        )  # half the squared distance, without the part that all anchors share
+        # Half the squared distance, without the part that all anchors share.
+        part = half_square - mine @ anchors
         square = np.einsum("ij,ij->i", mine, mine) + 2 * part.min(1)
         result.distance[rows] = np.sqrt(np.maximum(square, 0.0))
         result.agreement[rows], result.error[rows] = self._figures(part)

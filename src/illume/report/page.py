@@ -48,8 +48,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     if not len(rows):
         raise SchemaError("the frame holds no rows; a report needs at least one")
     title = f"How {model.split(' (')[0]} decides" if request.title is None else str(request.title)
-    now = f"{dt.datetime.now(dt.UTC):%Y-%m-%d %H:%M} UTC"
-    date = now if request.date is None else str(request.date)
+    date = date_text(request.date)
     explained = explain_rows(fitted, rows, request, settings["verbose"])
     rules = fitted.rule_quality if request.rules else None
     facts = {
@@ -78,6 +77,21 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     )
     archive.write(request.path, page.encode("utf-8", "xmlcharrefreplace"))
     return request.path
+
+
+def date_text(date: dt.date | str | None) -> str:
+    """Return a date, or now; date and time are given in UTC, and a text is kept as it is.
+
+    >>> date_text(dt.datetime(2026, 1, 31, 12, 30, tzinfo=dt.timezone(dt.timedelta(hours=1))))
+    '2026-01-31 11:30 UTC'
+    """
+    date = dt.datetime.now(dt.UTC) if date is None else date
+    if isinstance(date, dt.datetime):
+        known = date if date.tzinfo is not None else date.replace(tzinfo=dt.UTC)
+        return f"{known.astimezone(dt.UTC):%Y-%m-%d %H:%M} UTC"
+    if isinstance(date, (dt.date, str)):
+        return str(date)
+    raise TypeError(f"date must be a date, a datetime or a string, found {type(date).__name__}")
 
 
 def fill_page(data: Any, **parts: str) -> str:

@@ -305,7 +305,7 @@ class Attributions(LabelledBatch[Attribution]):
     def to_explainerdashboard(self, dashboard: Any = None) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `dashboard` is given.
 
-        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Switch off
+        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Turn off
         what shap would compute anew: `ExplainerDashboard(dashboard, whatif=False, shap_interaction=False)`.
         """
         return interop.dashboard_values(self, dashboard)

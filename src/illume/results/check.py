@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.data.frames import Origin
-from illume.results.display import Shown
+from illume.results.display import Shown, Table
 from illume.results.text import plain_value
 
 SHOWN = 12
@@ -53,13 +53,13 @@ class FeatureCheck:
         odd = self.unseen_share + self.outside_share
         return odd, 0.0 if math.isnan(self.shift) else self.shift - self.threshold
 
-    def _cells(self) -> str:
+    def _cells(self) -> list[str]:
         numeric = self.kind == "numeric"
         unseen = "" if numeric else f"{self.unseen_share:.1%}"
         outside = f"{self.outside_share:.1%}" if numeric else ""
-        was = _format(self.fitted_missing_share, ".0%")
-        shift, limit = (f"{_format(number, '.2f'):>4}" for number in (self.shift, self.threshold))
-        return f"{unseen:>6}  {outside:>7}  {self.missing_share:>7.1%} ({was})  {shift} ({limit})"
+        missing = f"{self.missing_share:.1%} ({_format(self.fitted_missing_share, '.0%')})"
+        shift, limit = (_format(number, ".2f") for number in (self.shift, self.threshold))
+        return [self.name, unseen, outside, missing, f"{shift} ({limit})"]
 
 
 def _format(number: float, spec: str) -> str:
@@ -149,7 +149,7 @@ class Check(Shown):
         columns["unseen"] = [", ".join(unseen) for unseen in columns["unseen"]]
         return Origin("pandas").frame(columns | {"shifted": [feature.shifted for feature in self.features]})
 
-    def describe(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the verdict, agreement, distances, and features that changed most."""
         rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
         if self.n_source is not None:
@@ -168,9 +168,8 @@ class Check(Shown):
             yield f"unusually far from the fitted rows: {share:.1%} of rows (fitted rows: 1.0%)"
         yield from (f"not compared: {reason}" for reason in self.off)
         shown = sorted(self.features, key=FeatureCheck._severity, reverse=True)[:SHOWN]
-        width = max((len(feature.name) for feature in shown), default=0)
         if shown:
-            yield f"  {'':<{width}}  unseen  outside  missing (was)   shift (limit)"
-        yield from (f"  {feature.name:<{width}}  {feature._cells()}" for feature in shown)
+            head = ["", "unseen", "outside", "missing (was)", "shift (limit)"]
+            yield Table([head, *(feature._cells() for feature in shown)], "<>>>>")
         if len(self.features) > len(shown):
             yield f"  … and {len(self.features) - len(shown)} more features"

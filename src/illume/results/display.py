@@ -12,6 +12,7 @@ from illume._typing import FloatArray
 from illume.results import colours
 
 CHARACTERS, PIXELS = 20, 120  # length of the longest bar
+SIDES = {"<": "left", ">": "right"}
 
 
 class Table(NamedTuple):
@@ -46,7 +47,10 @@ class Shown:
     def _repr_html_(self) -> str:
         first, *rest = self.describe()
         parts = [
-            f"<div>{escape(part)}</div>" if isinstance(part, str) else _table_html(part) for part in rest
+            f'<div style="white-space:pre-wrap">{escape(part)}</div>'
+            if isinstance(part, str)
+            else _table_html(part)
+            for part in rest
         ]
         return f"<div><b>{escape(str(first))}</b></div>{''.join(parts)}"
 
@@ -70,6 +74,9 @@ def _table_html(table: Table) -> str:
     rows = []
     for cells, length in zip(table.cells, table.bars(PIXELS), strict=True):
         bar = f"width:{abs(length)}px;height:0.8em;background:{colours.contribution_colour(length)}"
-        texts = "".join(f"<td>{escape(cell.strip())}</td>" for cell in cells)
+        texts = "".join(
+            f'<td style="text-align:{SIDES[side]}">{escape(cell.strip())}</td>'
+            for cell, side in zip(cells, table.sides, strict=True)
+        )
         rows.append(f'<tr>{texts}<td><div style="{bar}"></div></td></tr>')
     return f"<table><tbody>{''.join(rows)}</tbody></table>"

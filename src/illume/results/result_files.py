@@ -249,18 +249,21 @@ def _read_array(entry: dict[str, Any], values: Any, path: str) -> Array:
     if kind not in DTYPES or not 1 <= len(sizes) <= 3 or any(not 0 <= size <= MAX_LENGTH for size in sizes):
         raise FormatError(f"{path} is of type {kind!r} and shape {shape!r}")
     dtype = DTYPES[kind]
+    if not isinstance(values, np.ndarray):
+        values = expect(list, values, path)
     try:
         if dtype.kind == "O":
             flat = np.empty(len(values), dtype=object)
             flat[:] = [read_scalar(value, path) for value in values]
         elif isinstance(values, np.ndarray):
-            flat = values.astype(dtype, casting="no")
+            flat = values
         else:
-            listed = expect(list, values, path)
-            flat = np.array([SPECIAL_FLOATS[v] if isinstance(v, str) else v for v in listed], dtype=dtype)
-        return flat.reshape(sizes)
+            flat = np.array([SPECIAL_FLOATS[v] if isinstance(v, str) else v for v in values], dtype=dtype)
     except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(f"{path} does not hold {dtype} of shape {sizes} ({error})") from error
+    if flat.dtype != dtype or flat.size != math.prod(sizes):
+        raise FormatError(f"{path} holds {flat.size} of {flat.dtype}, expected {sizes} of {dtype}")
+    return flat.reshape(sizes)
 
 
 def _import_arrow() -> tuple[Any, Any]:
