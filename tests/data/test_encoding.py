@@ -98,6 +98,13 @@ def test_text_where_numbers_were_is_an_error_with_an_example():
         encoding_of(loans(50).to_numpy()).transform(as_frame(untyped))
 
 
+def test_the_error_names_the_value_that_is_no_number_not_its_neighbour():
+    encoding = encoding_of(pd.DataFrame({"age": [30.0, 40.0, 50.0]}))
+    rows = as_frame(pd.DataFrame({"age": [30, "40", "forty"]}, dtype=object))
+    with pytest.raises(SchemaError, match="column 'age' holds text such as 'forty', expected numbers"):
+        encoding.transform(rows)
+
+
 def test_a_column_that_holds_nothing_at_all_is_missing_whatever_its_type():
     encoding = encoding_of(loans(50))
     rows = loans(2).assign(age=pd.Series([None, None], dtype="string"))

@@ -198,10 +198,10 @@ class Encoding:
     def numbers(self, frame: Frame, feature: Feature) -> FloatArray:
         """Return a numeric feature of the rows, NaN where it is missing."""
         if frame.storage(feature.name) is Storage.LABEL:
-            values = frame.labels(feature.name)
-            example = next((v for v in values if v is not None), None)
-            if example is None:  # an empty column of text says nothing about its type
+            values = [value for value in frame.labels(feature.name) if value is not None]
+            if not values:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
+            example = next((value for value in values if not _is_numeric(value)), values[0])
             raise SchemaError(
                 f"column {feature.name!r} holds {_describe(example)}, expected numbers; convert the column, "
                 f"or fit again"
@@ -234,6 +234,15 @@ class _Position(dict[Hashable | None, int]):
 def _columns(mask: BoolArray) -> Any:
     """Return an index of the columns: a slice, which is faster, if it is all of them."""
     return slice(None) if mask.all() else np.flatnonzero(mask)
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a number or text that reads as one."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _describe(value: object) -> str:

@@ -74,9 +74,10 @@ def _table_html(table: Table) -> str:
     rows = []
     for cells, length in zip(table.cells, table.bars(PIXELS), strict=True):
         bar = f"width:{abs(length)}px;height:0.8em;background:{colours.contribution_colour(length)}"
+        chart = "" if table.numbers is None else f'<td><div style="{bar}"></div></td>'
         texts = "".join(
             f'<td style="text-align:{SIDES[side]}">{escape(cell.strip())}</td>'
             for cell, side in zip(cells, table.sides, strict=True)
         )
-        rows.append(f'<tr>{texts}<td><div style="{bar}"></div></td></tr>')
+        rows.append(f"<tr>{texts}{chart}</tr>")
     return f"<table><tbody>{''.join(rows)}</tbody></table>"
