@@ -81,19 +81,23 @@ class BlackBox:
     def _require_some(self, frame: Frame, error: Exception) -> None:
         """Raise if the model answers none of a few single rows."""
         positions = evenly_spaced(len(frame), TRIED).tolist()
-        for at in positions:
-            try:
-                self._answer(frame.slice(at, at + 1))
-            except BlackBoxError:
-                raise
-            except Exception:
-                continue
+        if not all(self._fails(frame.slice(at, at + 1)) for at in positions):
             return
         alone = f"asked about {len(positions)} of them one by one, it failed on each"
         raise BlackBoxError(
             f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
             f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
         ) from error
+
+    def _fails(self, frame: Frame) -> bool:
+        """Whether the model raises; invalid probabilities are an error of their own."""
+        try:
+            self._answer(frame)
+        except BlackBoxError:
+            raise
+        except Exception:
+            return True
+        return False
 
     def _predict_parts(self, frame: Frame) -> FloatArray:
         """Return the answers to a frame on which the model failed, half by half, or raise naming the rows."""
