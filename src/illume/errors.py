@@ -146,10 +146,12 @@ def import_extra(name: str, extra: str) -> Any:
     Traceback (most recent call last):
     illume.errors.MissingExtraError: this needs no_such_package; install it with: pip install "illume[plots]"
     """
+    package = name.partition(".")[0]
     try:
+        import_module(package)
         return import_module(name)
-    except ModuleNotFoundError as error:
-        package = (error.name or name).partition(".")[0]
+    except ImportError as error:
+        missing = (error.name or package).partition(".")[0]
         raise MissingExtraError(
-            f'this needs {package}; install it with: pip install "illume[{extra}]"'
+            f'this needs {missing}; install it with: pip install "illume[{extra}]"'
         ) from error
