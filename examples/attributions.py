@@ -16,10 +16,10 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=1)
 model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 
 # %%
-# Settings are smaller than the default here, to be quick: less effort, a given number of latents, and at most
-# 30,000 made-up rows that are put to the model.
+# Settings are smaller than the default here, to be quick: less effort, a given number of latents, and 20,000
+# synthetic rows that the model is queried about.
 explainer = illume.Explainer(
-    model, effort="quick", queries=30_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
+    model, effort="quick", queries=20_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
 ).fit(X_train)
 attributions = explainer(X_test)
 print(attributions[0])

@@ -16,10 +16,11 @@ data = load_wine(as_frame=True)
 X, y = data.data, data.target == 1
 X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = RandomForestClassifier(100, random_state=0).fit(X_train, y_train)
-local = illume.Explainer(model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)).fit(
-    X_train
-)
-whole = illume.Explainer(model, surrogate_options=illume.SurrogateOptions(encoder="identity")).fit(X_train)
+paper = {"contributions": "pullback", "queries": 2_000}  # slopes times inputs, as in the paper
+options = illume.SurrogateOptions(n_latents=4)
+local = illume.Explainer(model, surrogate_options=options, **paper).fit(X_train)
+options = illume.SurrogateOptions(encoder="identity")
+whole = illume.Explainer(model, surrogate_options=options, **paper).fit(X_train)
 
 # %%
 # Robustness: do close rows of one decision get close explanations? Faithfulness: do rows that are

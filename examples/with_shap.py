@@ -15,9 +15,9 @@ data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
 model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 background = X.sample(100, random_state=0)
-options = illume.SurrogateOptions(n_latents=4)  # this and less effort, to be quick
+options = illume.SurrogateOptions(encoder="identity")  # this and less effort, to be quick
 explainer = illume.Explainer(
-    model, background=background, effort="quick", queries=30_000, surrogate_options=options
+    model, background=background, effort="quick", queries=20_000, surrogate_options=options
 ).fit(X)
 attributions = explainer(X)
 
