@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from illume import Explainer, IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
 from illume.data.frames import as_frame
 from illume.encoders.training import Trainer
+from illume.fit.trials import Search
 from illume.surrogates.base import scores
 from tests.common import FAST, grouped, linear_black_box, loans
 
