@@ -80,19 +80,6 @@ def test_collinearity_by_hand_and_against_torch_corrcoef_and_finite_for_a_consta
     assert constant.grad.isfinite().all()
 
 
-def test_mimicry_equals_the_cross_entropy_for_two_and_for_three_classes():
-    P = torch.tensor([[0.2, 0.8], [0.9, 0.1]])
-    logits = torch.tensor([[1.0], [-2.0]])
-    q = [1 / (1 + math.exp(-float(t))) for t in logits]
-    slow = -sum(p[1] * math.log(a) + p[0] * math.log(1 - a) for p, a in zip(P.tolist(), q, strict=True)) / 2
-    assert float(losses.mimicry(logits, P)) == pytest.approx(slow, rel=1e-5)
-    P = torch.tensor([[0.2, 0.5, 0.3]])
-    logits = torch.tensor([[1.0, 0.0, -1.0]])
-    log_sum = math.log(math.e + 1 + 1 / math.e)
-    by_hand = -(0.2 * (1 - log_sum) + 0.5 * (0 - log_sum) + 0.3 * (-1 - log_sum))
-    assert float(losses.mimicry(logits, P)) == pytest.approx(by_hand, rel=1e-5)
-
-
 def test_neighbour_spread_takes_the_nearest_of_the_same_decision_only():
     distance, A = random_distances(8, 3), torch.randn(8, 4, generator=torch.Generator().manual_seed(4))
     decisions = torch.tensor([0, 0, 0, 0, 0, 1, 1, 2])

@@ -7,8 +7,9 @@ from illume import Objective
 from illume.encoders import losses
 from illume.encoders.base import as_probabilities
 from illume.encoders.batches import Batch
-from illume.encoders.losses import OneHot, loss_terms, weighted_sum
+from illume.encoders.losses import OneHot, weighted_sum
 from illume.encoders.networks import EncoderModel, MapNetwork, linear
+from illume.encoders.targets import ClassTargets
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
 NUMERIC = OneHot(torch.zeros(4, dtype=torch.bool), 0)
@@ -27,11 +28,15 @@ def model(n_classes=2, rank=None):
     return EncoderModel(maps, linear(3, 1 if n_classes == 2 else n_classes, generator))
 
 
+def loss_terms(objective, net, data):
+    return losses.loss_terms(objective, net, data, NUMERIC, 4, targets=ClassTargets(data.P.shape[1]))
+
+
 @pytest.mark.parametrize("rank", [None, 2])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
     data, net = batch(n_classes), model(n_classes, rank)
-    terms = loss_terms(ALL, net, data, NUMERIC, 4)
+    terms = loss_terms(ALL, net, data)
     W = losses.unit(net.maps(data.X))
     Z = torch.einsum("nkm,nm->nk", W, data.X)
     B = net.head.weight
@@ -56,7 +61,7 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
         "y": losses.divergence(log["y"], log["z"]),
         "so": losses.orthogonality(W),
         "co": losses.collinearity(Z),
-        "g": losses.mimicry(net.head(Z), data.P),
+        "g": ClassTargets(n_classes).mimicry(net.head(Z), data.P),
         "e": losses.divergence(log["y"], log["psi"]),
         "n": losses.neighbour_spread(psi.flatten(1), near),
         "py": losses.divergence(log["y"], log["phi"]),
@@ -70,21 +75,21 @@ def test_every_term_equals_its_own_function_on_the_batch(n_classes, rank):
 
 def test_terms_of_weight_zero_are_left_out():
     nothing = dict.fromkeys(("lambda_x", "lambda_w", "lambda_y", "lambda_st", "lambda_co"), 0.0)
-    terms = loss_terms(Objective(**nothing, lambda_g=1), model(), batch(2), NUMERIC, 4)
+    terms = loss_terms(Objective(**nothing, lambda_g=1), model(), batch(2))
     assert terms.keys() == {"g"}
-    terms = loss_terms(Objective(lambda_y=0, lambda_st=0), model(), batch(2), NUMERIC, 4)
+    terms = loss_terms(Objective(lambda_y=0, lambda_st=0), model(), batch(2))
     assert not {"y", "st"} & terms.keys()
 
 
 def test_one_map_for_all_rows_has_neither_map_structure_nor_instability():
-    terms = loss_terms(ALL, model(rank=0), batch(2), NUMERIC, 4)
+    terms = loss_terms(ALL, model(rank=0), batch(2))
     assert not {"w", "st"} & terms.keys()
 
 
 def test_maps_are_the_same_whether_all_rows_or_some_have_a_direction():
     data, net = batch(2), model()
     few = replace(data, v=data.v[:5])
-    a, b = (loss_terms(ALL, net, d, NUMERIC, 4) for d in (data, few))
+    a, b = (loss_terms(ALL, net, d) for d in (data, few))
     for name in a.keys() - {"st"}:
         torch.testing.assert_close(a[name], b[name])
 
@@ -94,7 +99,7 @@ def test_low_rank_maps_give_the_same_terms_and_gradients_by_their_factors_and_wh
     data, net = batch(n_classes), model(n_classes, rank=2)
     by_factors = Objective.preset("aligned")
     whole = replace(by_factors, lambda_so=1.0)
-    found = [loss_terms(objective, net, data, NUMERIC, 4) for objective in (by_factors, whole)]
+    found = [loss_terms(objective, net, data) for objective in (by_factors, whole)]
     assert found[0].keys() == found[1].keys() - {"so"}
     sums = [weighted_sum(by_factors, {name: terms[name] for name in found[0]}) for terms in found]
     torch.testing.assert_close(*sums)
@@ -106,7 +111,7 @@ def test_low_rank_maps_give_the_same_terms_and_gradients_by_their_factors_and_wh
 def test_the_default_objective_is_a_head_with_stable_maps_and_no_divergence():
     weights = {name: weight for name, weight in Objective.preset("aligned").weights.items() if weight}
     assert weights == {"st": 10.0, "g": 3.0, "l": 0.1, "n": 0.2}
-    terms = loss_terms(Objective.preset("aligned"), model(), batch(2), NUMERIC, 4)
+    terms = loss_terms(Objective.preset("aligned"), model(), batch(2))
     assert terms.keys() == weights.keys()
     weighted = sum(weights[name] * term for name, term in terms.items())
     torch.testing.assert_close(weighted_sum(Objective.preset("aligned"), terms), weighted)

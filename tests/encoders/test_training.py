@@ -103,9 +103,9 @@ def test_an_epoch_shows_no_more_rows_than_asked(rows, monkeypatch):
     seen = []
     original = module.loss_terms
 
-    def counted(objective, model, batch, *others):
+    def counted(objective, model, batch, *others, **options):
         seen.append(len(batch.X))
-        return original(objective, model, batch, *others)
+        return original(objective, model, batch, *others, **options)
 
     monkeypatch.setattr(module, "loss_terms", counted)
     fitted(rows, training=Training(16, max_epochs=1, epoch_rows=40, validation_rows=10))
@@ -230,31 +230,25 @@ def normal(n=300, m=6):
     return np.random.default_rng(0).normal(size=(n, m))
 
 
-def test_linear_log_odds_give_their_direction_and_every_class_has_one():
-    X, weights = normal(), np.array([3.0, 0, 0, -4.0, 0, 0]) / 5
-    np.testing.assert_allclose(linear_directions(X, answers(X @ weights)), weights[None], atol=1e-5)
-    logits = np.column_stack([X[:, 0], X[:, 1], -X[:, 0] - X[:, 1]])
-    expected = np.zeros((3, 6))
-    expected[0, 0] = expected[1, 1] = 1.0
-    expected[2, :2] = -np.sqrt(0.5)
-    P = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
-    np.testing.assert_allclose(linear_directions(X, P), expected, atol=1e-5)
+def test_linear_scores_give_their_directions():
+    X, weights = normal(), np.array([[3.0, 0, 0, -4.0, 0, 0], [0, 5.0, 0, 0, 0, 0]]) / 5
+    np.testing.assert_allclose(linear_directions(X, X @ weights.T * [2, 1e5]), weights, atol=1e-5)
 
 
 @pytest.mark.parametrize("X", [normal(), np.zeros((300, 6))], ids=["rows that differ", "rows that do not"])
-def test_constant_log_odds_give_no_direction(X):
-    np.testing.assert_array_equal(linear_directions(X, np.full((len(X), 2), 0.5)), np.zeros((1, 6)))
+def test_constant_scores_give_no_direction(X):
+    np.testing.assert_array_equal(linear_directions(X, np.full((len(X), 1), 0.5)), np.zeros((1, 6)))
 
 
 def test_an_outlier_does_not_decide_the_direction_and_many_rows_are_thinned(monkeypatch):
     X = normal(2000)
-    P = answers(X[:, 0])
-    X[0, 5], P[0] = 1e9, [0.001, 0.999]
-    assert linear_directions(X, P)[0, 0] > 0.99
+    scores = X[:, :1].copy()
+    X[0, 5], scores[0] = 1e9, 6.9
+    assert linear_directions(X, scores)[0, 0] > 0.99
     monkeypatch.setattr(networks, "START_ROWS", 100)
     X = normal(300, 2)
-    P = answers(np.where(np.arange(300) % 3 == 0, X[:, 0], 5 * X[:, 1]))
-    np.testing.assert_allclose(linear_directions(X, P), [[1.0, 0.0]], atol=1e-5)
+    scores = np.where(np.arange(300) % 3 == 0, X[:, 0], 5 * X[:, 1])
+    np.testing.assert_allclose(linear_directions(X, scores[:, None]), [[1.0, 0.0]], atol=1e-5)
 
 
 @pytest.mark.parametrize(("objective", "led"), [("aligned", True), ("co", False)])
@@ -275,15 +269,20 @@ def test_on_the_cpu_steps_are_not_recorded():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
-@pytest.mark.parametrize("objective", [Objective(), Objective(lambda_so=1, alpha=2), Objective(lambda_g=1)])
-def test_recorded_steps_train_like_others(objective, monkeypatch):  # pragma: no cover
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize(
+    "objective",
+    [Objective(), Objective(lambda_so=1, alpha=2), Objective(lambda_g=1, lambda_l=1, lambda_e=1, lambda_n=1)],
+)
+def test_recorded_steps_train_like_others(objective, task, monkeypatch):  # pragma: no cover
     X = normal()
     X[:, 4:] = X[:, 4:] > 0
     losses = []
     for warmup in (10**9, 3):
         monkeypatch.setattr(batches, "WARMUP", warmup)
         training = Training(max_epochs=20, sparsity_epochs=5, batch_size=128)
-        encoder = MetaEncoder(3, objective=objective, training=training, onehot=(4, 5), device="cuda")
+        options = {"objective": objective, "training": training, "onehot": (4, 5), "device": "cuda"}
+        encoder = MetaEncoder(3, task=task, **options)
         history = encoder.fit(X, X[:, 0] > 0).history_
         losses.append([epoch.validation_loss for epoch in history.epochs])
     np.testing.assert_allclose(*losses, rtol=1e-3)

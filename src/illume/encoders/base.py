@@ -14,6 +14,8 @@ from illume._typing import FloatArray
 
 EPSILON = 1e-8
 """Least length of a direction, so that a zero vector gives no NaN."""
+HEAD_TYPES = {"classification": np.float32, "regression": np.float64}
+"""Of the numbers of a head, by task: predicted numbers may be large beside their differences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +48,7 @@ class Encoder(Protocol):
     """
 
     def fit(self, X: FloatArray, y: Any = None, *, validation: Any = None) -> Self:
-        """Learn from rows and the black box's probabilities (n, c) or labels (n,)."""
+        """Learn from rows and the black box's probabilities (n, c), labels (n,), or numbers (n, q)."""
         ...
 
     def encode(self, X: FloatArray) -> Latent:
@@ -98,6 +100,17 @@ class IdentityEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Return the rows themselves."""
         check_is_fitted(self, "n_features_in_")
         return validate_data(self, X, dtype=np.float64, reset=False, ensure_min_samples=0)
+
+
+def require_task(task: Any) -> None:
+    """Raise unless a task is known.
+
+    >>> require_task("ranking")
+    Traceback (most recent call last):
+    ValueError: task must be 'classification' or 'regression', found 'ranking'
+    """
+    if not (isinstance(task, str) and task in HEAD_TYPES):
+        raise ValueError(f"task must be {' or '.join(map(repr, HEAD_TYPES))}, found {task!r}")
 
 
 def as_probabilities(y: Any) -> FloatArray:

@@ -18,7 +18,7 @@ from illume.encoders.options import Training
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows X (n, m), probabilities P (n, c), and random directions v (s, m) for the first s rows.
+    """Rows X (n, m), answers P (n, c), and random directions v (s, m) for the first s rows.
 
     The stability term is estimated on the rows that have a direction.
     """
@@ -30,7 +30,7 @@ class Batch:
 
 @dataclass(frozen=True, eq=False)
 class RowTensors:
-    """Rows X (n, m) and probabilities P (n, c) in float32 on one device."""
+    """Rows X (n, m) and answers P (n, c) in float32 on one device."""
 
     X: Tensor
     P: Tensor

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from illume._typing import FloatArray
 from illume.data.checkpoints import Slot
 from illume.data.threads import in_chunks
-from illume.encoders.base import Head, Latent, PulledBack, as_probabilities
+from illume.encoders.base import Head, Latent, PulledBack
 from illume.encoders.forward import LARGEST, Forward, SoftBins, resolve_n_bins
 from illume.encoders.options import Objective, Training
 from illume.errors import import_extra
@@ -28,26 +27,12 @@ if TYPE_CHECKING:
     from illume.encoders.networks import MapNetwork
     from illume.encoders.training import Trainer
 
-VALIDATION_SHARE = 0.15
 MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
 N_BINS = 16
 NARROWEST = 0.01  # width of a bin in standard deviations
 QUANTILE_ROWS = 16_384  # enough rows for quantiles
 WIDE, RANK = 500, 32  # `rank="auto"` is RANK from WIDE inputs on
 LOW_RANK_WIDTH = 256  # least width of the hidden layers of low-rank maps
-
-
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """What an encoder is trained on: rows X (n, m), probabilities P (n, c), validation rows, and options."""
-
-    X: FloatArray
-    P: FloatArray
-    validation: tuple[FloatArray, FloatArray]
-    objective: Objective
-    training: Training
-    bins: SoftBins
-    seed: int
 
 
 class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -72,6 +57,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         *,
         objective: Objective | None = None,
         training: Training | None = None,
+        task: str = "classification",
         onehot: Sequence[int] = (),
         device: str = "auto",
         random_state: Any = 0,
@@ -80,6 +66,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_latents = n_latents
         self.objective = objective
         self.training = training
+        self.task = task
         self.onehot = onehot
         self.device = device
         self.random_state = random_state
@@ -93,7 +80,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         validation: tuple[FloatArray, FloatArray] | None = None,
         checkpoint: Slot | None = None,
     ) -> Self:
-        """Train on rows X (n, m) and y: labels (n,), or the black box's probabilities (n, c).
+        """Train on rows X (n, m) and y: labels (n,), the black box's probabilities (n, c), or its numbers.
 
         Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows. With a
         `checkpoint`, it resumes from what is stored there.
@@ -116,28 +103,24 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         checkpoint: Slot | None = None,
     ) -> Trainer:
         import_extra("torch", "train")
+        from illume.encoders.targets import find_targets
         from illume.encoders.training import Trainer
+        from illume.encoders.training_data import TrainingData, read_rows
 
         if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
             raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if len(self.onehot) and not 0 <= min(self.onehot) <= max(self.onehot) < X.shape[1]:
             raise ValueError(f"onehot must name inputs from 0 to {X.shape[1] - 1}, found {self.onehot!r}")
-        P = np.full((len(X), 2), 0.5) if y is None else as_probabilities(y)
-        if len(P) != len(X):
-            raise ValueError(f"X has {len(X)} rows, y has {len(P)}")
         rng = check_random_state(self.random_state)
-        if validation is None:
-            order = rng.permutation(len(X))
-            held_out = order[: max(1, round(VALIDATION_SHARE * len(X)))]
-            kept = np.setdiff1d(order, held_out)
-            X, P, validation = X[kept], P[kept], (X[held_out], P[held_out])
+        rows = read_rows(find_targets(self.task), X, y, validation, rng)
         objective = self.objective or Objective()
         if y is None:
             objective = objective.without_predictions()
         training, seed = self.training or Training(), int(rng.randint(2**31 - 1))
-        data = TrainingData(X, P, validation, objective, training, self._fit_bins(X), seed)
-        return Trainer(self, data, checkpoint)
+        return Trainer(
+            self, TrainingData(rows, objective, training, self._fit_bins(rows.X), seed), checkpoint
+        )
 
     def _fit_bins(self, X: FloatArray) -> SoftBins:
         numeric = np.ones(X.shape[1], dtype=bool)
@@ -229,6 +212,9 @@ class MetaEncoder(TrainedEncoder):
         Weights of the loss terms; by default the paper's for attributions, `Objective.preset("co")`.
     training
         How to train; by default as in the paper.
+    task
+        What `fit` learns from: `classification` takes labels or probabilities; `regression` takes one or
+        several numbers in any units, which are standardised inside; the head answers in their units.
     onehot
         Positions of the inputs that are one-hot columns; distances compare them as categories.
     rank
@@ -263,6 +249,7 @@ class MetaEncoder(TrainedEncoder):
         *,
         objective: Objective | None = None,
         training: Training | None = None,
+        task: str = "classification",
         onehot: Sequence[int] = (),
         rank: int | str | None = "auto",
         n_bins: int = N_BINS,
@@ -274,6 +261,7 @@ class MetaEncoder(TrainedEncoder):
             n_latents,
             objective=objective,
             training=training,
+            task=task,
             onehot=onehot,
             device=device,
             random_state=random_state,

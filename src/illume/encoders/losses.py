@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
@@ -12,6 +12,9 @@ from illume.encoders.base import EPSILON
 from illume.encoders.batches import Batch
 from illume.encoders.networks import EncodedBatch, EncoderModel
 from illume.encoders.options import Objective
+
+if TYPE_CHECKING:
+    from illume.encoders.targets import Targets
 
 
 class OneHot(NamedTuple):
@@ -91,7 +94,6 @@ def map_distances(W: Tensor) -> Tensor:
     return 1.0 - flat @ flat.mT / W.shape[1]
 
 
-CLIP = 1e-3  # probabilities are clipped to this distance from 0 and 1
 FAR = -1e9  # a log-weight whose exponential is 0 in float32, finite so that no gradient is NaN
 
 
@@ -148,37 +150,6 @@ def collinearity(Z: Tensor) -> Tensor:
     return (correlation.abs() - identity).square().mean()
 
 
-def mimicry(logits: Tensor, P: Tensor) -> Tensor:
-    r"""Cross-entropy :math:`-\sum_c P_c \log \hat P_c` between the head and the black box, mean over rows.
-
-    One column of logits is the log-odds of the second class; more are a softmax over classes.
-
-    >>> mimicry(torch.zeros(1, 1), torch.tensor([[0.5, 0.5]]))  # log 2
-    tensor(0.6931)
-    """
-    if logits.shape[1] == 1:
-        return functional.binary_cross_entropy_with_logits(logits[:, 0], P[:, 1])
-    return functional.cross_entropy(logits, P)
-
-
-def excess(logits: Tensor, P: Tensor) -> Tensor:
-    r"""Huber loss between the log-odds of the head and of the black box, mean over rows and classes.
-
-    Cross-entropy hardly distinguishes log-odds of 7 and 30; contributions, which add up to them, do. The
-    black box's probabilities are clipped to [0.001, 0.999].
-
-    >>> excess(torch.tensor([[3.0]]), torch.tensor([[0.5, 0.5]]))  # 3 - 1/2
-    tensor(2.5000)
-    >>> excess(torch.tensor([[6.9068]]), torch.tensor([[0.0, 1.0]])).round(decimals=6)  # log(.999 / .001)
-    tensor(0.)
-    """
-    log_P = P.clamp(CLIP, 1 - CLIP).log()
-    if logits.shape[1] == 1:
-        return functional.smooth_l1_loss(logits[:, 0], log_P[:, 1] - log_P[:, 0])
-    centred = log_P - log_P.mean(1, keepdim=True)
-    return functional.smooth_l1_loss(logits - logits.mean(1, keepdim=True), centred)
-
-
 def nearest(distance: Tensor, decisions: Tensor, n_neighbours: int = 3) -> Tensor:
     """Return a matrix (n, n) that is 1 at each row's nearest rows of the same decision, else 0.
 
@@ -222,7 +193,7 @@ def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
 
 
 def loss_terms(
-    objective: Objective, model: EncoderModel, batch: Batch, onehot: OneHot, alpha: int
+    objective: Objective, model: EncoderModel, batch: Batch, onehot: OneHot, alpha: int, *, targets: Targets
 ) -> dict[str, Tensor]:
     """Return each term with a weight above 0, unweighted, by its name in `Objective.weights`."""
     constant = model.maps.rank == 0
@@ -230,7 +201,7 @@ def loss_terms(
     whole = objective.lambda_w > 0 or objective.lambda_so > 0
     encoded = EncodedBatch(model.maps, batch.X, batch.v if stable else batch.v[:0], alpha, whole)
     W = encoded.W if objective.lambda_w and not constant else None
-    terms = _structure_terms(objective, batch, onehot, W, encoded.Z)
+    terms = _structure_terms(objective, batch, onehot, targets, (W, encoded.Z))
     if stable:
         terms["st"] = instability(encoded.drift, batch.X.shape[1])
     if objective.lambda_so:
@@ -239,18 +210,20 @@ def loss_terms(
         terms["co"] = collinearity(encoded.Z)
     if model.head is not None:
         logits = model.head(encoded.Z)
-        terms["g"] = mimicry(logits, batch.P)
+        terms["g"] = targets.mimicry(logits, batch.P)
         if objective.lambda_l:
-            terms["l"] = excess(logits, batch.P)
+            terms["l"] = targets.excess(logits, batch.P)
         if objective.aligns:
-            terms |= _explanation_terms(objective, batch, onehot, encoded.slopes(model.head.weight))
+            psi = encoded.slopes(targets.explained(model.head.weight))
+            terms |= _explanation_terms(objective, batch, onehot, targets, psi)
     return terms
 
 
 def _structure_terms(
-    objective: Objective, batch: Batch, onehot: OneHot, W: Tensor | None, Z: Tensor
+    objective: Objective, batch: Batch, onehot: OneHot, targets: Targets, latent: tuple[Tensor | None, Tensor]
 ) -> dict[str, Tensor]:
-    """Return the KL divergences between neighbourhoods."""
+    """Return the KL divergences between neighbourhoods, of maps W (n, k, m) and latents Z (n, k) too."""
+    W, Z = latent
     terms: dict[str, Tensor] = {}
     if not (objective.lambda_x or objective.lambda_y or W is not None):
         return terms
@@ -260,23 +233,25 @@ def _structure_terms(
     if W is not None:
         terms["w"] = divergence(log_Z, log_neighbours(map_distances(W)))
     if objective.lambda_y:
-        terms["y"] = divergence(log_neighbours(cosine(batch.P)), log_Z)
+        terms["y"] = divergence(log_neighbours(targets.distances(batch.P)), log_Z)
     return terms
 
 
-def _explanation_terms(objective: Objective, batch: Batch, onehot: OneHot, psi: Tensor) -> dict[str, Tensor]:
+def _explanation_terms(
+    objective: Objective, batch: Batch, onehot: OneHot, targets: Targets, psi: Tensor
+) -> dict[str, Tensor]:
     """Return the terms on slopes psi (n, c * m) and on contributions, slopes times inputs."""
     X, P, terms = batch.X, batch.P, {}
     if objective.lambda_e:
-        terms["e"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(psi)))
+        terms["e"] = divergence(log_neighbours(targets.distances(P)), log_neighbours(cosine(psi)))
     if objective.lambda_n:
-        terms["n"] = neighbour_spread(psi, nearest(input_distances(X, onehot), P.argmax(1)))
+        terms["n"] = neighbour_spread(psi, nearest(input_distances(X, onehot), targets.decisions(P)))
     if objective.lambda_py or objective.lambda_pn:
         phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
     if objective.lambda_py:
-        terms["py"] = divergence(log_neighbours(cosine(P)), log_neighbours(cosine(phi)))
+        terms["py"] = divergence(log_neighbours(targets.distances(P)), log_neighbours(cosine(phi)))
     if objective.lambda_pn:
-        terms["pn"] = neighbour_spread(phi, nearest(input_distances(X, onehot), P.argmax(1)))
+        terms["pn"] = neighbour_spread(phi, nearest(input_distances(X, onehot), targets.decisions(P)))
     return terms
 
 

@@ -220,11 +220,7 @@ class EncodedBatch:
         return self.A / self.length[:, :, None]
 
     def slopes(self, coef: Tensor) -> Tensor:
-        r"""Return :math:`\psi_i = \beta W_i`, concatenated over classes: weights (c, k) to (n, c * m).
-
-        Weights are centred over classes: softmax ignores what all classes share, and so do explanations.
-        """
-        coef = coef - coef.mean(0) if len(coef) > 1 else coef
+        r"""Return :math:`\psi_i = \beta W_i`, concatenated over outputs: weights (c, k) to (n, c * m)."""
         weights = coef / self.length[:, None, :]
         psi = weights @ self.A
         if self.basis is not None:
@@ -254,24 +250,21 @@ def linear(n_in: int, n_out: int, generator: torch.Generator | None) -> nn.Linea
     return layer
 
 
-CLIP = 1e-3  # probabilities are clipped to this distance from 0 and 1
 START_ROWS = 16_384
 START_LARGEST = 10.0  # inputs are clipped to so many standard deviations, so that outliers do not decide
 ITERATIONS = 8  # few: stopping early shrinks the solution, as ridge regression does
 
 
-def linear_directions(X: FloatArray, P: FloatArray) -> FloatArray:
-    """Return unit directions (1 or c, m) in which the log-odds of P grow with X; 0 where they are constant.
+def linear_directions(X: FloatArray, S: FloatArray) -> FloatArray:
+    """Return unit directions (s, m) in which scores S (n, s) grow with X; 0 where they are constant.
 
     >>> X = np.array([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]])
-    >>> linear_directions(X, np.array([[0.1, 0.9], [0.9, 0.1], [0.1, 0.9], [0.9, 0.1]])).round(6)
+    >>> linear_directions(X, np.array([[2.0], [-2.0], [2.0], [-2.0]])).round(6)
     array([[1., 0.]])
     """
     every = slice(None, None, -(-len(X) // START_ROWS))
-    X = np.clip(X[every], -START_LARGEST, START_LARGEST)
+    X, S = np.clip(X[every], -START_LARGEST, START_LARGEST), S[every]
     X -= X.mean(0)
-    logs = np.log(np.clip(P[every], CLIP, 1 - CLIP))
-    logs = logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdims=True)
-    found = np.array([lsqr(X, y, iter_lim=ITERATIONS)[0] for y in (logs - logs.mean(0)).T])
+    found = np.array([lsqr(X, y, iter_lim=ITERATIONS)[0] for y in (S - S.mean(0)).T])
     length = np.linalg.norm(found, axis=1, keepdims=True)
     return found / np.where(length > 0, length, 1.0)

@@ -21,16 +21,16 @@ from illume.data.checkpoints import Slot
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
 from illume.data.typed_json import dump, read
-from illume.encoders.base import Head
 from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device, graphed_adam
 from illume.encoders.losses import OneHot, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
 from illume.encoders.ranks import ranks
+from illume.encoders.training_data import TrainingData
 from illume.errors import CheckpointError, FormatError, OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
-    from illume.encoders.estimators import TrainedEncoder, TrainingData
+    from illume.encoders.estimators import TrainedEncoder
 
 DENSE, THINNING, SPARSE, FINISHED = range(4)
 DIVERGED = "the loss became NaN; the best weights before that were kept"
@@ -65,13 +65,14 @@ class Trainer:
     """
 
     def __init__(self, encoder: TrainedEncoder, data: TrainingData, slot: Slot | None = None) -> None:
-        self.encoder, self.objective, self.slot, self.bins = encoder, data.objective, slot, data.bins
+        self.encoder, self.objective, self.slot = encoder, data.objective, slot
+        rows, self.bins, self.targets = data.rows, data.bins, data.rows.targets
         self.ranks = ranks()
         self.training = self.ranks.widen(data.training)
         device = find_device(encoder.device)
-        self.rows = RowTensors.from_arrays(data.X, data.P, device)
-        self.validation = RowTensors.from_arrays(*data.validation, device)
-        self.n_inputs = data.X.shape[1]
+        self.rows = RowTensors.from_arrays(rows.X, rows.P, device)
+        self.validation = RowTensors.from_arrays(*rows.validation, device)
+        self.n_inputs = rows.X.shape[1]
         self.model = self._build_model(data).to(device)
         mask = torch.zeros(self.n_inputs, dtype=torch.bool, device=device)
         mask[list(encoder.onehot)] = True
@@ -96,11 +97,10 @@ class Trainer:
         generator = torch.Generator().manual_seed(data.seed)
         maps = self.encoder.build_network(self.n_inputs, self.objective, generator, data.bins)
         if maps.rank and self.objective.joint:
-            maps.start_at(torch.from_numpy(linear_directions(data.X, data.P)))
+            maps.start_at(torch.from_numpy(linear_directions(data.rows.X, self.targets.scores(data.rows.P))))
         if not self.objective.joint:
             return EncoderModel(maps, None)
-        n_outputs = 1 if data.P.shape[1] == 2 else data.P.shape[1]
-        return EncoderModel(maps, linear(self.encoder.n_latents, n_outputs, generator))
+        return EncoderModel(maps, linear(self.encoder.n_latents, self.targets.n_logits, generator))
 
     def fit(self) -> None:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
@@ -235,7 +235,8 @@ class Trainer:
         return {"loss": loss}
 
     def _terms(self, batch: Batch) -> Terms:
-        return loss_terms(self.objective, self.model, batch, self.onehot, self.state.alpha)
+        alpha, targets = self.state.alpha, self.targets
+        return loss_terms(self.objective, self.model, batch, self.onehot, alpha, targets=targets)
 
     def _all_batches(self) -> Iterator[Batch]:
         for epoch in range(self.n_epochs):
@@ -270,7 +271,8 @@ class Trainer:
         self.train_step.reset()
         self.validation_step.reset()
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.state_dict().items()}
-        head = None if self.model.head is None else Head(arrays["head.weight"], arrays["head.bias"])
+        joint = self.model.head is not None
+        head = self.targets.head(arrays["head.weight"], arrays["head.bias"]) if joint else None
         maps = {name.removeprefix("maps."): array for name, array in arrays.items() if name[:4] == "maps"}
         self.encoder.history_ = history
         self.encoder.set_weights(maps, self.n_inputs, self.state.alpha, head, self.bins)

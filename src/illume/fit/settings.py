@@ -98,36 +98,39 @@ class Settings:
         latents = LATENTS if n_latents == "auto" else (int(n_latents),)
         return Choices(latents, ALIGNMENTS if aligned else (1.0,))
 
-    def encoder_maker(self, encoding: Encoding) -> EncoderMaker:
+    def encoder_maker(self, encoding: Encoding, task: str = "classification") -> EncoderMaker:
         """Return a function that makes unfitted encoders."""
-        return self._maker(self.surrogate_options.objective, encoding)
+        return self._maker(self.surrogate_options.objective, encoding, task)
 
-    def rule_encoder(self, encoding: Encoding, n_latents: int) -> Encoder | None:
+    def rule_encoder(
+        self, encoding: Encoding, n_latents: int, task: str = "classification"
+    ) -> Encoder | None:
         """Return the unfitted encoder that rules have of their own, if they do."""
         if not self.trains_rule_encoder:
             return None
-        return self._maker(self.rule_options.objective, encoding)(Setting(n_latents), False)
+        return self._maker(self.rule_options.objective, encoding, task)(Setting(n_latents), False)
 
-    def _maker(self, objective: str | Objective, encoding: Encoding) -> EncoderMaker:
-        encoder, onehot = self.surrogate_options.encoder, np.flatnonzero(encoding.onehot).tolist()
+    def _maker(self, objective: str | Objective, encoding: Encoding, task: str) -> EncoderMaker:
+        encoder = self.surrogate_options.encoder
+        known: dict[str, Any] = {"onehot": np.flatnonzero(encoding.onehot).tolist(), "task": task}
         if encoder == "identity":
             return lambda setting, trial: IdentityEncoder()
         if not isinstance(encoder, str):
-            return lambda setting, trial: _copy_encoder(encoder, onehot)
+            return lambda setting, trial: _copy_encoder(encoder, known)
         resolved = resolve_objective(objective)
         training = self.surrogate_options.training or (QUICK if resolved.joint else PAPER)
         short = _shorten(training)
-        options = {"rank": self.surrogate_options.rank} if encoder == "meta" else {}
+        options: dict[str, Any] = {"rank": self.surrogate_options.rank} if encoder == "meta" else {}
 
         def make(setting: Setting, trial: bool) -> Encoder:
             return ENCODERS[encoder](
                 setting.n_latents,
                 objective=resolved.with_alignment(setting.alignment),
                 training=short if trial else training,
-                onehot=onehot,
                 device=self.device,
                 random_state=self.random_state,
                 verbose=self.verbose,
+                **known,
                 **options,
             )
 
@@ -220,12 +223,10 @@ def _require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
         raise ValueError(f"{name} must be one of {tuple(choices)}, found {value!r}")
 
 
-def _copy_encoder(encoder: Any, onehot: list[int]) -> Encoder:
-    """Clone a user's encoder and tell it which inputs are categories, if it has that parameter."""
+def _copy_encoder(encoder: Any, known: dict[str, Any]) -> Encoder:
+    """Clone a user's encoder and set what is known of the data, as far as it has such parameters."""
     copy = clone(encoder)
-    if "onehot" in copy.get_params():
-        copy.set_params(onehot=onehot)
-    return copy
+    return copy.set_params(**{name: value for name, value in known.items() if name in copy.get_params()})
 
 
 def _shorten(training: Training) -> Training:

@@ -12,7 +12,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
-from illume.encoders.base import Head, IdentityEncoder
+from illume.encoders.base import HEAD_TYPES, Head, IdentityEncoder
 from illume.encoders.estimators import weight_shapes
 from illume.encoders.forward import SoftBins
 from illume.errors import FormatError, SaveError
@@ -101,8 +101,8 @@ def read_encoder(entry: EncoderEntry, arrays: ArrayReader, name: str, n_inputs: 
     weights = take_fields(arrays, f"{name}.maps", np.float32, True, **shapes)
     head = None
     if entry.head is not None:
-        size, k = entry.head, encoder.n_latents
-        head = Head(**take_fields(arrays, f"{name}.head", np.float32, coef=(size, k), intercept=(size,)))
+        size, k, dtype = entry.head, encoder.n_latents, HEAD_TYPES[encoder.task]
+        head = Head(**take_fields(arrays, f"{name}.head", dtype, coef=(size, k), intercept=(size,)))
     return encoder.set_weights(weights, n_inputs, entry.alpha, head, bins)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from illume.data.schema import Schema
 from illume.data.typed_json import dump, dump_scalar, expect, read, read_scalar
-from illume.encoders.base import IdentityEncoder
+from illume.encoders.base import HEAD_TYPES, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder
 from illume.encoders.options import Objective, Training
 from illume.errors import FormatError
@@ -103,6 +103,8 @@ def read_encoder_settings(kind: str, values: Any, where: str) -> Any:
     encoder = ENCODERS[kind](**read_settings(values, ENCODERS[kind]().get_params(deep=False), where))
     if isinstance(encoder, IdentityEncoder):
         return encoder
+    if encoder.task not in HEAD_TYPES:
+        raise FormatError(f"{where}.task is {encoder.task!r}, expected one of {sorted(HEAD_TYPES)}")
     if type(encoder.n_latents) is not int:
         raise FormatError(f"{where}.n_latents is {encoder.n_latents!r}, expected a number")
     if not isinstance(encoder.objective, Objective | None):
