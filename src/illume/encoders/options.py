@@ -23,7 +23,8 @@ class Objective:
     lambda_g
         Train a linear head on the latents jointly with the encoder; it becomes the surrogate.
     lambda_l
-        The head's log-odds are close to the black box's, so that those of confident rows stay bounded.
+        The head's log-odds, or numbers, are close to the black box's by the Huber loss, so that log-odds of
+        confident rows stay bounded.
     lambda_e, lambda_n
         Slopes keep the neighbourhoods of the decisions; nearest rows of the same decision share their slopes.
     lambda_py, lambda_pn
