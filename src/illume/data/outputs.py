@@ -1,7 +1,7 @@
 """What a model answers: probabilities of classes, or one or several numbers.
 
-Everything that depends on the kind of answer asks one of these objects: the scale that contributions add up on,
-when two answers agree, how answers become decisions, and the words for them.
+Everything that depends on the kind of answer asks one of these objects: the scale that contributions add up
+on, when two answers agree, how answers become decisions, and the words for them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -174,7 +175,7 @@ class Bands:
     def names(self) -> tuple[str, ...]:
         """See `Question`."""
         ends = [format_number(edge) for edge in self.edges]
-        return tuple(f"{low} to {high}" for low, high in zip(ends, ends[1:], strict=False))
+        return tuple(f"{low} to {high}" for low, high in pairwise(ends))
 
     def decide(self, P: FloatArray) -> IntArray:
         """See `Question`."""
@@ -460,8 +461,10 @@ class Numbers(Outputs):
     def format(self, number: float, i: int = 0) -> str:
         """Return a number as text, with as many decimals as its spread calls for.
 
-        >>> Numbers(("price",), spread=(5e4,)).format(212345.678), Numbers(("x",), spread=(0.5,)).format(1 / 3)
-        ('212,346', '0.333')
+        >>> Numbers(("price",), spread=(5e4,)).format(212345.678)
+        '212,346'
+        >>> Numbers(("x",), spread=(0.5,)).format(1 / 3)
+        '0.333'
         """
         return f"{number:,.{self.decimals(i)}f}"
 
@@ -559,7 +562,7 @@ def format_number(number: float) -> str:
 
 
 def default_names(n: int, given: Sequence[Any] | None) -> tuple[str, ...]:
-    """Return the names of numbers: those given, or `prediction`, or `output 0`, `output 1`, …
+    """Return the names of numbers: those given, or `prediction`, or `output 0`, `output 1` and so on.
 
     >>> default_names(1, None), default_names(2, None)
     (('prediction',), ('output 0', 'output 1'))
