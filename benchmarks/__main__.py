@@ -20,6 +20,12 @@ COMMANDS = {
     "figures": ("evaluation.figures", "figures", "figures of the evaluation, speed and growth"),
     "truth": ("truth.cells", "truth", "contributions against the model's Shapley values"),
     "truth-page": ("truth.page", "truth_page", "tables and figures of truth, slow and busy"),
+    "regression": (
+        "regression.cells",
+        "regression",
+        "models of numbers: contributions, rules, counterfactuals, speed",
+    ),
+    "regression-page": ("regression.page", "regression_page", "tables of regression"),
     "speed": ("speed.cells", "speed", "illume and other explainers on the same models and rows"),
     "growth": ("speed.growth", "growth", "cost against rows, columns, latents and classes"),
     "slow": ("slow", "slow", "10,000 rows of models that answer slowly"),
