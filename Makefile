@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo docs test coverage lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test coverage lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
 
 demo: $(READY)
 	$(BIN)/python -m illume.cli.demo demo
@@ -117,6 +117,11 @@ bench-growth: .venv-peers/.ready
 bench-truth: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks truth --split heldout
 	.venv-peers/bin/python -m benchmarks truth-page
+
+# Models that answer with a number: contributions, rules, counterfactuals and speed, some hours on two cores.
+bench-regression: .venv-peers/.ready
+	.venv-peers/bin/python -m benchmarks regression --split heldout
+	.venv-peers/bin/python -m benchmarks regression-page
 
 bench-slow: .venv-peers/.ready
 	.venv-peers/bin/python -m benchmarks slow

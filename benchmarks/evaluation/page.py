@@ -16,6 +16,7 @@ from benchmarks.evaluation.figures import FIGURES
 from benchmarks.evaluation.tables import Sheet, sheets
 from benchmarks.harness import RESULTS, ROOT
 from benchmarks.markup import write_tables
+from benchmarks.regression import page as regression_tables
 from benchmarks.speed import tables as speed_tables
 from benchmarks.speed.figures import FIGURES as SPEED_FIGURES
 
@@ -47,9 +48,10 @@ the median absolute deviation over settings and black boxes, averaged over data 
 
 
 def tables(results: Path = RESULTS, out: Path = ROOT / "docs") -> int:
-    """Write the tables of the evaluation, of speed and of growth, and the page of results."""
+    """Write the tables of the evaluation, speed, growth and regression, and the page of results."""
     written = evaluation_tables.write(results, out / "tables")
     written += write_tables(speed_tables.tables(results), out / "tables")
+    written += write_tables(regression_tables.tables(results), out / "tables")
     print(*written, sep="\n")
     write_page(results, out / "results.md")
     return 0
@@ -70,6 +72,7 @@ def write_page(results: Path, page: Path) -> None:
         figures = list(_figures(images, page.parent, captions))
         parts += [f"## Figures, protocol {protocol}", *figures] if figures else []
     parts += _speed(results, images, page.parent)
+    parts += regression_tables.section(results)
     parts.append(_not_run(found, images))
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text("\n\n".join(parts) + "\n")
@@ -94,10 +97,11 @@ python -m benchmarks tables                           # tables and this page
 python -m benchmarks figures
 python -m benchmarks speed                            # illume and its peers, side by side
 python -m benchmarks growth
+python -m benchmarks regression --split heldout       # models that answer with a number
 ```
 
 A run that is stopped goes on where it was. Every cell is a line in `benchmarks/results/cells`, or in
-`speed.jsonl` and `growth.jsonl` beside it."""
+`speed.jsonl`, `growth.jsonl` and `regression.jsonl` beside it."""
 
 
 def _about(lines: pd.DataFrame) -> str:

@@ -11,16 +11,18 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+from sklearn.ensemble import RandomForestRegressor
 
 from benchmarks.data.real import VARIABLE
 from benchmarks.harness import Cell, Line, choose
 from benchmarks.regression import speed
 from benchmarks.regression.case import MODELS, Case
 from benchmarks.regression.counterfactuals import RANGES, counterfactual_figures
-from benchmarks.regression.data import SOURCES, SPLITS
+from benchmarks.regression.data import SEVERAL_OUTPUTS, SOURCES, SPLITS
 from benchmarks.regression.rules import rule_figures
+from benchmarks.truth.case import BACKGROUND_ROWS
 from benchmarks.truth.methods import explain_illume
-from benchmarks.truth.reference import agreement, coverage, errors
+from benchmarks.truth.reference import Reference, agreement, coverage, enumerate_sets, errors
 from illume import DataOptions, Explainer
 from illume._typing import FloatArray
 
@@ -32,9 +34,14 @@ SETTINGS = {
     "counterfactuals": tuple(RANGES),
     "speed": ("shap",),
     "throughput": ("1", "all"),
+    "outputs": ("forest",),
 }
 SEEDS = {"rules": 5}  # splits, where none are asked for; otherwise 1
-MEASURED_ON = {"speed": ("additive",), "throughput": ()}  # parts that are not for every data set
+MEASURED_ON = {
+    "speed": ("additive",),
+    "throughput": (),
+    "outputs": (),
+}  # parts that are not for every data set
 
 
 def regression(
@@ -49,7 +56,8 @@ def regression(
     """Measure explanations of models that answer with a number.
 
     sets: data sets instead of a split. parts: contributions (against Shapley values, with the surrogate's
-    R²), rules (beside a regression tree), counterfactuals (beside DiCE), speed (beside shap), throughput.
+    R²), rules (beside a regression tree), counterfactuals (beside DiCE), speed (beside shap), throughput,
+    outputs (several numbers at once).
     seeds: splits into training and test rows; by default 5 for rules and 1 for the rest. rows: whose
     contributions are compared. Some sets are read from the folder that `ILLUME_DATA` names.
     """
@@ -64,10 +72,8 @@ def regression(
         for part in chosen:
             if name in MEASURED_ON.get(part, (name,)) and seed < (seeds or SEEDS.get(part, 1)):
                 yield from _cells(bench, part)
-    if "throughput" in chosen:
-        for threads in SETTINGS["throughput"]:
-            values = ("throughput", "normal", "product", 0, threads)
-            yield Cell(dict(zip(NAMES, values, strict=True)), partial(speed.throughput_figures, threads))
+    for part in chosen:
+        yield from _further_cells(part)
 
 
 def _cells(bench: Bench, part: str) -> Iterator[Cell]:
@@ -75,6 +81,18 @@ def _cells(bench: Bench, part: str) -> Iterator[Cell]:
         values = (part, bench.data, bench.model, bench.seed, setting)
         mine = replace(bench, fresh=True) if setting == FRESH else bench
         yield Cell(dict(zip(NAMES, values, strict=True)), partial(mine.measure, part, setting))
+
+
+def _further_cells(part: str) -> Iterator[Cell]:
+    """Yield the cells of a part that has data of its own."""
+    if part == "throughput":
+        for threads in SETTINGS[part]:
+            values = (part, "normal", "product", 0, threads)
+            yield Cell(dict(zip(NAMES, values, strict=True)), partial(speed.throughput_figures, threads))
+    if part == "outputs":
+        for name in SEVERAL_OUTPUTS:
+            values = (part, name, "forest", 0, "forest")
+            yield Cell(dict(zip(NAMES, values, strict=True)), partial(output_figures, name))
 
 
 @dataclass(eq=False)
@@ -142,6 +160,26 @@ def contribution_figures(case: Case, explainer: Any, setting: str) -> Line:
     }
     costs = {"explain_s": seconds, "asks_per_row": asked / len(case.explained)}
     return figures | costs | truth.facts()
+
+
+def output_figures(name: str) -> Line:
+    """Compare the contributions to several outputs of a forest with exact Shapley values."""
+    X, Y = SEVERAL_OUTPUTS[name]()
+    model = RandomForestRegressor(50, min_samples_leaf=3, random_state=0, n_jobs=1).fit(X.to_numpy(), Y)
+    test, rows = X.iloc[::10], X.to_numpy()
+    background = X.head(BACKGROUND_ROWS)
+    options = {"background": background, "data_options": DataOptions(output_names=list(Y))}
+
+    def predict(frame: Any) -> FloatArray:
+        return model.predict(np.asarray(frame, dtype=float))
+
+    found = Explainer(predict, verbose=False, **options).fit(X)(test)
+    scale = predict(rows).std(0)
+    truth = enumerate_sets(predict, test.to_numpy(float), background.to_numpy(float)) / scale
+    values, P = np.asarray(found.values, dtype=float), predict(test)
+    total = values.sum(1) + np.asarray(found.base_values)
+    figures = errors(values / scale, Reference(truth, truth)) | {"n_outputs": Y.shape[1]}
+    return figures | {"sum_error": float((np.abs(total - P) / scale).max()), "n_rows": len(test)}
 
 
 def predictions(attributions: Any) -> tuple[FloatArray, FloatArray]:

@@ -160,8 +160,20 @@ def column(name: str, target: str, leave_out: tuple[str, ...] = (), missing: flo
 
 
 def linnerud() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Three exercises and three measurements of 20 men: several outputs."""
+    """Three exercises and three measurements of 20 men, from scikit-learn: several outputs."""
     return load_linnerud(return_X_y=True, as_frame=True)
+
+
+def motor() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Speed, torque and heat of a motor by voltage, load, cooling and age: several outputs."""
+    rng, n = _draw(7), 1500
+    voltage, load = rng.uniform(100, 240, n), rng.gamma(3.0, 2.0, n)
+    cooling, age = rng.uniform(0, 1, n), rng.gamma(2.0, 3.0, n)
+    speed = 12 * voltage / (1 + 0.08 * load) + rng.normal(0, 20, n)
+    torque = load * (1 - 0.01 * age) + rng.normal(0, 0.2, n)
+    heat = 20 + 0.02 * load * voltage / (1 + 3 * cooling) + rng.normal(0, 1, n)
+    X = pd.DataFrame({"voltage": voltage, "load": load, "cooling": cooling, "age": age})
+    return X, pd.DataFrame({"speed": speed, "torque": torque, "heat": heat})
 
 
 def _real(*arguments: object, **options: object) -> Source:
@@ -192,4 +204,8 @@ SOURCES = {
     "wine": _real("wine", "quality"),
     "aids": _real("aids", "cd420", ("time", "cid", "cd820", "offtrt")),
     "adult": _real("adult", "hours-per-week", ("income",)),
+}
+SEVERAL_OUTPUTS: dict[str, Callable[[], tuple[pd.DataFrame, pd.DataFrame]]] = {
+    "motor": motor,
+    "linnerud": linnerud,
 }

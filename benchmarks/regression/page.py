@@ -24,6 +24,11 @@ ROWS_OF = {
     "trained": "explainer fitted on the model's training rows",
     "fresh": "explainer fitted on rows that the model has not seen",
 }
+ABOUT = (
+    "Written from `benchmarks/results/regression.jsonl` by `python -m benchmarks regression-page` too, which "
+    "also shows the data sets for development. XGBoost, a random forest and a multi-layer perceptron are "
+    "fitted on three quarters of the rows; test rows are explained by illume with its defaults."
+)
 CONTRIBUTIONS = (
     "R² of contributions against interventional Shapley values of the prediction, in its units (`rentals- "
     "log`: of its logarithm), over the same 500 background rows; the reference is exact (trees, "
@@ -65,12 +70,24 @@ def regression_page(
     return 0
 
 
+def section(results: Path) -> list[str]:
+    """Return the part of the page of results, if anything was measured."""
+    found = tables(results)
+    if not found:
+        return []
+    lines = [line for line in latest(results / "regression.jsonl", NAMES) if line["error"] is None]
+    origin = ", ".join(sorted({line["commit"] for line in lines}))
+    machines = "; ".join(sorted({line["machine"] for line in lines}))
+    about = f"{ABOUT} Commits: {origin}. Machines: {machines}."
+    return ["## Models that answer with a number", about, *(table.text(level=3) for table in found)]
+
+
 def tables(results: Path, split: str = "heldout") -> list[Table]:
     """Return the tables that have rows."""
     lines = latest(results / "regression.jsonl", NAMES)
     mine = [line for line in lines if line["data"] in SPLITS[split]]
     found = [contributions(mine, split), *(rules(mine, split, name) for name in SETTINGS["rules"])]
-    found += [counterfactuals(mine, split), shap_speed(mine), throughput(lines)]
+    found += [counterfactuals(mine, split), shap_speed(lines), throughput(lines), outputs(lines)]
     return [table for table in found if table.rows]
 
 
@@ -230,3 +247,20 @@ def throughput(lines: list[Line]) -> Table:
     about = "1,000,000 rows of 30 features from a NumPy array, without the model's time, as in `throughput`."
     title = "Regression, attributions a second"
     return Table("regression-throughput", title, head, tuple(rows), (about, *failures(lines, "throughput")))
+
+
+def outputs(lines: list[Line]) -> Table:
+    rows = [
+        (
+            line["data"],
+            line["model"],
+            str(line["n_outputs"]),
+            number(line["r2_unbiased"]),
+            number(line["sum_error"]),
+        )
+        for line in select(lines, "outputs")
+    ]
+    head = ("data", "model", "outputs", "R² of contributions", "sum")
+    about = "Shapley values by enumeration; R² over all outputs, each in its standard deviations."
+    title = "Regression, several outputs"
+    return Table("regression-outputs", title, head, tuple(rows), (about, *failures(lines, "outputs")))
