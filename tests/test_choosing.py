@@ -1,11 +1,14 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from illume import Objective
+from illume import MetaEncoder, Objective
 from illume.data.sampling import Split
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.training import Trainer
 from illume.explanations.fitted import AnsweredRows, FitRows, Setting
+from illume.fit.settings import Settings
 from illume.fit.trials import fit_pair, validation_fidelity
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at
 
@@ -48,3 +51,19 @@ def test_a_resumed_fit_repeats_its_trials_and_chooses_the_same(tmp_path):
     again, once = explainer(tmp_path, **settings).fit(ROWS), explainer(**settings).fit(ROWS)
     assert again.fitted_.trials == once.fitted_.trials
     np.testing.assert_array_equal(again(ROWS).values, once(ROWS).values)
+
+
+@pytest.mark.parametrize("encoder", ["meta", "linear", MetaEncoder(2)], ids=["meta", "linear", "an object"])
+def test_encoders_are_told_what_they_learn_and_which_inputs_are_categories(encoder):
+    settings = Settings(**explainer(encoder=encoder, rule_objective="shared").get_params(deep=False))
+    encoding = SimpleNamespace(onehot=np.array([False, True, True]))
+    for task in ("classification", "regression"):
+        made = settings.encoder_maker(encoding, task)(Setting(3), False)
+        assert (made.task, made.onehot) == (task, [1, 2])
+    assert settings.encoder_maker(encoding)(Setting(3), False).task == "classification"
+
+
+def test_the_encoder_of_rules_learns_the_same():
+    settings = Settings(**explainer(rule_objective="so").get_params(deep=False))
+    encoding = SimpleNamespace(onehot=np.array([False, True, True]))
+    assert settings.rule_encoder(encoding, 3, "regression").task == "regression"
