@@ -262,7 +262,7 @@ def test_a_surrogate_of_ones_own_is_used(loan_model, loan_frame):
             self.coef_, self.intercept_ = np.full((1, Z.shape[1]), 0.5), np.zeros(1)
             return self
 
-        def probabilities(self, Z):
+        def answers(self, Z):
             q = 1 / (1 + np.exp(-Z.sum(1) / 2))
             return np.column_stack([1 - q, q])
 

@@ -280,7 +280,7 @@ class ExactStump(BaseEstimator):
     def apply(self, Z):
         return np.where(Z[:, 0] <= self.threshold_[0], 1, 2)
 
-    def probabilities(self, Z):
+    def answers(self, Z):
         return np.eye(2)[((self.apply(Z) == 2) == self.rising_).astype(int)]
 
 

@@ -58,7 +58,7 @@ def validation_agreement(explainer: Explainer) -> float:
     """Return the surrogate's agreement on validation rows."""
     fitted = explainer.fitted_
     rows = fitted.rows.validation
-    return float(np.mean(fitted.pair.probabilities(rows.X).argmax(1) == rows.P.argmax(1)))
+    return float(np.mean(fitted.pair.answers(rows.X).argmax(1) == rows.P.argmax(1)))
 
 
 def attributions(found: Any, problem: Problem, classes: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -172,11 +172,11 @@ def _outcome(problem: Problem, encoder: Any, setting: dict[str, Any]) -> Outcome
 
 def surrogate_figures(name: str, pair: Pair, rows: Rows) -> dict[str, float]:
     """Return the agreement of a surrogate with the black box on test and validation rows."""
-    Q, validation = pair.probabilities(rows.test.X), rows.material.validation
+    Q, validation = pair.answers(rows.test.X), rows.material.validation
     return {
         f"{name}.agreement": agreement(rows.test.P, Q),
         f"{name}.f1": macro_f1(rows.test.P.argmax(1), Q.argmax(1)),
-        f"{name}.validation": agreement(validation.P, pair.probabilities(validation.X)),
+        f"{name}.validation": agreement(validation.P, pair.answers(validation.X)),
     }
 
 
@@ -184,7 +184,7 @@ def neighbours(pair: Pair, rows: Rows) -> Neighbours:
     """Return a search among valid training rows: by latents, or for INP by the paper's distance of inputs."""
     train = rows.material.training
     Z = pair.encoder.transform(train.X)
-    found = Neighbours.of(train.X, Z, train.P, pair.surrogate.probabilities(Z).argmax(1), "exact")
+    found = Neighbours.of(train.X, Z, train.P, pair.surrogate.answers(Z).argmax(1), "exact")
     if not isinstance(pair.encoder, IdentityEncoder):
         return found
     return replace(
@@ -223,7 +223,7 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArra
     coef, near = pair.surrogate.coef_, neighbours(pair, rows)
     pulled = pair.encoder.pull_back(X, coef)
     slopes, values = pulled.slopes.copy(), pulled.slopes * X[:, None, :]
-    other = np.flatnonzero(pair.surrogate.probabilities(pulled.Z).argmax(1) != wanted)
+    other = np.flatnonzero(pair.surrogate.answers(pulled.Z).argmax(1) != wanted)
     if not len(other):
         return slopes, values, 1.0
     if borrow:

@@ -127,6 +127,10 @@ class ModelChangedWarning(UserWarning):
     """The model passed to `load` does not answer as the explained one did."""
 
 
+class LabelsOnlyWarning(UserWarning):
+    """The model answers with labels instead of probabilities, so that less can be said about it."""
+
+
 class FewQueriesWarning(UserWarning):
     """There are too few queries to measure the errors of contributions."""
 

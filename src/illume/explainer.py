@@ -307,8 +307,8 @@ class Explainer(BaseEstimator):
 
     @property
     def class_names_(self) -> tuple[str, ...]:
-        """The classes."""
-        return self._require_fitted().class_names
+        """The classes, or the names of the numbers that the model answers with."""
+        return self._require_fitted().outputs.names
 
     @property
     def history_(self) -> History | None:
@@ -344,6 +344,6 @@ def load(path: str | PathLike[str], model: Any = None) -> Explainer:
     parameters, fitted = read_explainer(path, known)
     explainer = Explainer(model, **parameters)
     if model is not None:
-        fitted = attach_model(fitted, model, explainer.data_options.class_names)
+        fitted = attach_model(fitted, model)
     explainer._keep(FitResult(fitted, None, False))
     return explainer

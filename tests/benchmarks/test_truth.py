@@ -50,7 +50,7 @@ class Known:
         self.model = model
         self.background = toy_problem().train if background is None else background
         self.bias = 0.5 if contributions == "pullback" else 0.0
-        self.fitted_ = SimpleNamespace(shapley=SimpleNamespace(log_odds=log_odds))
+        self.fitted_ = SimpleNamespace(shapley=SimpleNamespace(scale=log_odds))
 
     def fit(self, X):
         self.model.predict_proba(X)

@@ -40,7 +40,7 @@ def answered(n_classes, seed=0):
 @pytest.mark.parametrize("start", LINEAR + TREES, ids=repr)
 def test_it_learns_probabilities_that_agree_with_the_black_box(start, n_classes):
     Z, P = answered(n_classes)
-    Q = clone(start).fit(Z, P).probabilities(Z)
+    Q = clone(start).fit(Z, P).answers(Z)
     assert Q.shape == P.shape
     np.testing.assert_allclose(Q.sum(1), 1)
     assert np.mean(Q.argmax(1) == P.argmax(1)) > 0.75
@@ -53,7 +53,7 @@ def test_a_linear_one_is_its_coefficients(start, n_classes):
     surrogate = clone(start).fit(Z, P)
     assert isinstance(surrogate, LinearSurrogate)
     assert surrogate.coef_.shape == (1 if n_classes == 2 else n_classes, 3)
-    np.testing.assert_allclose(surrogate.probabilities(Z), probabilities_of(scores(surrogate, Z)))
+    np.testing.assert_allclose(surrogate.answers(Z), probabilities_of(scores(surrogate, Z)))
     if n_classes > 2:
         np.testing.assert_allclose(surrogate.coef_.sum(0), 0, atol=1e-9)
 
@@ -77,7 +77,7 @@ def test_a_tree_one_gives_its_splits_and_leaves(start):
 def test_classes_that_are_never_decided_get_almost_no_probability(start, kept):
     Z, P = answered(kept)
     P = np.insert(P, 1, 0.0, axis=1)
-    Q = clone(start).fit(Z, P).probabilities(Z)
+    Q = clone(start).fit(Z, P).answers(Z)
     assert Q.shape == P.shape
     assert Q[:, 1].max() < 1e-3
     assert np.mean(Q.argmax(1) == P.argmax(1)) > 0.75
@@ -86,7 +86,7 @@ def test_classes_that_are_never_decided_get_almost_no_probability(start, kept):
 @pytest.mark.parametrize("start", LINEAR + TREES, ids=repr)
 def test_no_rows_give_no_probabilities(start):
     Z, P = answered(3)
-    assert clone(start).fit(Z, P).probabilities(Z[:0]).shape == (0, 3)
+    assert clone(start).fit(Z, P).answers(Z[:0]).shape == (0, 3)
 
 
 def test_logistic_learns_from_probabilities_and_not_only_from_decisions():

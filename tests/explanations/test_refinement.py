@@ -28,7 +28,7 @@ def regions_of(kind, Z, P):
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=3, random_state=0)
     surrogate = DecisionTreeSurrogate(tree).fit(Z, P)
     decisions = np.zeros(len(surrogate.feature_), dtype=int)
-    decisions[surrogate.apply(Z)] = surrogate.probabilities(Z).argmax(1)
+    decisions[surrogate.apply(Z)] = surrogate.answers(Z).argmax(1)
     return TreeRegions(surrogate, decisions)
 
 

@@ -77,7 +77,7 @@ def wanted(explainer, rows):
         "contributions": fitted.encoding.gather(pulled.slopes * X[:, None]),
         "log_odds": pulled.Z @ surrogate.coef_.T + surrogate.intercept_,
         "latents": pulled.Z,
-        "probabilities": surrogate.probabilities(pulled.Z),
+        "probabilities": surrogate.answers(pulled.Z),
     }
     if fitted.shapley is None:
         return found
@@ -87,9 +87,9 @@ def wanted(explainer, rows):
     P[0] = np.eye(P.shape[1])[0]
     return found | {
         "contributions": values.swapaxes(1, 2),
-        "log_odds": fitted.shapley.log_odds(found["probabilities"]),
+        "log_odds": fitted.shapley.scale(found["probabilities"]),
         "base_values": fitted.shapley.base,
         "model_probabilities": P,
         "model_contributions": fitted.shapley(X, encoded.imputed, P).values.swapaxes(1, 2),
-        "model_log_odds": fitted.shapley.log_odds(P),
+        "model_log_odds": fitted.shapley.scale(P),
     }

@@ -47,7 +47,7 @@ def test_contributions_add_up_and_all_is_finite(frame, model, options):
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.slopes).all()
     if found.kind == "shapley":
-        wanted = explainer.fitted_.shapley.log_odds(found.probabilities).reshape(found.scores.shape)
+        wanted = explainer.fitted_.shapley.scale(found.probabilities).reshape(found.scores.shape)
         np.testing.assert_allclose(found.scores, wanted, rtol=1e-6, atol=1e-6)
     else:
         sure = found.agreed & (found.surrogate_probabilities > 1e-6).all(1)

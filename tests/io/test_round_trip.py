@@ -124,7 +124,7 @@ class OwnSurrogate:
         self.coef_, self.intercept_ = np.ones((1, Z.shape[1])), np.zeros(1)
         return self
 
-    def probabilities(self, Z):
+    def answers(self, Z):
         p = 1 / (1 + np.exp(-Z.sum(1)))
         return np.column_stack([1 - p, p])
 

@@ -28,7 +28,7 @@ def test_without_the_model_values_add_up_to_the_log_odds_of_the_surrogate(valued
     _, rows, _, path = valued
     loaded = illume.load(path)
     found = loaded(rows)
-    wanted = loaded.fitted_.shapley.log_odds(found.surrogate_probabilities)
+    wanted = loaded.fitted_.shapley.scale(found.surrogate_probabilities)
     np.testing.assert_allclose(found.scores.reshape(wanted.shape), wanted, atol=1e-9)
     with pytest.raises(illume.errors.BlackBoxError, match=r"use illume.load\(path, model=…\)"):
         loaded(rows, refine=4)

@@ -86,7 +86,7 @@ def test_rows_are_taken_by_position_only(binary):
 def test_the_log_odds_of_a_class_are_against_the_mean_of_all(
     several, three_class_explainer, three_class_pullback, three_class
 ):
-    least = three_class_explainer.fitted_.shapley.log_odds.least
+    least = three_class_explainer.fitted_.shapley.scale.least
     log_p = np.log(several.probabilities.clip(least, 1 - least))
     np.testing.assert_allclose(several.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-6)
     pulled = three_class_pullback(three_class[1].iloc[:25])

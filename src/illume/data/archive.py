@@ -23,7 +23,7 @@ from typing import Any
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 5
+VERSION = 6
 MANIFEST = "manifest.json"
 FIELDS = ("format", "version", "members")  # of the manifest, beside those of the content
 MAX_MEMBERS = 16

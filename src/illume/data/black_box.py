@@ -2,73 +2,90 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray
+from illume._typing import FloatArray
+from illume.data.answers import ADVICE, MOST_NAMED, as_answer, is_distribution, is_labels
+from illume.data.class_outputs import Classes
 from illume.data.frames import Frame, chunks
+from illume.data.number_outputs import Numbers, default_names
+from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError, rows_after
+from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after
 
-MOST_NAMED = 10
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
-ADVICE = "pass an object with predict_proba, or a callable that maps a frame to probabilities"
+MOST_LABELS = 20  # whole numbers of fewer different values are labels, unless the model is a regressor
+TASKS = ("auto", "classification", "regression")
+Answer = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class OutputRequest:
+    """What the user says about the model's answers: the task, names of classes or numbers, and a link."""
+
+    task: str = "auto"
+    class_names: Sequence[Any] | None = None
+    output_names: Sequence[Any] | None = None
+    link: str = "identity"
 
 
 class BlackBox:
-    """Calls a model for class probabilities in batches, checks every answer, and names rows that fail.
+    """Calls a model in batches, checks every answer, and names rows that fail.
 
     Parameters
     ----------
     model
-        An object with `predict_proba` (or `predict`, if that gives probabilities), or a callable
-        from a frame to probabilities: (n, c), or (n,) for the second of two classes.
-    class_names
-        What to call the classes; by default the model's own `classes_`, else 0, 1, …
+        An object with `predict_proba` or `predict`, or a callable from a frame to answers: probabilities
+        (n, c), or (n,) for the second of two classes; numbers (n,) or (n, c); or labels (n,).
+    request
+        What the user says about the answers.
+    outputs
+        What the model answers; None until its first answers tell.
     """
 
-    def __init__(self, model: Any, class_names: Sequence[Any] | None = None) -> None:
-        self.model = model
+    def __init__(
+        self,
+        model: Any,
+        request: OutputRequest | None = None,
+        outputs: Outputs | None = None,
+    ) -> None:
+        self.model, self.request, self.outputs = model, request or OutputRequest(), outputs
         require_instance(model)
-        if _is_regressor(model):
-            raise BlackBoxError(f"a {type(model).__name__} is a regressor; illume explains classifiers")
-        self._ask, self._only_predicts = _question(model)
-        self._class_names = class_names
+        task = self.request.task if outputs is None else outputs.task
+        self._ask = _question(model, task)
         self.n_asked = 0
         self.most_rows = BATCH_ROWS  # fewer once the model has failed on more
-        self.n_classes: int | None = None  # once it is known, every answer must have as many
 
     def __call__(self, frame: Frame) -> FloatArray:
-        """Return the probabilities (n, c) of a frame's rows."""
+        """Return the answers (n, c) to a frame's rows."""
         size = min(BATCH_ROWS, self.most_rows)
         answers = []
         for rows, piece in chunks(frame, size):
             with rows_after(rows.start):
                 answers.append(self._predict(piece))
-        widths = {answer.shape[1] for answer in answers}
+        if not answers:
+            return np.empty((0, 0 if self.outputs is None else len(self.outputs)))
+        widths = {answer.shape[1:] for answer in answers}
         if len(widths) > 1:
-            raise BlackBoxError(f"the model answered with {sorted(widths)} classes by turns")
-        for width in widths - {self.n_classes or min(widths, default=0)}:
-            raise BlackBoxError(f"the model answered {width} classes, {self.n_classes} when fitted")
-        return np.concatenate(answers) if answers else np.empty((0, self.n_classes or 0))
+            raise BlackBoxError(f"the model answered with shapes {sorted(widths)} by turns")
+        raw = np.concatenate(answers)
+        if self.outputs is None:
+            self.outputs = find_outputs(self.model, raw, self.request)
+        return self.outputs.parse(raw)
 
-    def names(self, n_classes: int) -> tuple[str, ...]:
-        """Return the names of the classes, in the order of the probabilities."""
-        if self._class_names is not None:
-            if len(self._class_names) != n_classes:
-                raise BlackBoxError(
-                    f"class_names has {len(self._class_names)} names, the model has {n_classes} classes"
-                )
-            return tuple(str(name) for name in self._class_names)
-        own = getattr(self.model, "classes_", None)
-        if own is not None and len(own) == n_classes:
-            return tuple(str(name) for name in np.asarray(own).tolist())
-        return tuple(str(c) for c in range(n_classes))
+    def require_outputs(self) -> Outputs:
+        """Return what the model answers, once it has been asked."""
+        if self.outputs is None:
+            raise BlackBoxError("the model has not been asked yet")
+        return self.outputs
 
-    def _predict(self, frame: Frame) -> FloatArray:
+    def _predict(self, frame: Frame) -> Answer:
         """Call the model and, if it fails, search for the failing rows."""
         try:
             return self._answer(frame)
@@ -99,11 +116,11 @@ class BlackBox:
             return True
         return False
 
-    def _predict_parts(self, frame: Frame) -> FloatArray:
+    def _predict_parts(self, frame: Frame) -> Answer:
         """Return the answers to a frame on which the model failed, half by half, or raise naming the rows."""
         half, n = len(frame) // 2, len(frame)
         pending = [(half, n), (0, half)] if half else [(0, n)]
-        answers: list[FloatArray] = []
+        answers: list[Answer] = []
         failed: dict[int, Exception] = {}
         most_rows = 1
         while pending and len(failed) <= MOST_NAMED:
@@ -128,15 +145,10 @@ class BlackBox:
         self.most_rows = min(n, most_rows)
         return np.concatenate(answers)
 
-    def _answer(self, frame: Frame) -> FloatArray:
+    def _answer(self, frame: Frame) -> Answer:
         answer = self._ask(frame.native)
         self.n_asked += len(frame)
-        P = _probabilities(answer, len(frame))
-        if self._only_predicts and np.isin(P, (0.0, 1.0)).all():
-            raise BlackBoxError(
-                f"the model has no predict_proba, and its predict answers with labels; {ADVICE}"
-            )
-        return P
+        return as_answer(answer, len(frame))
 
 
 def require_instance(model: Any) -> None:
@@ -158,67 +170,77 @@ def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     return names if names and set(names) <= set(columns) else None
 
 
-def _is_regressor(model: Any) -> bool:
-    from sklearn.base import is_regressor
+def _has_type(model: Any, kind: str) -> bool:
+    """Whether scikit-learn calls the model a `classifier` or `regressor`."""
+    from sklearn.base import is_classifier, is_regressor
 
     try:
-        return bool(is_regressor(model))
+        return bool((is_classifier if kind == "classifier" else is_regressor)(model))
     except (AttributeError, TypeError):  # no estimator of scikit-learn's kind
         return False
 
 
-def _question(model: Any) -> tuple[Callable[[Any], Any], bool]:
-    """Return the callable, and whether it is `predict`, which may answer with labels."""
-    for name in ("predict_proba", "predict"):
+def _question(model: Any, task: str) -> Callable[[Any], Any]:
+    """Return the callable to ask: for classes `predict_proba` before `predict`, for numbers `predict`."""
+    if task == "auto" and _has_type(model, "regressor"):
+        task = "regression"
+    for name in ("predict",) if task == "regression" else ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
-            return method, name == "predict"
+            return method  # type: ignore[no-any-return]
     if callable(model):
-        return model, False
+        return model  # type: ignore[no-any-return]
     raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}")
 
 
-def _probabilities(answer: Any, n_rows: int) -> FloatArray:
-    """Check an answer and return it as probabilities (n, c)."""
-    if hasattr(answer, "detach"):  # a torch tensor that still carries gradients
-        answer = answer.detach().cpu()
-    try:
-        P = np.asarray(answer)
-    except ValueError as error:
-        raise BlackBoxError(f"the model's answer is no array: {error}; {ADVICE}") from error
-    if P.ndim == 2 and P.shape[1] == 1:
-        P = P[:, 0]
-    if P.dtype.kind not in "fiub" or (P.ndim == 1 and P.dtype.kind != "f"):
-        example = f" such as {P.flat[:1].tolist()[0]!r}" if P.size else ""
-        raise BlackBoxError(f"the model answered with labels{example}, expected probabilities; {ADVICE}")
-    P = P.astype(np.float64, copy=False)
-    if P.ndim not in (1, 2) or len(P) != n_rows:
-        raise BlackBoxError(
-            f"the model answered {n_rows} rows with shape {np.shape(answer)}, "
-            f"expected ({n_rows}, n_classes), or ({n_rows},) for two classes"
+def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
+    """Find out what a model answers, from what it is and from its first answers.
+
+    A classifier has `predict_proba`, or answers with labels: text, booleans, or few different whole numbers.
+    Answers that can be probabilities are probabilities, unless the model is a regressor. All else is numbers.
+    """
+    task = request.task
+    if task == "auto":
+        classifier = hasattr(model, "predict_proba") or _has_type(model, "classifier")
+        regressor = _has_type(model, "regressor")
+        classes = classifier or is_labels(raw) or is_distribution(raw) or _few_whole_numbers(raw)
+        task = "classification" if classes and not regressor else "regression"
+    if task == "regression":
+        n = 1 if raw.ndim == 1 else raw.shape[1]
+        names = default_names(n, request.output_names)
+        if len(names) != n:
+            raise BlackBoxError(f"output_names has {len(names)} names, the model answers {n} numbers")
+        return Numbers(names, request.link)
+    if request.link != "identity":
+        raise BlackBoxError(f"link={request.link!r} is for models that answer with numbers, not with classes")
+    return _find_classes(model, raw, request.class_names)
+
+
+def _few_whole_numbers(raw: Answer) -> bool:
+    """Whether an answer is like labels in numbers: (n,), whole, and of few different values."""
+    if raw.ndim != 1 or not len(raw) or not (raw.dtype.kind in "iu" or np.isin(raw, (0.0, 1.0)).all()):
+        return False
+    return len(np.unique(raw)) <= MOST_LABELS
+
+
+def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Classes:
+    own = getattr(model, "classes_", None)
+    labels_only = is_labels(raw) or _few_whole_numbers(raw)
+    known = None if own is None else np.asarray(own).tolist()
+    if labels_only:
+        found = (
+            np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw).tolist() if known is None else known
         )
-    if P.ndim == 1:
-        P = np.stack([1.0 - P, P], axis=1)
-    _check_rows(P)
-    return P
-
-
-def _check_rows(P: FloatArray) -> None:
-    """Raise unless every row is a distribution over classes."""
-    if not P.size or (P.min() >= 0 and P.max() <= 1 and np.abs(P.sum(1) - 1.0).max() <= 1e-3):
-        return
-    bad = np.asarray(~np.isfinite(P).all(axis=1))
-    if bad.any():
-        raise _bad_rows(bad, "the model answered NaN or infinity")
-    bad = np.asarray(((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1))
-    if bad.any():
-        raise _bad_rows(bad, f"the model answered {P[bad.argmax(), -1]:g}, which is no probability; {ADVICE}")
-    bad = np.abs(P.sum(1) - 1.0) > 1e-3
-    if bad.any():
-        found = P[bad.argmax()].sum()
-        raise _bad_rows(bad, f"the model's probabilities sum to {found:.4g}, not to 1; {ADVICE}")
-
-
-def _bad_rows(bad: BoolArray, message: str) -> BlackBoxError:
-    rows = np.flatnonzero(bad)
-    return BlackBoxError(message, tuple(rows[:MOST_NAMED].tolist()), more=len(rows) > MOST_NAMED)
+        warnings.warn(
+            "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
+            "contributions tell which features change the decision, but not how close it is; a model with "
+            "predict_proba, or a callable that returns probabilities, tells more",
+            LabelsOnlyWarning,
+            stacklevel=6,
+        )
+        return Classes(tuple(str(label) for label in found), labels_only=True)
+    n = 2 if raw.ndim == 1 else raw.shape[1]
+    if given is not None and len(given) != n:
+        raise BlackBoxError(f"class_names has {len(given)} names, the model has {n} classes")
+    names = given if given is not None else known if known is not None and len(known) == n else range(n)
+    return Classes(tuple(str(name) for name in names))

@@ -21,8 +21,11 @@ SPECIAL_FLOATS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 MAX_INTEGER = 2**53  # the largest that a float holds exactly
 
 
-def dump(hint: Any, value: Any) -> Any:
-    """Return a value of type `hint` as JSON values; `object` stands for JSON values themselves."""
+def dump(hint: Any, value: Any) -> Any:  # noqa: PLR0911
+    """Return a value of type `hint` as JSON values; `object` stands for JSON values themselves.
+
+    A class with `from_dict` has its own `to_dict`.
+    """
     hint = _without_none(hint)
     origin, inner = get_origin(hint), get_args(hint)
     if hint is Hashable or hint is Any:
@@ -33,6 +36,8 @@ def dump(hint: Any, value: Any) -> Any:
         return [dump(inner[0], each) for each in value]
     if origin is dict:
         return {str(name): dump(inner[1], each) for name, each in value.items()}
+    if hasattr(hint, "from_dict"):
+        return value.to_dict()
     if is_dataclass(hint):
         types: dict[str, Any] = field_types(hint)  # type: ignore[arg-type]
         return {name: dump(kind, getattr(value, name)) for name, kind in types.items()}
@@ -50,6 +55,11 @@ def read(hint: Any, value: Any, where: str) -> Any:
         return tuple(read(inner[0], each, where) for each in expect(list, value, where))
     if origin is dict:
         return {name: read(inner[1], each, where) for name, each in expect(dict, value, where).items()}
+    if hasattr(hint, "from_dict"):
+        try:
+            return hint.from_dict(expect(dict, value, where))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"{where}: {error!r}") from error
     return _read_dataclass(hint, value, where) if is_dataclass(hint) else _read_plain(hint, value, where)
 
 

@@ -95,7 +95,7 @@ class OutputFormat:
 
     @property
     def _outputs(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = self.explainer.fitted_.class_names
+        names: tuple[str, ...] = self.explainer.fitted_.outputs.names
         return names[1:] if len(names) == 2 else names
 
     @property
@@ -105,7 +105,7 @@ class OutputFormat:
     def _about(self) -> list[Columns]:
         fitted, outputs = self.explainer.fitted_, self._outputs
         about = [
-            columns._replace(type=tuple(fitted.class_names)) if columns.names == ["decision"] else columns
+            columns._replace(type=tuple(fitted.outputs.names)) if columns.names == ["decision"] else columns
             for columns in COLUMNS[self.kind]
         ]
         if self.kind != "attributions":

@@ -60,8 +60,8 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     Every batch is checked before the black box is asked about it. Beside the result itself, memory is needed
     for one batch only.
     """
-    n, f, c = len(frame), len(fitted.schema), len(fitted.class_names)
-    outputs = 1 if c == 2 else c
+    n, f, c = len(frame), len(fitted.schema), len(fitted.outputs)
+    outputs = len(fitted.outputs.explained)
     X, P = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32), np.empty((n, c))
     imputed, odd = np.zeros((2, n, f), dtype=bool)
     values: FloatArray = np.empty((n, f, outputs))
@@ -81,7 +81,7 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
             if shapley is None or not fitted.has_model:
                 found = attribute_locally(fitted, encoded.X, P[at] if fitted.has_model else None)
                 local[at.start] = found
-                P[at] = P[at] if fitted.has_model else found.surrogate_probabilities
+                P[at] = P[at] if fitted.has_model else found.surrogate_predictions
             if fill_values is not None:
                 fill_values(piece, encoded, P[at], values[at], errors[at])
     surrogate = LocalAttributions.join(list(local.values())) if local else None
@@ -90,7 +90,7 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     base: FloatArray = fitted.pair.surrogate.intercept_
     offset: FloatArray = np.zeros((n, *values.shape[2:]))
     if shapley is not None:
-        base = shapley.base
+        base = shapley.base_values
     elif surrogate is not None:
         values, offset = surrogate.values, surrogate.offset
         errors = np.broadcast_to(np.float32(np.nan), values.shape)
@@ -100,7 +100,7 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
         offset=offset,
         rest=np.broadcast_to(0.0, offset.shape),
         data=fitted.row_values(frame),
-        probabilities=P,
+        predictions=P,
         imputed=imputed,
         standard_errors=errors,
         labels=fitted.labels,
@@ -145,15 +145,15 @@ def _make_refining_fill(
         shapley,
         background.frame,
         shapley.coding.codes(others.X, others.imputed),
-        shapley.log_odds(background.P),
+        shapley.scale(background.P),
         fitted.schema.names,
     )
 
     def fill(piece: Frame, encoded: Encoded, P: FloatArray, values: FloatArray, errors: FloatArray) -> None:
         for rows in row_chunks(len(P), REFINED_AT_ONCE):
             codes = shapley.coding.codes(encoded.X[rows], encoded.imputed[rows])
-            some, log_odds = piece.slice(rows.start, rows.stop), shapley.log_odds(P[rows])
-            found = refiner(codes, some, log_odds, fitted.black_box, n_queries)
+            some, scores = piece.slice(rows.start, rows.stop), shapley.scale(P[rows])
+            found = refiner(codes, some, scores, fitted.black_box, n_queries)
             values[rows], errors[rows] = found.values, found.errors
 
     return fill
@@ -182,7 +182,7 @@ def _deferred_fields(
     around = Source(look_around, X, errors, odd)
     fields: dict[str, Any] = {name: Deferred(around, name) for name in _Around._fields}
     source = Source(lambda X, P: attribute_locally(fitted, X, P), X, P)
-    for name in ("slopes", "surrogate_probabilities", "refinement"):
+    for name in ("slopes", "surrogate_predictions", "refinement"):
         fields[name] = Deferred(source, name) if local is None else getattr(local, name)
     return fields
 
@@ -208,7 +208,7 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: i
     coded = model.coding.features
     order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
     found = interaction_values(model.network, rows, background, order, n_samples)
-    values = found / 2
+    values = model.scale.unit * found / 2
     mine = attributions.values[:, coded[order]]
     mine = mine[..., None] if mine.ndim == 2 else mine
     diagonal = np.arange(len(order))

@@ -12,6 +12,7 @@ from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Layout
+from illume.explanations.counterfactual_goals import Goal
 from illume.explanations.fitted import Fitted
 
 VALUES = 12
@@ -27,8 +28,8 @@ class Pool:
 
     Parameters
     ----------
-    frame, X, decisions
-        The rows as they came, encoded (p, m), and the black box's decisions (p,).
+    frame, X, P
+        The rows as they came, encoded (p, m), and the black box's answers (p, c).
     present
         Which of their values are there, and not missing, (p, n_features).
     features
@@ -38,7 +39,7 @@ class Pool:
     layout: Layout
     frame: Frame
     X: FloatArray
-    decisions: IntArray
+    P: FloatArray
     present: BoolArray
     features: FloatArray
 
@@ -55,7 +56,7 @@ class Pool:
                 values = known.frame.labels(feature.name)
                 present[:, j] &= np.array([value is not None for value in values], dtype=bool)
         features = by_feature(layout, encoded.X, len(schema))
-        return cls(layout, known.frame, encoded.X, known.P.argmax(1), present, features)
+        return cls(layout, known.frame, encoded.X, known.P, present, features)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -115,51 +116,34 @@ def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Rows that should get another decision.
+    """Rows that should get another answer.
 
     Parameters
     ----------
     X, features
         The rows, encoded (n, m) and by feature (n, n_features).
-    decisions, P
-        The black box's decisions and probabilities, (n,) and (n, c).
-    desired
-        The class that each row should get, -1 for any other than its own, (n,).
+    P, decisions
+        The black box's answers, (n, c), and its decisions by the question of the goal, (n,).
+    goal
+        What changed rows should reach.
     permitted
         Which values of the pool may be taken, (p, n_features).
     max_changes
         How many features may change.
-    min_probability
-        How sure the black box must be of the new decision.
     """
 
     X: FloatArray
     features: FloatArray
-    decisions: IntArray
     P: FloatArray
-    desired: IntArray
+    decisions: IntArray
+    goal: Goal
     permitted: BoolArray
     max_changes: int
-    min_probability: float = 0.0
 
     @property
     def n_features(self) -> int:
         """The number of features."""
         return self.features.shape[1]
-
-    def is_reached(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """Return which answers to changed rows are as desired, (n,)."""
-        found, desired = P.argmax(1), self.desired[row]
-        other = np.where(desired >= 0, found == desired, found != self.decisions[row])
-        return other & (P.max(1, initial=0.0) >= self.min_probability)
-
-    def score(self, P: FloatArray, row: IntArray) -> FloatArray:
-        """Return the log-odds of what is desired."""
-        at = np.arange(len(row))
-        desired = self.desired[row]
-        share = np.where(desired >= 0, P[at, desired], 1.0 - P[at, self.decisions[row]])
-        share = np.clip(share, 1e-9, 1 - 1e-9)
-        return np.log(share / (1 - share))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Options of counterfactuals: which class is desired, and what may change."""
+"""Options of counterfactuals: what is desired, and what may change."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import BoolArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame
+from illume.data.number_outputs import Numbers
+from illume.data.outputs import Outputs
 from illume.data.schema import Feature, Schema, describe_unknown
 from illume.errors import BlackBoxError, LeftOutError, SchemaError
+from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.fitted import Fitted
 from illume.results.text import format_value
 
 OPPOSITE = "opposite"
+NUMBER_WISHES = ("desired_range", "desired_change", "threshold", "output")
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,10 @@ class CounterfactualRequest:
     permitted_range: Mapping[str, Sequence[Any]] | None = None
     max_changes: int | None = None
     min_probability: float = 0.0
+    desired_range: Sequence[float | None] | None = None
+    desired_change: float | None = None
+    threshold: float | None = None
+    output: int | str | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -42,16 +50,60 @@ class CounterfactualRequest:
         if not 0 <= self.min_probability < 1:
             raise ValueError(f"min_probability must be from 0 to below 1, found {self.min_probability!r}")
 
-    def desired_position(self, class_names: tuple[str, ...]) -> int:
-        """Return the position of the desired class, -1 for any other than the row's own."""
-        wish = self.desired_class
-        if isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in class_names:
-            return -1
-        if str(wish) in class_names:
-            return class_names.index(str(wish))
-        raise ValueError(
-            f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(class_names)}"
-        )
+    def goal(self, outputs: Outputs, P: FloatArray) -> Goal:
+        """Return what changed rows should reach, for rows that the model answers with P (n, c)."""
+        wishes = {name: getattr(self, name) for name in NUMBER_WISHES if getattr(self, name) is not None}
+        if isinstance(outputs, Numbers):
+            return self._range_goal(outputs, P, wishes)
+        if wishes:
+            raise ValueError(
+                f"{' and '.join(wishes)} is for models that answer with numbers; this one decides between "
+                f"{list(outputs.names)}: use desired_class"
+            )
+        names, wish, question = outputs.names, self.desired_class, outputs.question()
+        any_other = isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in names
+        if not any_other and str(wish) not in names:
+            raise ValueError(
+                f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(names)}"
+            )
+        desired = -1 if any_other else names.index(str(wish))
+        text = f"decide {'otherwise' if any_other else repr(str(wish))}"
+        return ClassGoal(question, question.decide(P), np.full(len(P), desired), self.min_probability, text)
+
+    def _range_goal(self, outputs: Numbers, P: FloatArray, wishes: Mapping[str, Any]) -> Goal:
+        if self.desired_class != OPPOSITE or self.min_probability:
+            raise ValueError(
+                "desired_class and min_probability are for classifiers; the model answers with numbers: use "
+                "desired_range, desired_change or threshold"
+            )
+        chosen = [name for name in wishes if name != "output"]
+        if len(chosen) != 1:
+            raise ValueError(
+                "say which numbers are desired, by one of desired_range=[low, high], desired_change=number and "
+                f"threshold=number; found {' and '.join(chosen) or 'none of them'}"
+            )
+        question = outputs.question(self.output, self.threshold)
+        if self.threshold is not None:
+            return threshold_goal(outputs, question, P)
+        at = outputs.position(self.output)
+        y, unit = P[:, at], float(outputs.unit[at])
+        if self.desired_range is not None:
+            low, high = parse_range(self.desired_range, "desired_range", ValueError)
+            text = f"answer from {_end(low)} to {_end(high)}"
+            ends = np.full(len(y), low), np.full(len(y), high)
+        else:
+            change = self.desired_change
+            if (
+                isinstance(change, bool)
+                or not isinstance(change, Real)
+                or not math.isfinite(change)
+                or not change
+            ):
+                raise ValueError(f"desired_change must be a number other than 0, found {change!r}")
+            text = f"change its answer by {float(change):+,g} or more"
+            far = np.full(len(y), math.copysign(math.inf, change))
+            ends = (y + float(change), far) if change > 0 else (far, y + float(change))
+        return RangeGoal(question, at, y, *ends, unit, text)
 
     @property
     def is_unrestricted(self) -> bool:
@@ -70,7 +122,7 @@ class CounterfactualRequest:
                 "counterfactuals are checked on the model, and the explainer was loaded without it; "
                 "use illume.load(path, model=…)"
             )
-        self.desired_position(fitted.class_names)
+        self.goal(fitted.outputs, np.empty((0, len(fitted.outputs))))
         self.permitted_values(fitted.schema, fitted.pool.frame)
 
     def free_features(self, schema: Schema) -> BoolArray:
@@ -102,17 +154,28 @@ class CounterfactualRequest:
         return allowed
 
 
+def parse_range(wish: Any, name: str, error: type[Exception]) -> tuple[float, float]:
+    """Return the ends of `[low, high]`, None for an open end.
+
+    >>> parse_range([None, 3], "desired_range", ValueError)
+    (-inf, 3.0)
+    """
+    pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
+    ends = [e if o is None else o for o, e in zip(pair, (-math.inf, math.inf), strict=False)]
+    if len(pair) != 2 or not all(isinstance(end, Real) for end in ends) or not ends[0] <= ends[1]:
+        raise error(f"{name} must be [low, high] with low <= high, None for an open end, found {wish!r}")
+    return float(ends[0]), float(ends[1])
+
+
+def _end(number: float) -> str:
+    return f"{number:,g}" if math.isfinite(number) else "anything"
+
+
 def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
     if feature.numeric:
-        pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
-        ends = [e if o is None else o for o, e in zip(pair, (-math.inf, math.inf), strict=False)]
-        if len(pair) != 2 or not all(isinstance(end, Real) for end in ends) or not ends[0] <= ends[1]:
-            raise SchemaError(
-                f"permitted_range of {feature.name!r} must be [low, high] with low <= high, None for an open "
-                f"end, found {wish!r}"
-            )
+        ends = parse_range(wish, f"permitted_range of {feature.name!r}", SchemaError)
         numbers = pool.numbers(feature.name)
-        inside = (numbers >= float(ends[0])) & (numbers <= float(ends[1]))
+        inside = (numbers >= ends[0]) & (numbers <= ends[1])
         if not inside.any():
             raise SchemaError(
                 f"no training row has {feature.name!r} within {wish!r}, and values are taken from these; "

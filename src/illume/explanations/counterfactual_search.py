@@ -56,7 +56,7 @@ class CounterfactualSearch:
     def run(self, n: int) -> Found:
         """Return the n best counterfactuals of each row, or as many as there are."""
         parts, task = [Found.none(self.task.n_features)], self.task
-        todo = np.flatnonzero(task.desired != task.decisions)
+        todo = np.flatnonzero(~task.goal.reached)
         chunks = RowChunks(len(todo), max(1, min(AT_ONCE, ASKED_AT_ONCE // max(len(self.tried_rows), 1))))
         for part in chunks:
             with chunks:
@@ -70,7 +70,7 @@ class CounterfactualSearch:
         """Ask about all counterfactuals once more, as they are returned; keep those that still hold."""
         made = self._make(found.row, found.source)
         answers = self._answers(made, found.row)
-        holds = np.flatnonzero(self.task.is_reached(answers, found.row))
+        holds = np.flatnonzero(self.task.goal.is_reached(answers, found.row))
         if len(holds) < len(found):  # a black box that does not always answer alike
             return found.take(holds), made.take(holds), answers[holds]
         return found, made, answers
@@ -80,7 +80,8 @@ class CounterfactualSearch:
 
         The result is (n, EXAMPLES), with -1 for none.
         """
-        tree, task, pool = require_rule_model(self.fitted).rules, self.task, self.pool
+        task, pool = self.task, self.pool
+        tree = require_rule_model(self.fitted, task.goal.question).rules
         Z_pool = tree.encoder.transform(pool.X)
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(pool))
@@ -91,9 +92,7 @@ class CounterfactualSearch:
                 mine = rows[part]
                 _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
                 far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
-                desired, own = task.desired[mine, None], task.decisions[mine, None]
-                suits = np.where(desired >= 0, pool.decisions == desired, pool.decisions != own)
-                far[~suits | (desired == own)] = FAR
+                far[~task.goal.suits(pool.P, mine)] = FAR
                 best = np.argpartition(far, count - 1, axis=1)[:, :count]
                 cost = np.take_along_axis(far, best, axis=1)
                 order = np.lexsort((best, cost), axis=1)
@@ -119,7 +118,7 @@ class CounterfactualSearch:
         """Try every value alone.
 
         Return what works, the smallest change of each feature; and for each row and feature the pool row
-        with the strongest value, and how much it gains in log-odds.
+        with the strongest value, and how much closer it leads.
         """
         pool, task = self.pool, self.task
         features, values = self.tried_features, self.tried_rows
@@ -133,13 +132,13 @@ class CounterfactualSearch:
         source[np.arange(len(i)), features[s]] = values[s]
         P = self._ask(rows[i], source)
         score = np.full((len(rows), len(features)), -np.inf)
-        score[i, s] = task.score(P, rows[i])
+        score[i, s] = task.goal.score(P, rows[i])
         works = np.zeros(score.shape, dtype=bool)
-        works[i, s] = task.is_reached(P, rows[i])
+        works[i, s] = task.goal.is_reached(P, rows[i])
         size = np.where(works, self._step(rows), np.inf)
         nearest, strongest = self._best(-size), self._best(score)
         at = np.arange(len(rows))[:, None]
-        own = task.score(task.P[rows], rows)
+        own = task.goal.score(task.P[rows], rows)
         gain = np.where(strongest >= 0, score[at, strongest], -np.inf) - own[:, None]
         r, j = np.nonzero((nearest >= 0) & np.isfinite(size[at, nearest]))
         single = np.full((len(r), n_features), -1, dtype=np.intp)
@@ -174,7 +173,7 @@ class CounterfactualSearch:
             features = order[:, list(ranks)]
             np.put_along_axis(source, features, np.take_along_axis(value, features, 1), 1)
         tried = Found(np.tile(rows, len(trials)), sources.reshape(-1, gain.shape[1]))
-        return tried.take(self.task.is_reached(self._ask(tried.row, tried.source), tried.row))
+        return tried.take(self.task.goal.is_reached(self._ask(tried.row, tried.source), tried.row))
 
     def _from_examples(self, rows: IntArray) -> Found:
         """Start from whole examples and halve the number of changed features while the decision stays."""
@@ -195,14 +194,14 @@ class CounterfactualSearch:
             return np.where(usable & (rank < n[:, None]), example[:, None], -1)
 
         high = usable.sum(1)
-        works = self.task.is_reached(self._ask(row, changed(high)), row)
+        works = self.task.goal.is_reached(self._ask(row, changed(high)), row)
         row, example, high = row[works], example[works], high[works]
         usable, rank = usable[works], rank[works]
         low = np.zeros_like(high)  # changes that are too few
         while (high - low > 1).any():
             middle = (low + high) // 2
             open_ = np.flatnonzero(high - low > 1)
-            fine = self.task.is_reached(self._ask(row[open_], changed(middle)[open_]), row[open_])
+            fine = self.task.goal.is_reached(self._ask(row[open_], changed(middle)[open_]), row[open_])
             high[open_[fine]], low[open_[~fine]] = middle[open_[fine]], middle[open_[~fine]]
         return Found(row, changed(high))
 
@@ -215,7 +214,7 @@ class CounterfactualSearch:
             trial[np.arange(len(which)), feature] = -1
             row = found.row[active[which]]
             P = self._ask(row, trial)
-            score = np.where(self.task.is_reached(P, row), self.task.score(P, row), -np.inf)
+            score = np.where(self.task.goal.is_reached(P, row), self.task.goal.score(P, row), -np.inf)
             order = np.lexsort((-score, which))
             _, first = np.unique(which[order], return_index=True)
             best = order[first]
@@ -231,7 +230,7 @@ class CounterfactualSearch:
 
         def holds(which: IntArray, source: IntArray) -> BoolArray:
             row = found.row[which]
-            return self.task.is_reached(self._ask(row, source), row)
+            return self.task.goal.is_reached(self._ask(row, source), row)
 
         own = self.task.features[found.row]
         source = move_closer(self.pool, self.task.permitted, own, found.source, holds)
@@ -249,15 +248,11 @@ class CounterfactualSearch:
         return found.take(pick_diverse(found.row, found.source >= 0, distance, n))
 
     def _effects(self, row: IntArray, example: IntArray) -> FloatArray:
-        """Return how much each feature of an example adds to the desired log-odds, by the surrogate."""
+        """Return how much each feature of an example leads to what is desired, by the surrogate."""
         task, pair = self.task, self.fitted.pair
         rows, at = np.unique(row, return_inverse=True)
         slopes = pair.encoder.pull_back(task.X[rows], pair.surrogate.coef_).slopes
-        if slopes.shape[1] == 1:
-            slopes = np.concatenate([-slopes, slopes], axis=1)
-        each = np.arange(len(rows))
-        away, to = slopes[each, task.decisions[rows]], slopes[each, task.desired[rows]]
-        direction = np.where(task.desired[rows, None] >= 0, to - away, -away)
+        direction = task.goal.direction(slopes, rows)
         return self.fitted.encoding.gather(direction[at] * (self.pool.X[example] - task.X[row]))
 
     def _make(self, row: IntArray, source: IntArray) -> Frame:

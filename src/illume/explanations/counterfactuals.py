@@ -17,7 +17,7 @@ from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
-from illume.explanations.fitted import AnsweredRows, Fitted
+from illume.explanations.fitted import FitRows, Fitted
 from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
@@ -27,10 +27,11 @@ POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
 
 
-def pool_rows(training: AnsweredRows) -> IntArray:
+def pool_rows(rows: FitRows) -> IntArray:
     """Return which training rows counterfactuals take values from; rare decisions have some, too."""
-    decisions = training.P.argmax(1)
-    return stratified(decisions, POOL_ROWS, least=POOL_ROWS // (2 * training.P.shape[1]))
+    question = rows.outputs.strata
+    least = POOL_ROWS // (2 * len(question.names))
+    return stratified(question.decide(rows.training.P), POOL_ROWS, least)
 
 
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
@@ -38,49 +39,48 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
     request.validate(fitted)
     pool, training = Pool.of(fitted), fitted.rows.training
     encoded, P = fitted.encode_and_ask(frame)
-    X, decisions = encoded.X, P.argmax(1)
+    X, goal = encoded.X, request.goal(fitted.outputs, P)
+    decisions = goal.question.decide(P)
     task = Task(
         X,
         by_feature(pool.layout, X, len(fitted.schema)),
-        decisions,
         P,
-        desired=np.full(len(X), request.desired_position(fitted.class_names)),
+        decisions,
+        goal,
         permitted=request.permitted_values(fitted.schema, pool.frame) & pool.present,
         max_changes=request.max_changes or len(fitted.schema),
-        min_probability=request.min_probability,
     )
     search = CounterfactualSearch(fitted, pool, task, frame)
     found, made, answers = search.verify(search.run(request.n))
     composed = pool.compose(X[found.row], found.source)
-    missing = np.setdiff1d(np.flatnonzero(task.desired != decisions), found.row)
+    missing = np.setdiff1d(np.flatnonzero(~goal.reached), found.row)
     nearest = np.full(len(X), -1, dtype=np.intp)
     nearest[missing] = search.examples(missing)[:, 0]
 
     # A rule covers the first example of a row, or where there is none the nearest training row of the
     # desired decision, if every change is permitted.
-    anchors, wanted, has_rule = X.copy(), decisions.copy(), np.zeros(len(X), dtype=bool)
+    anchors, there, has_rule = X.copy(), P.copy(), np.zeros(len(X), dtype=bool)
     rows, first = np.unique(found.row, return_index=True)
-    anchors[rows], wanted[rows], has_rule[rows] = composed[first], answers[first].argmax(1), True
+    anchors[rows], there[rows], has_rule[rows] = composed[first], answers[first], True
     if request.is_unrestricted:
         bare = np.flatnonzero(nearest >= 0)
-        anchors[bare], wanted[bare] = pool.X[nearest[bare]], pool.decisions[nearest[bare]]
+        anchors[bare], there[bare] = pool.X[nearest[bare]], pool.P[nearest[bare]]
         has_rule[bare] = True
-    rules, violated, refinement = _make_rules(fitted, task, anchors, wanted, has_rule)
-    rules.probabilities[rows] = answers[first]  # the rule is about the first example
+    rules, violated, refinement = _make_rules(fitted, task, anchors, there, has_rule)
 
-    reference = training.X[stratified(training.P.argmax(1), REFERENCE_ROWS)]
+    reference = training.X[stratified(fitted.outputs.strata.decide(training.P), REFERENCE_ROWS)]
     return Counterfactuals(
         row=found.row,
         changed=found.source >= 0,
         before=fitted.row_values(frame),
         after=fitted.row_values(made),
-        example_probabilities=answers,
+        example_predictions=answers,
         distance=pool.distance(X[found.row], found.source),
         plausibility=_nearest_distance(reference, pool.layout, composed, X[found.row]),
         typical_distance=_typical_distance(reference, pool.layout),
         decisions=decisions,
-        probabilities=P,
-        reasons=_reasons(request, fitted.class_names, search, found=found, nearest=nearest),
+        predictions=P,
+        reasons=_reasons(request, search, found=found, nearest=nearest),
         rules=rules,
         has_rule=has_rule,
         new=violated,
@@ -88,22 +88,24 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         n_asked=search.n_asked,
         frame=made,
         feature_names=fitted.schema.names,
-        class_names=fitted.class_names,
+        outputs=fitted.outputs,
+        question=goal.question,
         origin=frame.origin,
         novelty=fitted.novelty_detector(encoded),
     )
 
 
 def _make_rules(
-    fitted: Fitted, task: Task, anchors: FloatArray, wanted: IntArray, has_rule: BoolArray
+    fitted: Fitted, task: Task, anchors: FloatArray, there: FloatArray, has_rule: BoolArray
 ) -> tuple[Rules, BoolArray, Refinement]:
-    """Return a rule per row that covers its anchor (n, m), of the wanted decision, and not the row itself.
+    """Return a rule per row that covers its anchor (n, m), answered `there` (n, c), but not the row itself.
 
     The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the anchor
     and polished like any rule, for the anchor's decision. Other rows get an empty rule. Beside the rules,
     return on which features the rows violate them, and how the rows' own maps were refined.
     """
-    model = require_rule_model(fitted)
+    question = task.goal.question
+    model, wanted = require_rule_model(fitted, question), question.decide(there)
     tree, layout = model.rules, model.rules.layout
     start, refinement = Boxes.whole_space(*task.X.shape), Refinement.empty(len(task.X))
     chunks = RowChunks(len(task.X), tree.at_once)
@@ -116,11 +118,10 @@ def _make_rules(
     rows, boxes = np.flatnonzero(has_rule), Boxes.whole_space(*task.X.shape)
     chosen, was_polished = choose_boxes(model, start[rows], anchors[rows], wanted[rows], RuleRequest())
     _exclude(chosen, task.X[rows], anchors[rows], layout)
-    boxes[rows] = chosen
-    P, polished = task.P.copy(), np.zeros(len(task.X), dtype=bool)
-    P[rows], polished[rows] = np.eye(P.shape[1])[wanted[rows]], was_polished
+    boxes[rows], polished = chosen, np.zeros(len(task.X), dtype=bool)
+    polished[rows] = was_polished
     encoded = Encoded.plain(anchors, len(fitted.schema))
-    rules = measure_boxes(fitted, boxes, tree(anchors, wanted), encoded, P=P)
+    rules = measure_boxes(fitted, model, boxes, tree(anchors, wanted), encoded, P=there)
     violated = np.zeros((len(task.X), len(fitted.schema)), dtype=bool)
     row, column = np.nonzero(_violated_inputs(boxes, task.X, layout))
     violated[row, layout.owner[column]] = True
@@ -174,31 +175,22 @@ def _typical_distance(reference: FloatArray, layout: Layout) -> float:
 
 
 def _reasons(
-    request: CounterfactualRequest,
-    names: tuple[str, ...],
-    search: CounterfactualSearch,
-    *,
-    found: Found,
-    nearest: IntArray,
+    request: CounterfactualRequest, search: CounterfactualSearch, *, found: Found, nearest: IntArray
 ) -> np.ndarray[Any, Any]:
     """Return for each row without an example why it has none."""
     task, fewest = search.task, search.fewest
     reasons = np.full(len(task.X), "", dtype=object)
     missing = np.ones(len(task.X), dtype=bool)
     missing[found.row] = False
-    goal = (
-        "otherwise" if request.desired_position(names) < 0 else repr(names[request.desired_position(names)])
-    )
+    goal = task.goal.text
+    reasons[missing] = f"none of the changes tried, to {_describe_scope(request)}, makes the model {goal}"
     none = missing & (nearest < 0)
-    reasons[missing] = (
-        f"none of the changes tried, to {_describe_scope(request)}, makes the model decide {goal}"
-    )
-    reasons[none] = f"no training row is decided {goal}, so there is nothing to take values from"
+    reasons[none] = f"no training row makes the model {goal}, so there is nothing to take values from"
     long = missing & (fewest > task.max_changes) & (fewest < NEVER)
     reasons[long] = [
         f"the fewest changes found are {k}, more than max_changes={task.max_changes}" for k in fewest[long]
     ]
-    reasons[missing & (task.desired == task.decisions)] = f"the model decides {goal} already"
+    reasons[missing & task.goal.reached] = "the answer is as desired already"
     return reasons
 
 

@@ -110,7 +110,7 @@ def _agreement(
     except BlackBoxError:  # its message may hold values of rows
         return None, FAILED
     X = encoding.transform(rows.select(encoding.schema.names)).X
-    agreed = float((fitted.pair.probabilities(X).argmax(1) == P.argmax(1)).mean())
+    agreed = float(fitted.outputs.alike(P, fitted.pair.answers(X)).mean())
     low, high = wilson(agreed, len(some))
     report = fitted.quality.report
     return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""

@@ -13,11 +13,13 @@ from illume.data.black_box import BATCH_ROWS, BlackBox
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, as_frame, chunks
 from illume.data.match_dtypes import FrameBuilder
+from illume.data.outputs import Outputs
+from illume.data.questions import Question
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.sampling import Split
 from illume.data.schema import Schema, check_names, require_columns
 from illume.data.threads import RowChunks
-from illume.errors import BlackBoxError, rows_after
+from illume.errors import rows_after
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
@@ -33,7 +35,7 @@ TOLERANCE = 1e-6  # up to which a model's answers count as unchanged
 
 @dataclass(frozen=True, eq=False)
 class AnsweredRows:
-    """Encoded rows X (n, m) with the black box's probabilities P (n, c)."""
+    """Encoded rows X (n, m) with the black box's answers P (n, c)."""
 
     X: FloatArray
     P: FloatArray
@@ -49,7 +51,7 @@ class AnsweredRows:
 
 @dataclass(frozen=True, eq=False)
 class AnsweredFrame:
-    """A frame with the black box's probabilities P (n, c)."""
+    """A frame with the black box's answers P (n, c)."""
 
     frame: Frame
     P: FloatArray
@@ -63,21 +65,22 @@ class AnsweredFrame:
 class FitRows:
     """The rows of a fit: training learns, validation chooses, report is reported on, queries are made up."""
 
+    outputs: Outputs
     training: AnsweredRows
     validation: AnsweredRows
     report: AnsweredRows
     queries: AnsweredRows
 
     @classmethod
-    def split(cls, X: FloatArray, P: FloatArray, split: Split, queries: AnsweredRows) -> FitRows:
+    def split(cls, outputs: Outputs, answered: AnsweredRows, split: Split, queries: AnsweredRows) -> FitRows:
         """Divide answered rows."""
-        training, validation, report = (AnsweredRows(X[rows], P[rows]) for rows in split)
-        return cls(training, validation, report, queries)
+        parts = (AnsweredRows(answered.X[rows], answered.P[rows]) for rows in split)
+        return cls(outputs, *parts, queries)
 
     @classmethod
-    def only_training(cls, training: AnsweredRows) -> FitRows:
+    def only_training(cls, outputs: Outputs, training: AnsweredRows) -> FitRows:
         """Return training rows alone, as a file holds them."""
-        return cls(training, *(AnsweredRows.empty() for _ in range(3)))
+        return cls(outputs, training, *(AnsweredRows.empty() for _ in range(3)))
 
     @property
     def learned(self) -> AnsweredRows:
@@ -95,20 +98,19 @@ class Pair:
     encoder: Any
     surrogate: Any
 
-    def probabilities(self, X: FloatArray) -> FloatArray:
-        """Return the surrogate's class probabilities (n, c)."""
-        return self.surrogate.probabilities(self.encoder.transform(X))
+    def answers(self, X: FloatArray) -> FloatArray:
+        """Return the surrogate's answers (n, c)."""
+        return self.surrogate.answers(self.encoder.transform(X))
 
     @property
     def n_latents(self) -> int:
         """Number of latents that the surrogate reads."""
         return int(self.surrogate.coef_.shape[1])
 
-    def neighbours(self, training: AnsweredRows, search: str) -> Neighbours:
+    def neighbours(self, training: AnsweredRows, question: Question, search: str) -> Neighbours:
         """Index the training rows for the search for valid neighbours."""
         Z = self.encoder.transform(training.X)
-        decisions = self.surrogate.probabilities(Z).argmax(1)
-        return Neighbours.of(training.X, Z, training.P, decisions, search)
+        return Neighbours.of(training.X, Z, question, (training.P, self.surrogate.answers(Z)), search)
 
     @property
     def history(self) -> History | None:
@@ -140,8 +142,8 @@ class SurrogateBlackBox:
     pair: Pair
 
     def __call__(self, frame: Frame) -> FloatArray:
-        """Return the surrogate's probabilities (n, c) of a frame's rows."""
-        return self.pair.probabilities(self.encoding.transform(frame.select(self.encoding.schema.names)).X)
+        """Return the surrogate's answers (n, c) to a frame's rows."""
+        return self.pair.answers(self.encoding.transform(frame.select(self.encoding.schema.names)).X)
 
 
 @dataclass(frozen=True)
@@ -155,15 +157,12 @@ class AnswerChange:
 
 
 def compare_answers(black_box: BlackBox, known: AnsweredFrame) -> AnswerChange:
-    """Ask a model about rows that were answered before; a change is a difference above 1e-6."""
+    """Ask a model about rows that were answered before; a change is a difference above 1e-6 of the unit."""
     now = black_box(known.frame)
-    if now.shape != known.P.shape:
-        raise BlackBoxError(
-            f"the model answers {now.shape[1]} classes, {known.P.shape[1]} when it was fitted"
-        )
-    off = np.abs(now - known.P).max(1)
-    decisions = int((now.argmax(1) != known.P.argmax(1)).sum())
-    return AnswerChange(len(off), int((off > TOLERANCE).sum()), float(off.max(initial=0.0)), decisions)
+    outputs = black_box.require_outputs()
+    off = np.abs(now - known.P)
+    changed, n_different = (off / outputs.unit).max(1) > TOLERANCE, int((~outputs.alike(now, known.P)).sum())
+    return AnswerChange(len(off), int(changed.sum()), float(off.max(initial=0.0)), n_different)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,8 +175,8 @@ class Fitted:
         The model; or the surrogate in its place, in an explainer that was loaded without its model.
     columns, backend
         The columns of the fitted frame and its library, None for NumPy.
-    encoding, class_names
-        How rows become numbers, and the names of the classes.
+    encoding, outputs
+        How rows become numbers, and what the model answers.
     missing
         Of which features missing values were seen, (n_features,).
     split, rows
@@ -200,7 +199,7 @@ class Fitted:
     columns: tuple[str, ...]
     backend: str | None
     encoding: Encoding
-    class_names: tuple[str, ...]
+    outputs: Outputs
     missing: BoolArray
     split: Split
     rows: FitRows
@@ -231,7 +230,7 @@ class Fitted:
         return Labels(
             features=encoding.schema.names,
             inputs=encoding.input_names,
-            classes=self.class_names,
+            outputs=self.outputs,
             owner=encoding.owner,
             unit=encoding.scale,
         )
@@ -292,7 +291,7 @@ class Fitted:
         """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
         X = np.empty((len(frame), self.encoding.n_inputs))
         imputed, odd = np.empty((2, len(frame), len(self.schema)), dtype=bool)
-        P = np.empty((len(frame), len(self.class_names)))
+        P = np.empty((len(frame), len(self.outputs)))
         pieces = RowChunks(len(frame), BATCH_ROWS)
         for rows in pieces:
             with pieces:

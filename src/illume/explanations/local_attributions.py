@@ -7,7 +7,7 @@ nearest training row which both decide like the row.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ class LocalAttributions:
     values: FloatArray
     slopes: FloatArray
     offset: FloatArray
-    surrogate_probabilities: FloatArray
+    surrogate_predictions: FloatArray
     refinement: Refinement
 
     @classmethod
@@ -43,9 +43,9 @@ class LocalAttributions:
             return {name: np.concatenate([getattr(item, name) for item in items]) for name in names}
 
         found = [part.refinement for part in parts]
-        arrays = concatenate(parts, ("values", "slopes", "offset", "surrogate_probabilities"))
+        arrays = concatenate(parts, ("values", "slopes", "offset", "surrogate_predictions"))
         steps = concatenate(found, Refinement.PER_ROW)
-        return cls(**arrays, refinement=Refinement(**steps, off=found[0].off))
+        return cls(**arrays, refinement=replace(found[0], **steps))
 
 
 def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> LocalAttributions:
@@ -59,7 +59,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
     parallel = getattr(encoder, "thread_safe", False) and isinstance(surrogate, WeightedSurrogate)
     values = np.empty((n, len(fitted.schema), len(coef)))
     slopes = np.empty((n, m, len(coef)), dtype=np.float32)
-    Z, Q = np.empty((n, pair.n_latents)), np.empty((n, len(fitted.class_names)))
+    Z, Q = np.empty((n, pair.n_latents)), np.empty((n, len(fitted.outputs)))
     offset, refinement = np.zeros((n, len(coef))), Refinement.empty(n, off=not len(neighbours.X))
 
     def fill(rows: slice) -> None:
@@ -67,14 +67,18 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
         pulled = encoder.pull_back(x, coef)
         each = fitted.encoding.gather(pulled.slopes * x[:, None])
         values[rows], slopes[rows] = np.swapaxes(each, 1, 2), np.swapaxes(pulled.slopes, 1, 2)
-        Z[rows], Q[rows] = pulled.Z, surrogate.probabilities(pulled.Z)
+        Z[rows], Q[rows] = pulled.Z, surrogate.answers(pulled.Z)
 
     with single_blas_thread(n):
         in_chunks(fill, n, AT_ONCE, parallel)
-        wanted = (Q if P is None else P).argmax(1)
-        refinement.agreed[:] = Q.argmax(1) == wanted
+        answers = Q if P is None else P
+        refinement.agreed[:] = fitted.outputs.alike(answers, Q)
         others = np.flatnonzero(~refinement.agreed)
-        if len(others) and not refinement.off:
+        if fitted.outputs.choose_by_r2:  # a number is reached exactly, by what is left
+            offset = fitted.outputs.scores(answers) - fitted.outputs.scores(Q)
+            refinement = replace(refinement, exact=True)
+        elif len(others) and not refinement.off:
+            wanted = answers.argmax(1)
             near = neighbours.nearest(Z[others], wanted[others])
             refiner = Refiner(encoder, LinearRegions(surrogate), neighbours, coef)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.questions import Question
 from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
 from illume.errors import import_extra
@@ -90,17 +91,32 @@ class Neighbours:
     searches: tuple[ExactSearch | IndexSearch | None, ...]
 
     @classmethod
-    def of(cls, X: FloatArray, Z: FloatArray, P: FloatArray, surrogate: IntArray, how: str) -> Neighbours:
-        """Index training rows X with latents Z by decision: the black box's P (n, c), the surrogate's (n,).
+    def of(
+        cls,
+        X: FloatArray,
+        Z: FloatArray,
+        question: Question,
+        answers: tuple[FloatArray, FloatArray],
+        how: str,
+    ) -> Neighbours:
+        """Index training rows X with latents Z by decision.
 
-        `how` is `exact` or `index`.
+        `answers` are the black box's and the surrogate's, (n, c) each; `how` is `exact` or `index`.
         """
+        P, Q = answers
+        return cls.from_valid(X, Z, question, (P, question.holds(Q, question.decide(P))), how)
+
+    @classmethod
+    def from_valid(
+        cls, X: FloatArray, Z: FloatArray, question: Question, rows: tuple[FloatArray, BoolArray], how: str
+    ) -> Neighbours:
+        """Index training rows of which it is known what the black box answers, and which are valid."""
         make = IndexSearch if how == "index" else ExactSearch
-        decisions = P.argmax(1)
-        agreed = decisions == surrogate
+        P, agreed = rows
+        decisions = question.decide(P)
         # PAPER: all training rows are searched there, which costs n² where n rows are explained.
         most = MOST if how == "exact" else len(X)
-        every = (np.flatnonzero(agreed & (decisions == c)) for c in range(P.shape[1]))
+        every = (np.flatnonzero(agreed & (decisions == c)) for c in range(len(question.names)))
         valid = tuple(rows[evenly_spaced(len(rows), most)] for rows in every)
         searches = tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid)
         return cls(X, Z, agreed, valid, searches)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from illume.data.black_box import OutputRequest
 from illume.data.schema import Schema
 from illume.encoders.options import Objective, Training
 
@@ -20,9 +21,9 @@ class SurrogateOptions:
         `meta` gives every row its own linear map (the default), `linear` one map for all, `identity`
         none (a global surrogate); or an encoder object, which has its own objective, training and latents.
     model
-        `logistic`, a linear classifier of scikit-learn, or an object with `fit(Z, P)`, `probabilities(Z)`,
-        `coef_` and `intercept_`. With `logistic`, the linear head that a joint objective trains with the
-        encoder is used.
+        `logistic` (for numbers, linear regression), a linear model of scikit-learn, or an object with
+        `fit(Z, P)`, `answers(Z)`, `coef_` and `intercept_`. With `logistic`, the linear head that a joint
+        objective trains with the encoder is used.
     objective
         `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
         is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
@@ -59,7 +60,7 @@ class RuleOptions:
         `shared` (the default) grows the tree on the latents of the attributions; the paper's `so`, another
         name or an `Objective` trains an encoder for rules alone.
     tree
-        `tree`, or a tree classifier of scikit-learn, which is then used as it is.
+        `tree`, or a decision tree of scikit-learn, which is then used as it is.
     """
 
     objective: str | Objective = "shared"
@@ -68,14 +69,20 @@ class RuleOptions:
 
 @dataclass(frozen=True, eq=False)
 class DataOptions:
-    """How rows are read, described and divided.
+    """How rows are read, described and divided, and what the model answers.
 
     Parameters
     ----------
     schema
         A `Schema` made by hand; by default it is inferred.
-    class_names
-        Names of the classes; by default the model's own `classes_`.
+    task
+        `classification` or `regression`; `auto` finds out by the model and its first answers.
+    class_names, output_names
+        Names of the classes, by default the model's own `classes_`; or of the numbers that a model answers
+        with, by default `prediction`, or `output 0`, `output 1`, …
+    link
+        For a model that answers with numbers: `identity`, contributions add up to the number itself; or,
+        where all numbers are positive, `log`: they add up to its logarithm, and are factors of the number.
     row_budget
         Maximum number of rows to learn from, drawn uniformly; ranges and categories are those of all rows.
         None takes all rows of a frame, and 200,000 of a folder, a dataset or a lazy frame.
@@ -87,11 +94,19 @@ class DataOptions:
     """
 
     schema: Schema | None = None
+    task: str = "auto"
     class_names: Sequence[Any] | None = None
+    output_names: Sequence[Any] | None = None
+    link: str = "identity"
     row_budget: int | None = None
     backend: str | None = None
     validation_size: float = 0.15
     report_size: float = 0.15
+
+    @property
+    def outputs(self) -> OutputRequest:
+        """What is said about the model's answers."""
+        return OutputRequest(self.task, self.class_names, self.output_names, self.link)
 
 
 OPTION_TYPES: dict[str, type[Any]] = {

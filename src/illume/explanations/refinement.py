@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.questions import Question
 from illume.data.threads import row_chunks
 from illume.explanations.neighbours import Neighbours
 from illume.results.trust import Refinement
@@ -43,14 +44,14 @@ class Path(NamedTuple):
 class Regions(Protocol):
     """The regions of the latent space that a surrogate decides for each class."""
 
-    def decide(self, Z: FloatArray) -> IntArray:
-        """Return the surrogate's decisions (n,)."""
+    def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
+        """Return where the surrogate decides as wanted, (n,)."""
         ...
 
     def least(self, path: Path, c: int) -> FloatArray:
         """Return the smallest gamma_x at which class c is decided, for each gamma_w of the grid, (n, g).
 
-        It is a value of the grid, or infinite where there is none. Rounding may make `decide` differ.
+        It is a value of the grid, or infinite where there is none. Rounding may make `holds` differ.
         """
         ...
 
@@ -91,9 +92,9 @@ class LinearRegions:
 
     surrogate: LinearSurrogate
 
-    def decide(self, Z: FloatArray) -> IntArray:
+    def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
         """See `Regions`."""
-        return self.surrogate.probabilities(Z).argmax(1)
+        return np.asarray(self.surrogate.answers(Z).argmax(1) == wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:
         """See `Regions`."""
@@ -113,24 +114,25 @@ class LinearRegions:
 
 @dataclass(frozen=True, eq=False)
 class TreeRegions:
-    """The leaves of each class; `decisions` (n_nodes,) are the leaves' classes."""
+    """The leaves of each decision; `answers` (n_nodes, c) are those of the nodes."""
 
     surrogate: TreeSurrogate
-    decisions: IntArray
+    question: Question
+    answers: FloatArray
 
-    def decide(self, Z: FloatArray) -> IntArray:
+    def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
         """See `Regions`."""
-        return self.surrogate.probabilities(Z).argmax(1)
+        return self.question.holds(self.surrogate.answers(Z), wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:
         """See `Regions`. Rows are followed down the tree into every node that their path crosses."""
-        tree = self.surrogate
+        tree, right = self.surrogate, self.question.holds(self.answers, c)
         best = np.full((len(path.z), len(GRID)), np.inf)
         todo = [(0, np.arange(len(path.z)), _Intervals.whole(len(path.z)))]
         while todo:
             node, rows, found = todo.pop()
             if tree.children_left_[node] < 0:
-                if self.decisions[node] == c:
+                if right[node]:
                     best[rows] = np.minimum(best[rows], found.least())
                 continue
             z, a, b = (v[rows, tree.feature_[node], None] for v in path[:3])
@@ -156,7 +158,7 @@ def smallest_steps(path: Path, wanted: IntArray, regions: Regions) -> tuple[Floa
             found = np.isfinite(best)
             gamma_w[rows[found]], gamma_x[rows[found]] = GRID[::-1][step[found]], best[found]
     # Where rounding makes the surrogate see a threshold elsewhere, the whole grid is tried.
-    missed = np.flatnonzero(regions.decide(path.at(gamma_w, gamma_x)) != wanted)
+    missed = np.flatnonzero(~regions.holds(path.at(gamma_w, gamma_x), wanted))
     for part in row_chunks(len(missed), WHOLE_GRID_AT_ONCE):
         rows = missed[part]
         gamma_w[rows], gamma_x[rows] = search_grid(path.take(rows), wanted[rows], regions)
@@ -171,7 +173,7 @@ def search_grid(path: Path, wanted: IntArray, regions: Regions) -> tuple[FloatAr
     n, k = path.z.shape
     latents = path.z[:, None] + w[:, None] * path.a[:, None] + x[:, None] * path.b[:, None]
     latents[:, -1] = path.end
-    hit = regions.decide(latents.reshape(-1, k)).reshape(n, -1) == wanted[:, None]
+    hit = regions.holds(latents.reshape(-1, k), np.repeat(wanted, len(w))).reshape(n, -1)
     first = np.where(hit.any(1), hit.argmax(1), len(w) - 1)
     return w[first], x[first]
 
@@ -237,5 +239,5 @@ class Refiner:
         latents[some] = path.at(found.gamma_w[some], found.gamma_x[some])
         offset[some] = found.gamma_x[some, None] * path.b
         found.agreed[:] = False
-        found.neighbour[:] = np.where(self.regions.decide(latents) == wanted, near, -1)
+        found.neighbour[:] = np.where(self.regions.holds(latents, wanted), near, -1)
         return Refined(slopes, latents, offset, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -9,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.questions import Question
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout
 
@@ -17,7 +19,7 @@ BINS = 16  # per numeric input, of equal size
 
 
 class Counts(NamedTuple):
-    """How many rows each box covers, and how many of them have the wanted decision, (n,) each."""
+    """How many rows each box covers, and for how many of them the rule is right, (n,) each."""
 
     covered: FloatArray
     correct: FloatArray
@@ -25,14 +27,30 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Rows X (N, m) with the black box's decisions (N,)."""
+    """Rows X (N, m) with the black box's answers P (N, c), and the question that makes these decisions."""
 
     layout: Layout
     X: FloatArray
-    decisions: IntArray
+    P: FloatArray
+    question: Question
 
     def __len__(self) -> int:
         return len(self.X)
+
+    @cached_property
+    def decisions(self) -> IntArray:
+        """The black box's decisions, (N,)."""
+        return self.question.decide(self.P)
+
+    @cached_property
+    def _right(self) -> BoolArray:
+        """For which rows each decision is right, (n_decisions, N)."""
+        every = [self.question.holds(self.P, c) for c in range(len(self.question.names))]
+        return np.array(every, dtype=bool).reshape(-1, len(self))
+
+    def right(self, decision: int) -> BoolArray:
+        """Return for which rows a decision is right, (N,)."""
+        return self.question.holds(self.P, decision)
 
     @cached_property
     def _own(self) -> BoolArray:
@@ -59,12 +77,11 @@ class Sample:
                 inside[some] &= (allowed[some].astype(np.float32) @ self._own[:, inputs].T) > 0
         return inside
 
-    def counts(self, boxes: Boxes, wanted: IntArray, but: FloatArray | None = None) -> Counts:
-        """Count covered rows and covered rows of the wanted decision, box by box.
+    def iter_members(self, boxes: Boxes, but: FloatArray | None) -> Iterator[tuple[slice, BoolArray]]:
+        """Yield for some boxes at a time which rows are in which.
 
         Each box was made for a row of `but` (n, m): where that row is in the sample, it does not count.
         """
-        result = Counts(np.empty(len(boxes)), np.empty(len(boxes)))
         itself = np.full(len(boxes), -1)
         if but is not None:
             itself = np.array([self._positions.get(key, -1) for key in _row_keys(but)], dtype=np.intp)
@@ -74,9 +91,25 @@ class Sample:
                 inside = self.members(boxes[rows])
                 known = np.flatnonzero(itself[rows] >= 0)
                 inside[known, itself[rows][known]] = False
-                result.covered[rows] = np.count_nonzero(inside, axis=1)
-                inside &= self.decisions == wanted[rows, None]
-                result.correct[rows] = np.count_nonzero(inside, axis=1)
+                yield rows, inside
+
+    def counts(
+        self,
+        boxes: Boxes,
+        wanted: IntArray,
+        but: FloatArray | None = None,
+        interval: FloatArray | None = None,
+    ) -> Counts:
+        """Count covered rows, and those of the wanted decision or in the interval (n, 2), box by box."""
+        result = Counts(np.empty(len(boxes)), np.empty(len(boxes)))
+        for rows, inside in self.iter_members(boxes, but):
+            result.covered[rows] = np.count_nonzero(inside, axis=1)
+            if interval is None:
+                inside &= self._right[wanted[rows]]
+            else:
+                y = self.P[:, getattr(self.question, "output", 0)]
+                inside &= (y >= interval[rows, :1]) & (y <= interval[rows, 1:])
+            result.correct[rows] = np.count_nonzero(inside, axis=1)
         return result
 
 

@@ -90,7 +90,7 @@ class _RuleSearch:
         self.conditions, self.goal = conditions, goal
         self.possible = conditions.possible(X)
         self.preferred = conditions.nearest(boxes, X) & self.possible
-        right = conditions.sample.decisions == c
+        right = conditions.sample.right(c)
         self.parts = slice(0, right.sum()), slice(right.sum(), None)
         self.truth = conditions.truth[:, np.argsort(~right, kind="stable")]
         self.tables = [self.truth[:, part].T.astype(np.float32) for part in self.parts]

@@ -10,9 +10,12 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
+from illume.data.outputs import Outputs
+from illume.data.questions import Bands, Question
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
+from illume.explanations.rule_intervals import round_outward
 from illume.explanations.rule_search import (
     LIMIT,
     MAX_CONDITIONS,
@@ -34,14 +37,22 @@ class RuleRequest:
     polish: bool = True
     precision: float = 0.95
     max_conditions: int | None = None
+    interval: float = 0.9
+    threshold: float | None = None
+    output: int | str | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
-        if not 0.5 <= self.precision < 1:
-            raise ValueError(f"precision must be at least 0.5 and below 1, found {self.precision!r}")
+        for name in ("precision", "interval"):
+            if not 0.5 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0.5 and below 1, found {getattr(self, name)!r}")
         limit = self.max_conditions
         if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
             raise ValueError(f"max_conditions must be a positive integer, found {limit!r}")
+
+    def goal(self, question: Question) -> float:
+        """Return the share of covered rows for which a rule should be right."""
+        return self.interval if question.intervals else self.precision
 
 
 def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
@@ -60,11 +71,14 @@ def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
     )
 
 
-def require_rule_model(fitted: Fitted) -> RuleModel:
-    """Return the tree, and the rows that rules are polished and measured on."""
+def require_rule_model(fitted: Fitted, question: Question | None = None) -> RuleModel:
+    """Return the tree, and the rows that rules are polished and measured on; by default for all answers."""
     if fitted.rule_model is None:
         raise LeftOutError("rules have not been fitted; call fit_rules() first")
-    return fitted.rule_model
+    if question is None:
+        return fitted.rule_model
+    known = fitted.rows.training.P
+    return fitted.rule_model.ask(question, known if len(known) else np.empty((0, len(fitted.outputs))))
 
 
 def make_rules(
@@ -78,26 +92,35 @@ def make_rules(
 
     `numbers` (n, n_features) are the rows' own, before scaling; by default they are recovered from X.
     """
-    model, request = require_rule_model(fitted), request or RuleRequest()
-    X, wanted = encoded.X, P.argmax(1)
+    request = request or RuleRequest()
+    question = fitted.outputs.question(request.output, request.threshold)
+    model = require_rule_model(fitted, question)
+    X, wanted = encoded.X, question.decide(P)
     raw = model.rules(X, wanted)
     boxes, polished = choose_boxes(model, raw.boxes, X, wanted, request)
-    rules = measure_boxes(fitted, boxes, raw, encoded, P=P, numbers=numbers)
-    return replace(rules, polished=polished, wanted=request.precision if request.polish else 0.0)
+    rules = measure_boxes(fitted, model, boxes, raw, encoded, P=P, level=request.interval, numbers=numbers)
+    goal = request.goal(question) if request.polish or question.intervals else 0.0
+    return replace(rules, polished=polished, wanted=goal)
 
 
 def measure_boxes(
     fitted: Fitted,
+    model: RuleModel,
     boxes: Boxes,
     raw: RawRules,
     encoded: Encoded,
     *,
     P: FloatArray,
+    level: float = RuleRequest.interval,
     numbers: FloatArray | None = None,
 ) -> Rules:
-    """Measure boxes on report rows and return them as rules in the features' own units."""
-    model, encoding, wanted = require_rule_model(fitted), fitted.encoding, P.argmax(1)
-    covered, correct = model.report.counts(boxes, wanted, but=encoded.X)
+    """Measure boxes on report rows and return them as rules in the features' own units.
+
+    Rules on numbers get the interval that should hold the share `level` of the rows that they cover.
+    """
+    encoding, question = fitted.encoding, model.question
+    wanted, interval = question.decide(P), _intervals(fitted.outputs, model, boxes, encoded.X, P, level=level)
+    covered, correct = model.report.counts(boxes, wanted, but=encoded.X, interval=interval)
     own = _recover_numbers(encoding, encoded.X) if numbers is None else numbers
     missing = fitted.missing | encoded.imputed
     return Rules(
@@ -105,7 +128,8 @@ def measure_boxes(
         box=_bounds(raw.sound, encoding, own, missing, exact=True),
         oblique=ObliqueRules(*raw[:4], encoding.mean, encoding.scale, encoding.input_names),
         decisions=wanted,
-        probabilities=P,
+        predictions=P,
+        interval=interval,
         n_covered=covered.astype(np.intp),
         n_correct=correct.astype(np.intp),
         n_rows=len(model.report),
@@ -113,10 +137,22 @@ def measure_boxes(
         polished=np.ones(len(boxes), dtype=bool),
         refinement=raw.refinement.locate_neighbours(fitted.split.training),
         source=model.source,
-        class_names=fitted.class_names,
+        outputs=fitted.outputs,
+        question=question,
         columns=fitted.columns,
         origin=Origin(),
     )
+
+
+def _intervals(
+    outputs: Outputs, model: RuleModel, boxes: Boxes, X: FloatArray, P: FloatArray, *, level: float
+) -> FloatArray | None:
+    """Return the intervals (n, 2) that rules end in, rounded outward; None where they end in decisions."""
+    question = model.question
+    if model.intervals is None or not isinstance(question, Bands):
+        return None
+    found = model.intervals(question, boxes, X, P[:, question.output], level)
+    return round_outward(found, outputs.decimals(question.output))
 
 
 def choose_boxes(
@@ -136,7 +172,7 @@ def choose_boxes(
             return raw, polished
         chosen, _ = polish(conditions, raw, X, wanted, RuleGoal(max_conditions=limit, only_own=True))
         return keep_selected(raw, chosen, conditions.sample.layout), polished
-    goal = RuleGoal(model.curve.target(request.precision), limit or MAX_CONDITIONS)
+    goal = RuleGoal(model.curve.target(request.goal(model.question)), limit or MAX_CONDITIONS)
     boxes, reached = polish(conditions, raw, X, wanted, goal)
     short = np.flatnonzero(reached < goal.precision) if limit is None else np.empty(0, dtype=np.intp)
     if len(short):  # the tree's own rule may still be the better one
@@ -156,18 +192,18 @@ def _recover_numbers(encoding: Encoding, X: FloatArray) -> FloatArray:
     return own
 
 
-def summarize_rules(fitted: Fitted) -> RuleSet:
+def summarize_rules(fitted: Fitted, output: int | str | None = None) -> RuleSet:
     """Return the leaves that hold training rows, largest first, each with the rule of a typical row."""
     training = fitted.rows.training
     if not len(training):
         raise LeftOutError(
             "the leaves are shown by training rows in them, and the explainer was saved with rows='none'"
         )
-    model = require_rule_model(fitted)
+    model = require_rule_model(fitted, fitted.outputs.question(output))
     rules, report = model.rules, model.report
     Z = rules.encoder.transform(training.X)
     leaf = rules.tree.apply(Z)
-    agreed = rules.decisions[leaf] == training.P.argmax(1)
+    agreed = rules.question.holds(training.P, rules.decisions[leaf])
     leaves, number, size = np.unique(leaf, return_inverse=True, return_counts=True)
     centre = np.stack([np.bincount(number, weights=z) for z in Z.T], axis=1) / size[:, None]
     distance = np.square(Z - centre[number]).sum(1)
@@ -178,19 +214,22 @@ def summarize_rules(fitted: Fitted) -> RuleSet:
     X = training.X[typical[largest]]
     encoded = Encoded.plain(X, len(fitted.schema))
     held_out = rules.tree.apply(rules.encoder.transform(report.X))
-    right = report.decisions == rules.decisions[held_out]
-    n_rows = np.bincount(held_out, minlength=len(rules.decisions))[leaves]
-    n_correct = np.bincount(held_out[right], minlength=len(rules.decisions))[leaves]
+    right = rules.question.holds(report.P, rules.decisions[held_out])
+    n_rows = np.bincount(held_out, minlength=len(rules.answers))[leaves]
+    n_correct = np.bincount(held_out[right], minlength=len(rules.answers))[leaves]
     return RuleSet(
         rules=replace(
-            make_rules(fitted, encoded, training.P[typical[largest]]), origin=Origin(fitted.backend)
+            make_rules(fitted, encoded, training.P[typical[largest]], RuleRequest(output=output)),
+            origin=Origin(fitted.backend),
         ),
         support=size[largest] / len(leaf),
         n_rows=n_rows[largest],
         n_correct=n_correct[largest],
         decisions=rules.decisions[leaves[largest]],
+        predictions=rules.answers[leaves[largest]],
         source=model.source,
-        class_names=fitted.class_names,
+        outputs=fitted.outputs,
+        question=rules.question,
     )
 
 

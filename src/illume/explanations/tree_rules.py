@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.questions import Question
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refiner, TreeRegions
+from illume.explanations.rule_intervals import IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.results.trust import Refinement
 
@@ -45,8 +47,10 @@ class TreeRules:
         The fitted parts.
     leaves
         The bounds of each node on the latents.
-    decisions
-        The class that each leaf decides for, (n_nodes,).
+    question
+        How answers become the decisions that rules are for.
+    answers
+        The answer of each leaf, (n_nodes, c).
     neighbours
         Valid training rows, to refine rows that the tree decides otherwise.
     """
@@ -54,22 +58,34 @@ class TreeRules:
     encoder: Any
     tree: Any
     leaves: LeafBoxes
-    decisions: IntArray
+    question: Question
+    answers: FloatArray
     neighbours: Neighbours
     layout: Layout
 
     @classmethod
     def of(
-        cls, encoder: Any, tree: Any, layout: Layout, rows: tuple[FloatArray, FloatArray], search: str
+        cls, pair: Any, layout: Layout, rows: tuple[FloatArray, FloatArray], question: Question, search: str
     ) -> TreeRules:
         """Prepare a fitted pair with its training rows (X, P)."""
-        X, P = rows
+        (X, P), encoder, tree = rows, pair.encoder, pair.surrogate
         Z = encoder.transform(X)
-        mine = tree.probabilities(Z).argmax(1)
-        decisions = np.zeros(len(tree.feature_), dtype=np.intp)
-        decisions[tree.apply(Z)] = mine
-        neighbours = Neighbours.of(X, Z, P, mine, search)
-        return cls(encoder, tree, LeafBoxes.of(tree, Z.shape[1]), decisions, neighbours, layout)
+        Q = tree.answers(Z)
+        answers = np.zeros((len(tree.feature_), P.shape[1]))
+        answers[tree.apply(Z)] = Q
+        neighbours = Neighbours.of(X, Z, question, (P, Q), search)
+        return cls(encoder, tree, LeafBoxes.of(tree, Z.shape[1]), question, answers, neighbours, layout)
+
+    def ask(self, question: Question, P: FloatArray) -> TreeRules:
+        """Return the same for another question; P (n, c) are the black box's answers to training rows."""
+        X, Z = self.neighbours.X, self.neighbours.Z
+        neighbours = Neighbours.of(X, Z, question, (P, self.tree.answers(Z)), "exact")
+        return replace(self, question=question, neighbours=neighbours)
+
+    @property
+    def decisions(self) -> IntArray:
+        """What each leaf decides, (n_nodes,)."""
+        return self.question.decide(self.answers)
 
     @property
     def n_latents(self) -> int:
@@ -86,18 +102,14 @@ class TreeRules:
         """The number of rows to handle at once, so that their maps take bounded memory."""
         return max(32, MAP_NUMBERS // self.n_latents // max(self.layout.n_inputs, 1))
 
-    def decide(self, Z: FloatArray) -> IntArray:
-        """Return the tree's decisions on latents."""
-        return self.tree.probabilities(Z).argmax(1)
-
     def latents(self, X: FloatArray, wanted: IntArray) -> tuple[FloatArray, FloatArray, Refinement]:
         """Return maps and latents that the tree decides as wanted, refined where it decides otherwise."""
         latent = self.encoder.encode(X)
         W, Z, refinement = latent.W, latent.Z, Refinement.empty(len(X))
-        refinement.agreed[:] = self.decide(Z) == wanted
+        refinement.agreed[:] = self.question.holds(self.tree.answers(Z), wanted)
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
-            regions = TreeRegions(self.tree, self.decisions)
+            regions = TreeRegions(self.tree, self.question, self.answers)
             refine = Refiner(self.encoder, regions, self.neighbours, np.eye(self.n_latents))
             refined = refine(X[rows], Z[rows], wanted[rows])
             W, Z = np.array(W), Z.copy()
@@ -139,7 +151,7 @@ class TreeRules:
 
     def changes(self, Z: FloatArray) -> IntArray:
         """Return how many conditions of each node's path the latents violate, (n, n_nodes)."""
-        count = np.zeros((len(Z), len(self.decisions)), dtype=np.intp)
+        count = np.zeros((len(Z), len(self.answers)), dtype=np.intp)
         for r in range(Z.shape[1]):
             z = Z[:, [r]]
             count += (z <= self.leaves.low[:, r]).astype(np.intp) + (z > self.leaves.high[:, r])
@@ -193,6 +205,8 @@ class RuleModel:
         The precision that each target of polishing leads to.
     source, reason
         `local` or `global`, and the figures that decided.
+    intervals
+        For numbers, the intervals that rules end in; None for classes.
     """
 
     rules: TreeRules
@@ -201,3 +215,21 @@ class RuleModel:
     curve: PrecisionCurve
     source: str
     reason: str
+    intervals: IntervalModel | None = None
+
+    @property
+    def question(self) -> Question:
+        """How answers become the decisions that rules are for."""
+        return self.rules.question
+
+    def ask(self, question: Question, P: FloatArray) -> RuleModel:
+        """Return the same for another question; P (n, c) are the black box's answers to training rows."""
+        if question == self.question:
+            return self
+        sample = replace(self.conditions.sample, question=question)
+        return replace(
+            self,
+            rules=self.rules.ask(question, P),
+            conditions=replace(self.conditions, sample=sample),
+            report=replace(self.report, question=question),
+        )

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.encoding import Encoded
+from illume.data.outputs import Outputs
 from illume.data.threads import in_chunks
 from illume.results.trust import Novelty, Trust
 
@@ -46,10 +47,9 @@ class TrustMap:
     n_nearest: int
 
     @classmethod
-    def fit(cls, X: FloatArray, P: FloatArray, Q: FloatArray) -> TrustMap:
+    def fit(cls, X: FloatArray, P: FloatArray, Q: FloatArray, outputs: Outputs) -> TrustMap:
         """Measure the surrogate's Q against the black box's P (n, c) on rows X (n, m)."""
-        agreed = (P.argmax(1) == Q.argmax(1)).astype(np.float64)
-        error = 0.5 * np.abs(P - Q).sum(1)
+        agreed, error = outputs.alike(P, Q).astype(np.float64), outputs.error(P, Q)
         n_rows = min(NEIGHBOURS, len(X))
         if len(X) <= ANCHORS:
             return cls(X, agreed, error, n_rows, n_nearest=n_rows)

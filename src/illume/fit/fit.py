@@ -71,10 +71,11 @@ def _assemble(
 ) -> Fitted:
     """Put all that was learned into one value."""
     rows, pair = prepared.rows, choice.pair
-    Q = pair.probabilities(rows.report.X)
-    trust_map = TrustMap.fit(rows.report.X, rows.report.P, Q)
+    Q = pair.answers(rows.report.X)
+    outputs = prepared.outputs
+    trust_map = TrustMap.fit(rows.report.X, rows.report.P, Q, outputs)
     training = AnsweredFrame(prepared.frame, prepared.P).take(prepared.split.training)
-    neighbours = pair.neighbours(rows.training, settings.surrogate_options.search)
+    neighbours = pair.neighbours(rows.training, outputs.strata, settings.surrogate_options.search)
     reference = prepared.reference.with_distances(trust_map, rows.training.X)
     seconds = time.perf_counter() - start
     return Fitted(
@@ -82,7 +83,7 @@ def _assemble(
         columns=prepared.frame.names,
         backend=prepared.frame.origin.backend,
         encoding=prepared.encoding,
-        class_names=prepared.class_names,
+        outputs=outputs,
         missing=prepared.missing,
         split=prepared.split,
         rows=rows,
@@ -91,7 +92,7 @@ def _assemble(
         neighbours=neighbours,
         trust_map=trust_map,
         reference=reference,
-        pool=training.take(pool_rows(rows.training)),
+        pool=training.take(pool_rows(rows)),
         shapley=shapley.model if shapley else None,
         background=shapley.background if shapley else None,
         quality=measure_quality(prepared, choice, Q, shapley, settings, source=source, seconds=seconds),
@@ -108,7 +109,7 @@ def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitR
             "save it with rules=True to have rules and counterfactuals"
         )
     start = time.perf_counter()
-    encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents)
+    encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents, fitted.outputs.task)
     with reopen_for_rules(stages if encoder is not None else None) as slot:
         pairs = rule_pairs(fitted.local, encoder, settings.rule_options.tree, fitted.rows, slot)
         layout = Layout.of(fitted.encoding)

@@ -11,16 +11,17 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.encoding import Encoded
 from illume.data.load_rows import LoadedRows
+from illume.data.outputs import Outputs
 from illume.data.sampling import rows_needed, stratified
 from illume.errors import FewRowsWarning
 from illume.explanations.fitted import Fitted
-from illume.explanations.rules import make_rules, require_rule_model
+from illume.explanations.rules import RuleRequest, make_rules, require_rule_model
 from illume.fit.prepare import Prepared
 from illume.fit.rule_trees import mean_precision
 from illume.fit.settings import Settings
 from illume.fit.shapley_values import TrainedShapley, ignored_features
 from illume.fit.trials import Choice
-from illume.metrics.fidelity import agreement, fidelity, r_squared
+from illume.metrics.fidelity import fidelity, r_squared
 from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
 from illume.shapley.training_run import next_effort
 from illume.surrogates.base import TreeSurrogate
@@ -39,12 +40,13 @@ def measure_quality(
     seconds: float,
 ) -> Quality:
     """Return the quality of Shapley values and of the chosen pair, whose report probabilities are Q."""
-    report, schema = prepared.rows.report, prepared.encoding.schema
+    report, schema, outputs = prepared.rows.report, prepared.encoding.schema, prepared.outputs
     seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
     return Quality(
-        report=fidelity(report.P, Q),
-        baseline=fidelity(report.P, choice.baseline.probabilities(report.X)),
-        classes=tuple(_class_quality(c, name, report.P, Q) for c, name in enumerate(prepared.class_names)),
+        report=fidelity(report.P, Q, outputs),
+        baseline=fidelity(report.P, choice.baseline.answers(report.X), outputs),
+        classes=tuple(_output_quality(c, outputs, report.P, Q) for c in range(len(outputs))),
+        outputs=outputs,
         encoder=type(choice.pair.encoder).__name__.removesuffix("Encoder").lower(),
         n_latents=choice.pair.n_latents,
         alignment=choice.alignment,
@@ -55,7 +57,7 @@ def measure_quality(
         n_queries=prepared.n_queries if shapley else len(prepared.rows.queries),
         n_asked=prepared.black_box.n_asked,
         seconds=seconds,
-        majority=float(np.bincount(report.P.argmax(1)).max()) / len(report) if len(report) else math.nan,
+        majority=outputs.majority(report.P),
         sampling=Sampling(source.n_rows, len(source.frame), seed) if source.partial else None,
         contributions=shapley.quality if shapley else None,
         ignored=ignored_features(schema, shapley.model) if shapley else (),
@@ -73,9 +75,13 @@ def warn_few_rows(quality: Quality, settings: Settings) -> None:
         warnings.warn(f"{quality.few}; {advice}", FewRowsWarning, stacklevel=4)
 
 
-def _class_quality(c: int, name: str, P: FloatArray, Q: FloatArray) -> ClassQuality:
-    mine = P.argmax(1) == c
-    return ClassQuality(name, agreement(P[mine], Q[mine]), r_squared(P[:, [c]], Q[:, [c]]), int(mine.sum()))
+def _output_quality(c: int, outputs: Outputs, P: FloatArray, Q: FloatArray) -> ClassQuality:
+    mine = outputs.belongs(P, c)
+    agreed, error = (
+        float(f(P, Q)[mine].mean()) if mine.any() else math.nan for f in (outputs.alike, outputs.error)
+    )
+    r2 = r_squared(P[:, [c]], Q[:, [c]])
+    return ClassQuality(outputs.names[c], agreed, r2, int(mine.sum()), error)
 
 
 def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
@@ -84,10 +90,11 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     sample, tree = model.report, model.rules
     some = stratified(sample.decisions, JUDGED_RULES)
     encoded = Encoded.plain(sample.X[some], len(fitted.schema))
-    P = np.eye(len(fitted.class_names))[sample.decisions[some]]
-    rules = make_rules(fitted, encoded, P)
+    output = 0 if len(fitted.outputs) > 1 and sample.question.intervals else None
+    rules = make_rules(fitted, encoded, sample.P[some], RuleRequest(output=output))
     precision, coverage = mean_precision(rules.n_covered, rules.n_correct, len(sample) - 1)
-    agreed = tree.decide(tree.encoder.transform(report.X)) == report.P.argmax(1)
+    answers = tree.tree.answers(tree.encoder.transform(report.X))
+    agreed = tree.question.holds(answers, tree.question.decide(report.P))
     leaves = tree.tree.children_left_ < 0
     return RuleQuality(
         precision=precision,
@@ -97,6 +104,8 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
         n_rows=len(sample),
         agreement=float(agreed.mean()),
         faithful=float(rules.faithful.mean()),
+        width=rules.mean_width,
+        outputs=fitted.outputs,
         source=model.source,
         reason=model.reason,
         n_leaves=int(leaves.sum()),

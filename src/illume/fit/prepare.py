@@ -14,6 +14,7 @@ from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
+from illume.data.outputs import Outputs
 from illume.data.sampling import Split, evenly_spaced, query_rows, split_rows
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
@@ -40,7 +41,8 @@ class Asker:
             try:
                 self.known = stage.arrays.take("answers", np.float64, (None, None))
                 self.n_asked = int(stage.values["n_asked"])
-            except (FormatError, KeyError, TypeError) as error:
+                black_box.outputs = Outputs.from_dict(stage.values["outputs"])
+            except (FormatError, KeyError, TypeError, ValueError) as error:
                 raise _wrong_answers(str(error)) from error
 
     def __call__(self, frame: Frame) -> FloatArray:
@@ -63,7 +65,8 @@ class Asker:
         elif self.slot is not None:
             arrays = ArrayWriter()
             arrays.add("answers", np.concatenate(self.answers))
-            self.slot.save({"n_asked": self.black_box.n_asked}, arrays)
+            outputs = self.black_box.require_outputs().to_dict()
+            self.slot.save({"n_asked": self.black_box.n_asked, "outputs": outputs}, arrays)
 
 
 def _wrong_answers(reason: str) -> CheckpointError:
@@ -79,15 +82,15 @@ def ask_once(
     processes fit together, the first one asks for all.
     """
 
-    def ask() -> tuple[FloatArray, int]:
+    def ask() -> tuple[FloatArray, int, Outputs | None]:
         asker = Asker(black_box, slot)
         P = asker(frame)
         if check and asker.known is not None:
             _require_same_model(black_box, AnsweredFrame(frame, P))
         asker.save()
-        return P, black_box.n_asked
+        return P, black_box.n_asked, black_box.outputs
 
-    P, black_box.n_asked = ranks().from_first(ask)
+    P, black_box.n_asked, black_box.outputs = ranks().from_first(ask)
     return P
 
 
@@ -120,7 +123,7 @@ class Prepared:
 
     frame: Frame
     black_box: BlackBox
-    class_names: tuple[str, ...]
+    outputs: Outputs
     split: Split
     encoding: Encoding
     encoded: Encoded
@@ -137,10 +140,10 @@ def prepare(
     """Ask the black box about the rows, divide and encode them."""
     frame, schema = source.frame, source.schema
     features = frame.select(schema.names)
-    black_box = BlackBox(settings.model, settings.data_options.class_names)
-    P = _ask_model(black_box, frame, stages)
     data = settings.data_options
-    split = split_rows(P.argmax(1), data.validation_size, data.report_size, rng)
+    black_box = BlackBox(settings.model, data.outputs)
+    P, outputs = _ask_model(black_box, frame, stages)
+    split = split_rows(outputs.strata.decide(P), data.validation_size, data.report_size, rng)
     with renumber_rows(lambda row: int(split.training[row])):  # errors name rows of the whole frame
         encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
@@ -159,30 +162,24 @@ def prepare(
     return Prepared(
         frame=frame,
         black_box=black_box,
-        class_names=black_box.names(P.shape[1]),
+        outputs=outputs,
         split=split,
         encoding=encoding,
         encoded=encoded,
         P=P,
-        rows=FitRows.split(encoded.X, P, split, queries),
+        rows=FitRows.split(outputs, AnsweredRows(encoded.X, P), split, queries),
         missing=np.asarray(encoded.imputed.any(0) | seen),
         reference=Reference.fit(schema, features),
         n_queries=n_queries,
     )
 
 
-def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> FloatArray:
-    """Ask about all rows; a black box that decides one class only cannot be explained."""
+def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> tuple[FloatArray, Outputs]:
+    """Ask about all rows; a black box that always answers alike cannot be explained."""
     P = ask_once(black_box, frame, checkpoint_slot(stages, "answers"), check=True)
-    black_box.n_classes = P.shape[1]
-    decisions = np.unique(P.argmax(1))
-    if len(decisions) < 2:
-        name = black_box.names(P.shape[1])[decisions[0]]
-        raise BlackBoxError(
-            f"the model decides {name!r} for all {len(frame)} rows, so there is nothing to tell apart; "
-            f"fit with rows of at least two decisions"
-        )
-    return P
+    black_box.outputs = outputs = black_box.require_outputs().fit(P)
+    outputs.require_variety(P)
+    return P, outputs
 
 
 def _count_queries(

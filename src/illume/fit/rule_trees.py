@@ -5,23 +5,28 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
+from illume.data.questions import Question
 from illume.data.sampling import stratified
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
+from illume.explanations.rule_intervals import LEVELS, IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
+from illume.explanations.rules import RuleRequest, choose_boxes
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
+CALIBRATION_ROWS = 1_024
 REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
@@ -85,12 +90,12 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
 
     Better is the higher precision on validation rows at equal coverage.
     """
+    question, training = rows.outputs.strata, rows.training
     conditions = Conditions.of(_polishing_sample(rows, layout))
-    training = rows.training
     makers, curves = {}, {}
     for source, pair in pairs.items():
-        makers[source] = TreeRules.of(pair.encoder, pair.surrogate, layout, (training.X, training.P), search)
-        curves[source] = _measure_curve(makers[source], conditions, rows.validation)
+        makers[source] = TreeRules.of(pair, layout, (training.X, training.P), question, search)
+        curves[source] = _measure_curve(makers[source], conditions, rows)
     source, reason = next(iter(pairs)), "there is only one tree"
     if len(pairs) > 1:
         first, second = pairs
@@ -102,13 +107,34 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
         )
     ending = "".join(describe_early_end(pair.history) for pair in pairs.values())
     reason += f"; training ended early: {ending}" if ending else ""
-    report = _sample(rows.report, layout, REPORT_ROWS)
-    return RuleModel(makers[source], conditions, report, curves[source], source, reason)
+    report = _sample(rows, rows.report, layout, REPORT_ROWS)
+    model = RuleModel(makers[source], conditions, report, curves[source], source, reason)
+    return replace(model, intervals=_fit_intervals(model, rows))
 
 
-def _measure_curve(rules: TreeRules, conditions: Conditions, validation: AnsweredRows) -> PrecisionCurve:
+def _fit_intervals(model: RuleModel, rows: FitRows) -> IntervalModel | None:
+    """Calibrate the intervals that rules on numbers end in on validation rows; None for classes."""
+    if not model.question.intervals:
+        return None
+    layout, training = model.rules.layout, rows.training
+    sample = _sample(rows, training, layout, REPORT_ROWS)
+    margins = np.zeros((training.P.shape[1], len(LEVELS)))
+    start = IntervalModel(sample, margins)
+    judged = _sample(rows, rows.validation, layout, CALIBRATION_ROWS)
+    others = _sample(rows, rows.validation, layout, REPORT_ROWS)
+    for i in range(len(margins)):
+        question = rows.outputs.question(i)
+        asked = model.ask(question, training.P)
+        wanted = question.decide(judged.P)
+        raw = asked.rules(judged.X, wanted).boxes
+        boxes, _ = choose_boxes(asked, raw, judged.X, wanted, RuleRequest())
+        margins[i] = start.calibrate(question, boxes, judged.X, judged.P[:, i], others)
+    return IntervalModel(sample, margins)
+
+
+def _measure_curve(rules: TreeRules, conditions: Conditions, rows: FitRows) -> PrecisionCurve:
     """Polish rules of validation rows to several goals; measure each on the other validation rows."""
-    judged = _sample(validation, rules.layout, JUDGED_ROWS)
+    judged = _sample(rows, rows.validation, rules.layout, JUDGED_ROWS)
     X, wanted = judged.X, judged.decisions
     boxes = rules(X, wanted).boxes
     points = []
@@ -123,18 +149,19 @@ def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:
     """Take training rows and queried rows, half and half as far as there are."""
     queries, training = rows.queries, rows.training
     n_queries = min(len(queries), max(POLISHING_ROWS // 2, POLISHING_ROWS - len(training)))
-    parts = [_draw(training, POLISHING_ROWS - n_queries, LEAST_OF_A_CLASS)]
+    question = rows.outputs.strata
+    parts = [_draw(training, question, POLISHING_ROWS - n_queries, LEAST_OF_A_CLASS)]
     if n_queries:
-        parts.append(_draw(queries, n_queries))
-    X = np.concatenate([part.X for part in parts])
-    return Sample(layout, X, np.concatenate([part.P.argmax(1) for part in parts]))
+        parts.append(_draw(queries, question, n_queries))
+    X, P = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "P"))
+    return Sample(layout, X, P, question)
 
 
-def _draw(rows: AnsweredRows, n: int, least: int = 0) -> AnsweredRows:
-    kept = stratified(rows.P.argmax(1), n, least)
+def _draw(rows: AnsweredRows, question: Question, n: int, least: int = 0) -> AnsweredRows:
+    kept = stratified(question.decide(rows.P), n, least)
     return AnsweredRows(rows.X[kept], rows.P[kept])
 
 
-def _sample(rows: AnsweredRows, layout: Layout, n: int) -> Sample:
-    some = _draw(rows, n)
-    return Sample(layout, some.X, some.P.argmax(1))
+def _sample(rows: FitRows, part: AnsweredRows, layout: Layout, n: int) -> Sample:
+    some = _draw(part, rows.outputs.strata, n)
+    return Sample(layout, some.X, some.P, rows.outputs.strata)

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from illume.data.black_box import TASKS
 from illume.data.checkpoints import Checkpoints
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
+from illume.data.scales import LINKS
 from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncoder, resolve_rank
@@ -157,6 +159,8 @@ class Settings:
             raise ValueError(
                 "only Shapley values have a background; leave it out, or use contributions='shapley'"
             )
+        _require_choice("task", data.task, TASKS)
+        _require_choice("link", data.link, LINKS)
         budget = data.row_budget
         if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
             raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")

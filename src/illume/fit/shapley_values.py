@@ -56,7 +56,9 @@ def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stag
     ask = Asker(prepared.black_box, checkpoint_slot(stages, "mixed rows"))
     n_queries = prepared.n_queries - len(prepared.rows.queries)
     with naming_queries():
-        answers = ranks().from_first(lambda: ask_model(encoding, material, ask, n_queries, rng))
+        answers = ranks().from_first(
+            lambda: ask_model(encoding, prepared.outputs, material, ask, n_queries, rng=rng)
+        )
     ask.save()
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
     return ShapleyData(encoding, material, answers, rows.take(kept))

@@ -46,7 +46,8 @@ def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows, slot: Slot | None 
     """
     learned, validation = rows.learned, rows.validation
     options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
-    encoder.fit(learned.X, learned.P, validation=(validation.X, validation.P), **options)
+    targets = rows.outputs.targets
+    encoder.fit(learned.X, targets(learned.P), validation=(validation.X, targets(validation.P)), **options)
     return pair_encoder(encoder, surrogate, rows)
 
 
@@ -54,7 +55,7 @@ def pair_encoder(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
     """Pair a fitted encoder with the head trained with it, or fit a surrogate on its latents."""
     head = getattr(encoder, "head_", None)
     if head is not None and surrogate == "logistic":
-        return Pair(encoder, HeadSurrogate(head.coef, head.intercept))
+        return Pair(encoder, HeadSurrogate(head.coef, head.intercept, rows.outputs))
     return fit_surrogate(encoder, surrogate, rows)
 
 
@@ -63,15 +64,17 @@ def fit_surrogate(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
 
     Of very many rows, only those are encoded that the surrogate learns from or is chosen on.
     """
+    outputs = rows.outputs
 
     def latents(rows: AnsweredRows, kept: Any = None) -> tuple[FloatArray, FloatArray]:
-        kept = subsample_indices(rows.P) if kept is None else kept
+        kept = subsample_indices(rows.P, outputs) if kept is None else kept
         return encoder.transform(rows.X[kept]), rows.P[kept]
 
     grows = surrogate == "tree" and len(rows.queries) > 0
-    more = (large_trees(), latents(rows.learned)) if grows else None
+    more = (large_trees(outputs), latents(rows.learned)) if grows else None
     validation = latents(rows.validation, validation_sample(len(rows.validation)))
-    return Pair(encoder, best_surrogate(candidates(surrogate), latents(rows.training), validation, more))
+    choices, training = candidates(surrogate, outputs), latents(rows.training)
+    return Pair(encoder, best_surrogate(choices, outputs, training, validation, more))
 
 
 def validation_sample(n: int, most: int = VALIDATION_ROWS) -> slice:
@@ -83,8 +86,8 @@ def validation_fidelity(pair: Pair, rows: FitRows, most: int = VALIDATION_ROWS) 
     """Return the fidelity on validation rows by which choices are made; NaN where weights diverged."""
     validation = rows.validation
     some = validation_sample(len(validation), most)
-    P, Q = validation.P[some], ranks().from_first(lambda: pair.probabilities(validation.X[some]))
-    return fidelity(P, Q) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
+    P, Q = validation.P[some], ranks().from_first(lambda: pair.answers(validation.X[some]))
+    return fidelity(P, Q, rows.outputs) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 
 def describe_early_end(history: History | None, interrupted: bool = False) -> str:
@@ -119,8 +122,8 @@ def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: S
     """
     choices, surrogate = settings.choices, settings.surrogate_options.model
     baseline = fit_pair(IdentityEncoder(), surrogate, rows)
-    require_linear(baseline.surrogate, rows.training.P.shape[1])
-    search = Search(settings.encoder_maker(encoding), surrogate, rows, stages)
+    require_linear(baseline.surrogate, rows.outputs)
+    search = Search(settings.encoder_maker(encoding, rows.outputs.task), surrogate, rows, stages)
     setting = search.best_setting(choices)
     pair, setting = search.best if search.interrupted and search.best else (search.train(setting), setting)
     ending = describe_early_end(pair.history, search.interrupted)
@@ -149,15 +152,15 @@ def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: S
 
 
 def clearly_better(one: Pair, other: Pair, rows: FitRows) -> bool:
-    """Whether one pair's probabilities are closer to the black box's than another's, by more than chance.
+    """Whether one pair's answers are closer to the black box's than another's, by more than chance.
 
     Squared errors are compared row by row on validation rows, by a one-sided test at the 5 % level, so that
     a few rows that happen to favour one of them decide nothing.
     """
     validation = rows.validation
     some = validation_sample(len(validation))
-    P = validation.P[some]
-    errors = [np.square(pair.probabilities(validation.X[some]) - P).sum(1) for pair in (one, other)]
+    P, unit = validation.P[some], rows.outputs.unit
+    errors = [np.square((pair.answers(validation.X[some]) - P) / unit).sum(1) for pair in (one, other)]
     gain = errors[1] - errors[0]
     if len(gain) < 2 or not np.isfinite(gain).all():
         return bool(np.isfinite(errors[0]).all() and not np.isfinite(errors[1]).all())
@@ -211,7 +214,9 @@ class Search:
     def _fit_trial(self, setting: Setting) -> Pair:
         encoder, learned, validation = self.make(setting, False), self.rows.learned, self.rows.validation
         if isinstance(encoder, TrainedEncoder) and _is_dense(encoder):
-            encoder.fit_trial(learned.X, learned.P, validation=(validation.X, validation.P))
+            targets = self.rows.outputs.targets
+            held_out = (validation.X, targets(validation.P))
+            encoder.fit_trial(learned.X, targets(learned.P), validation=held_out)
             return pair_encoder(encoder, self.surrogate, self.rows)
         slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
         return fit_pair(self.make(setting, True), self.surrogate, self.rows, slot)

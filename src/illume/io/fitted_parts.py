@@ -10,6 +10,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.encoding import Encoding
+from illume.data.outputs import Outputs
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.encoders.base import HEAD_TYPES, Head, IdentityEncoder
@@ -21,11 +22,17 @@ from illume.explanations.reference import KNOTS, LEVELS, Reference
 from illume.explanations.rule_sample import Sample
 from illume.explanations.trust_map import TrustMap
 from illume.io.settings import ENCODERS, dump_setting, read_encoder_settings
-from illume.surrogates.base import FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate
-from illume.surrogates.tree import DecisionTreeSurrogate, TreeNodes, require_tree
+from illume.surrogates.base import (
+    FittedWeights,
+    HeadSurrogate,
+    LinearAdapter,
+    LinearRegressionSurrogate,
+    LogisticSurrogate,
+)
+from illume.surrogates.tree import DecisionTreeSurrogate, RegressionTreeSurrogate, TreeNodes, require_tree
 
-LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LogisticSurrogate)
-TREES = (DecisionTreeSurrogate, TreeNodes)
+LINEAR = (FittedWeights, HeadSurrogate, LinearAdapter, LinearRegressionSurrogate, LogisticSurrogate)
+TREES = (DecisionTreeSurrogate, RegressionTreeSurrogate, TreeNodes)
 NO_CATEGORY = -1
 
 Shape = tuple[int | None, ...]
@@ -123,11 +130,11 @@ def dump_weights(surrogate: Any, arrays: ArrayWriter) -> None:
     add_fields(arrays, "surrogate", surrogate, "coef_", "intercept_")
 
 
-def read_weights(arrays: ArrayReader, n_classes: int, n_latents: int) -> FittedWeights:
+def read_weights(arrays: ArrayReader, outputs: Outputs, n_latents: int) -> FittedWeights:
     """Return the linear surrogate."""
-    c = 1 if n_classes == 2 else n_classes
+    c = len(outputs.explained)
     found = take_fields(arrays, "surrogate", np.float64, coef=(c, n_latents), intercept=(c,))
-    return FittedWeights(found["coef"], found["intercept"])
+    return FittedWeights(found["coef"], found["intercept"], outputs)
 
 
 def dump_tree(surrogate: Any, arrays: ArrayWriter) -> None:
@@ -201,27 +208,27 @@ def _expand_codes(encoding: Encoding, layout: Layout, numbers: FloatArray, codes
     return X
 
 
-def read_probabilities(arrays: ArrayReader, name: str, shape: Shape) -> FloatArray:
-    """Return rows of probabilities."""
-    P = arrays.take(name, np.float64, shape)
-    good = (P >= -1e-6).all() and (np.abs(P.sum(1) - 1) <= 1e-3).all()
-    arrays.require(bool(good), f"{name} holds rows that are no probabilities")
+def read_answers(arrays: ArrayReader, name: str, n_rows: int, outputs: Outputs) -> FloatArray:
+    """Return the model's answers to rows."""
+    P = arrays.take(name, np.float64, (n_rows, len(outputs)))
+    arrays.require(outputs.is_valid(P), f"{name} holds rows that are no answers of a model")
     return P
 
 
 def dump_sample(arrays: ArrayWriter, name: str, encoding: Encoding, sample: Sample) -> None:
     """Store rows that rules are chosen or measured on."""
     dump_rows(arrays, name, encoding, sample.X)
-    arrays.add(f"{name}.decisions", sample.decisions.astype(np.int64))
+    arrays.add(f"{name}.answers", sample.P)
 
 
-def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, n_classes: int) -> Sample:
+def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, outputs: Outputs) -> Sample:
     """Return rows that rules are chosen or measured on; zero rows if the file holds none."""
     if f"{name}.numbers" not in arrays:
-        return Sample(Layout.of(encoding), np.empty((0, encoding.n_inputs)), np.empty(0, dtype=np.int64))
-    X = read_rows(arrays, name, encoding)
-    decisions = arrays.positions(f"{name}.decisions", (len(X),), 0, n_classes)
-    return Sample(Layout.of(encoding), X, decisions)
+        X, P = np.empty((0, encoding.n_inputs)), np.empty((0, len(outputs)))
+    else:
+        X = read_rows(arrays, name, encoding)
+        P = read_answers(arrays, f"{name}.answers", len(X), outputs)
+    return Sample(Layout.of(encoding), X, P, outputs.strata)
 
 
 def read_trust(counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: int) -> TrustMap:

@@ -32,7 +32,8 @@ from illume.explanations.fitted import (
 )
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.options import OPTION_TYPES
-from illume.explanations.rule_sample import Conditions
+from illume.explanations.rule_intervals import LEVELS, IntervalModel
+from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
 from illume.io.save_explainer import AS_THEY_ARE, BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
@@ -60,14 +61,13 @@ def read_explainer(path: str | os.PathLike[str], known: Iterable[str]) -> tuple[
         raise FormatError(f"{os.path.basename(path)}: the parts do not fit together ({error})") from error
 
 
-def attach_model(fitted: Fitted, model: Any, class_names: Any) -> Fitted:
+def attach_model(fitted: Fitted, model: Any) -> Fitted:
     """Return the same with a model; warn if it does not answer stored rows as the fitted one did."""
-    black_box = BlackBox(model, class_names)
-    black_box.n_classes = len(fitted.class_names)
+    black_box = BlackBox(model, outputs=fitted.outputs)
     attached = replace(fitted, black_box=black_box)
     if fitted.pool is None:
         return attached
-    some = fitted.pool.take(stratified(fitted.pool.P.argmax(1), CHECKED_ROWS))
+    some = fitted.pool.take(stratified(fitted.outputs.strata.decide(fitted.pool.P), CHECKED_ROWS))
     try:
         change = compare_answers(black_box, some)
     except BlackBoxError as error:  # about rows of the file, not the user's
@@ -80,8 +80,8 @@ def attach_model(fitted: Fitted, model: Any, class_names: Any) -> Fitted:
     if change.n_changed:
         warnings.warn(
             f"this model is not the one that was explained: on {change.n_changed} of {change.n_rows} "
-            f"stored rows its probabilities differ, by up to {change.largest:.2g}, and {change.n_decisions} "
-            f"are decided otherwise; fit an explainer of the new model",
+            f"stored rows its answers differ, by up to {change.largest:.2g}, and {change.n_decisions} "
+            f"are clearly different; fit an explainer of the new model",
             ModelChangedWarning,
             stacklevel=3,
         )
@@ -101,7 +101,7 @@ class _Reader:
         own = {name: found.manifest[name] for name in found.manifest if name not in archive.FIELDS}
         self.head: Manifest = read(Manifest, own, "manifest")
         self.settings = read_settings(self.head.settings, known, "settings")
-        self.has_rows, self.c = ROWS in self.members, len(self.head.classes)
+        self.has_rows, self.c = ROWS in self.members, len(self.head.outputs)
         self.model = self._arrays(MODEL)
         self.rows = self._arrays(ROWS) if self.has_rows else ArrayReader({}, ROWS)
         self._require_sound()
@@ -126,7 +126,6 @@ class _Reader:
         for sound, message in (
             (names and len(set(names)) == len(names), "the schema must name every feature once"),
             (not twice, f"features {twice[:5]} have a category twice"),
-            (self.c >= 2, f"there are {self.c} classes, expected two or more"),
             (
                 set(names) <= columns and len(columns) == len(head.columns),
                 "the columns are not those of the schema",
@@ -146,18 +145,18 @@ class _Reader:
         """Return the parameters and all that was learned, once every array has been used."""
         head, none = self.head, np.empty(0, dtype=np.intp)
         encoder = self.encoders[0]
-        pair = Pair(encoder, parts.read_weights(self.model, self.c, _n_latents(encoder)))
+        pair = Pair(encoder, parts.read_weights(self.model, head.outputs, _n_latents(encoder)))
         training, position = self._training()
         shapley = None
         if head.shapley is not None:
-            shapley = read_shapley(head.shapley, self.model, self.encoding, self.c)
+            shapley = read_shapley(head.shapley, self.model, self.encoding, head.outputs)
         fitted = Fitted(
             black_box=SurrogateBlackBox(self.encoding, pair),
             encoding=self.encoding,
-            class_names=head.classes,
+            outputs=head.outputs,
             missing=np.array(head.missing, dtype=bool),
             split=Split(position, none, none),
-            rows=FitRows.only_training(training),
+            rows=FitRows.only_training(head.outputs, training),
             pair=pair,
             local=pair,
             neighbours=self._neighbours("pair", encoder, training),
@@ -180,7 +179,7 @@ class _Reader:
         position: IntArray = np.empty(0, dtype=np.int64)
         if self.has_rows:
             X = parts.read_rows(self.rows, "training", self.encoding)
-            P = parts.read_probabilities(self.rows, "training.probabilities", (len(X), self.c))
+            P = parts.read_answers(self.rows, "training.answers", len(X), self.head.outputs)
             position = self.rows.positions("training.position", (len(X),), 0, 2**62)
         held, of = self.head.rows["held"], self.head.rows["of"]
         if len(X) != held or not held <= of:
@@ -192,7 +191,7 @@ class _Reader:
         frame = read_frame(values, self.rows, self.head.columns, name)
         self.rows.require(len(frame) > 0, f"there are no {name} rows")
         self.encoding.transform(frame.select(self.head.schema.names))  # raises if it cannot be encoded
-        P = parts.read_probabilities(self.rows, f"{name}.answers", (len(frame), self.c))
+        P = parts.read_answers(self.rows, f"{name}.answers", len(frame), self.head.outputs)
         return AnsweredFrame(frame, P)
 
     def _neighbours(self, name: str, encoder: Any, training: AnsweredRows) -> Neighbours:
@@ -203,30 +202,38 @@ class _Reader:
             Z = X
         elif self.has_rows:
             Z = self.rows.take(f"{name}.latents", np.float64, (len(X), Z.shape[1]))
-        return Neighbours.of(X, Z, P, np.where(valid, P.argmax(1), -1), self.search)
+        return Neighbours.from_valid(X, Z, self.head.outputs.strata, (P, valid), self.search)
 
     def _rule_model(self, entry: RulesEntry, training: AnsweredRows) -> RuleModel:
         if entry.encoder not in range(len(self.encoders)):
             raise FormatError(
                 f"rules.encoder is {entry.encoder}, and there are {len(self.encoders)} encoders"
             )
-        encoder, c = self.encoders[entry.encoder], self.c
+        encoder, outputs, c = self.encoders[entry.encoder], self.head.outputs, self.c
         k = _n_latents(encoder)
         tree: Any = parts.read_tree(self.model, c, k)
-        decisions = self.model.positions("tree.decisions", (len(tree.feature_),), 0, c)
+        answers = self.model.take("tree.answers", np.float64, (len(tree.feature_), c))
         neighbours = self._neighbours("rules", encoder, training)
         leaves, layout = LeafBoxes.of(tree, k), Layout.of(self.encoding)
         targets = self.model.take("curve.targets", np.float64, (None,), finite=False)
         n = (len(targets),)
         curve = parts.take_fields(self.model, "curve", np.float64, finite=False, precision=n, coverage=n)
         return RuleModel(
-            rules=TreeRules(encoder, tree, leaves, decisions, neighbours, layout),
-            conditions=Conditions.of(parts.read_sample(self.rows, "polishing", self.encoding, c)),
-            report=parts.read_sample(self.rows, "report", self.encoding, c),
+            rules=TreeRules(encoder, tree, leaves, outputs.strata, answers, neighbours, layout),
+            conditions=Conditions.of(self._sample("polishing")),
+            report=self._sample("report"),
             curve=PrecisionCurve(targets, **curve),
             source=entry.source,
             reason=entry.reason,
+            intervals=self._intervals() if outputs.strata.intervals else None,
         )
+
+    def _sample(self, name: str) -> Sample:
+        return parts.read_sample(self.rows, name, self.encoding, self.head.outputs)
+
+    def _intervals(self) -> IntervalModel:
+        margins = self.model.take("intervals.margins", np.float64, (self.c, len(LEVELS)))
+        return IntervalModel(self._sample("intervals"), margins)
 
 
 def _n_latents(encoder: Any) -> int:

@@ -67,7 +67,7 @@ def export_onnx(
         rows = scale_rows(graph, encoding)
     else:
         rows = graph.input("X", np.float32, encoding.n_inputs).cast(np.float64)
-    n_classes = len(fitted.class_names)
+    n_classes = len(fitted.outputs)
     P = graph.input("model_probabilities", np.float64, n_classes) if probabilities else None
     _add_forward_pass(graph, parts, rows, P)
     features = fitted.schema.features
@@ -76,7 +76,7 @@ def export_onnx(
         "numbers": [feature.name for feature in features if feature.numeric],
         "categories": {feature.name: feature.labels for feature in features if not feature.numeric},
         "inputs": encoding.input_names,
-        "classes": [str(name) for name in fitted.class_names],
+        "classes": [str(name) for name in fitted.outputs.names],
         "base_values": parts.base_values.tolist(),
         "kind": "pullback" if parts.shapley is None else "shapley",
     }
@@ -233,7 +233,7 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
     both = graph("Concat", log_odds * 0.0, log_odds, axis=1) if c == 1 else log_odds
     Q = graph("Softmax", both, axis=1)
     if parts.shapley is not None:
-        least = parts.shapley.log_odds.least
+        least = parts.shapley.scale.least
         logs = graph("Log", (Q if P is None else P).clip(least, 1.0 - least))
         log_odds = logs.take([1]) - logs.take([0]) if c == 1 else logs - graph("ReduceMean", logs, [1])
         values = _add_shapley_values(graph, parts.shapley, X, missing, log_odds)

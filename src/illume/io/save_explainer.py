@@ -15,13 +15,14 @@ import numpy as np
 from illume._typing import IntArray
 from illume.data import archive
 from illume.data.frames import as_frame
+from illume.data.outputs import Outputs
 from illume.data.sampling import stratified
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
 from illume.data.typed_json import dump
 from illume.encoders.base import IdentityEncoder
-from illume.explanations.fitted import AnsweredRows, Fitted, Trial
+from illume.explanations.fitted import FitRows, Fitted, Trial
 from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting
 from illume.io.shapley_parts import dump_shapley
@@ -60,7 +61,7 @@ class Manifest:
     schema: Schema
     columns: tuple[str, ...]
     backend: str | None
-    classes: tuple[str, ...]
+    outputs: Outputs
     missing: tuple[bool, ...]
     missing_words: tuple[str, ...] | None
     unknown: str
@@ -80,7 +81,7 @@ def save(
     fitted: Fitted, parameters: Mapping[str, Any], path: str | os.PathLike[str], rows: int | str
 ) -> None:
     """Write a fitted explainer to a file, atomically; the same bytes for the same explainer."""
-    kept = _choose_rows(fitted.rows.training, rows)
+    kept = _choose_rows(fitted.rows, rows)
     model, data, members = ArrayWriter(), ArrayWriter(), {}
     rules, encoders = fitted.rule_model, [fitted.pair.encoder]
     if rules is not None and rules.rules.encoder is not encoders[0]:
@@ -94,7 +95,9 @@ def save(
                 members[f"{name}.json"] = archive.format_json(dump_frame(frame.frame, data, name))
     if rules is not None:
         parts.dump_tree(rules.rules.tree, model)
-        model.add("tree.decisions", rules.rules.decisions.astype(np.int64))
+        model.add("tree.answers", rules.rules.answers)
+        if rules.intervals is not None:
+            model.add("intervals.margins", rules.intervals.margins)
         parts.add_fields(model, "curve", rules.curve, "targets", "precision", "coverage")
     parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
     parts.dump_weights(fitted.pair.surrogate, model)
@@ -108,7 +111,7 @@ def save(
         },
         settings={name: dump_setting(each) for name, each in _stored_parameters(parameters).items()},
         schema=fitted.schema,
-        classes=fitted.class_names,
+        outputs=fitted.outputs,
         missing=tuple(fitted.missing.tolist()),
         unknown=fitted.encoding.unknown,
         encoders=tuple(parts.dump_encoder(one, model, f"encoder.{i}") for i, one in enumerate(encoders)),
@@ -126,19 +129,20 @@ def save(
     archive.write(path, archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()}))
 
 
-def _choose_rows(training: AnsweredRows, rows: int | str) -> IntArray:
+def _choose_rows(fit_rows: FitRows, rows: int | str) -> IntArray:
     """Return which training rows go into the file."""
+    training, question = fit_rows.training, fit_rows.outputs.strata
     if rows == "none":
         return np.empty(0, dtype=np.intp)
     if rows == "all":
         return np.arange(len(training))
     if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
         raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
-    n, n_classes = int(rows), training.P.shape[1]
+    n, n_strata = int(rows), len(question.names)
     if len(training) <= n:
         return np.arange(len(training))
-    least = min(MIN_PER_CLASS, n // (2 * n_classes))
-    return stratified(training.P.argmax(1), n - n_classes * least, least)
+    least = min(MIN_PER_CLASS, n // (2 * n_strata))
+    return stratified(question.decide(training.P), n - n_strata * least, least)
 
 
 def _stored_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def _stored_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
 def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
     training, encoding, rules = fitted.rows.training, fitted.encoding, fitted.rule_model
     parts.dump_rows(arrays, "training", encoding, training.X[kept])
-    arrays.add("training.probabilities", training.P[kept])
+    arrays.add("training.answers", training.P[kept])
     arrays.add("training.position", fitted.split.training[kept].astype(np.int64))
     arrays.add("reference.distances", fitted.reference.distances)
     parts.add_fields(arrays, "trust", fitted.trust_map, "anchors", "agreement", "error")
@@ -162,6 +166,8 @@ def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
         searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
         parts.dump_sample(arrays, "polishing", encoding, rules.conditions.sample)
         parts.dump_sample(arrays, "report", encoding, rules.report)
+        if rules.intervals is not None:
+            parts.dump_sample(arrays, "intervals", encoding, rules.intervals.sample)
     for name, (encoder, neighbours) in searched.items():
         arrays.add(f"{name}.valid", neighbours.alike[kept])
         if not isinstance(encoder, IdentityEncoder):

@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from illume.data.encoding import Encoding
+from illume.data.outputs import Outputs
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.errors import FormatError
 from illume.io.fitted_parts import add_fields, take_fields
 from illume.shapley.network_arrays import Coding, ModelArrays, Table, ValueArrays, arrays_of
-from illume.shapley.shapley_model import LEAST, MOST, ErrorModel, LogOdds, ShapleyModel
+from illume.shapley.shapley_model import ErrorModel, ShapleyModel
 
 
 def dump_shapley(model: ShapleyModel, arrays: ArrayWriter) -> float:
-    """Store the model of Shapley values; return the least probability of its log-odds."""
+    """Store the model of Shapley values; return the least probability of its log-odds, or 0 for numbers."""
     coding = model.coding
     arrays.add("shapley.features", coding.features.astype(np.int64))
     arrays.add("shapley.widths", coding.widths.astype(np.int64))
@@ -26,17 +27,23 @@ def dump_shapley(model: ShapleyModel, arrays: ArrayWriter) -> float:
     arrays.add("shapley.base", model.base)
     names = ("share", "variance", "weights", "remainder", "walk_variance")
     add_fields(arrays, "shapley.errors", model.errors, *names)
-    return float(model.log_odds.least)
+    arrays.add("shapley.center", model.scale.center)
+    arrays.add("shapley.unit", model.scale.unit)
+    return float(getattr(model.scale, "least", 0.0))
 
 
-def read_shapley(least: float, arrays: ArrayReader, encoding: Encoding, n_classes: int) -> ShapleyModel:
+def read_shapley(least: float, arrays: ArrayReader, encoding: Encoding, outputs: Outputs) -> ShapleyModel:
     """Return the model of Shapley values."""
-    if not LEAST <= least <= MOST:
-        raise FormatError(f"shapley is {least!r}, expected {LEAST} to {MOST}")
-    c = 1 if n_classes == 2 else n_classes
+    center, unit = (arrays.take(f"shapley.{name}", np.float64, (None,)) for name in ("center", "unit"))
+    arrays.require(bool((unit > 0).all()), "shapley.unit must be positive")
+    try:
+        scale = outputs.read_scale(least, center, unit)
+    except ValueError as error:
+        raise FormatError(f"shapley: {error}") from error
+    c = len(outputs.explained)
     coding = _read_coding(arrays, encoding)
     return ShapleyModel(
-        log_odds=LogOdds(least),
+        scale=scale,
         coding=coding,
         network=ModelArrays(**_read_network(arrays, "shapley.model", coding, c, 2)),
         values=ValueArrays(

@@ -116,7 +116,7 @@ class ShapleyModule(nn.Module):
 
     def __init__(self, model: ShapleyModel) -> None:
         super().__init__()
-        self.least, self.n_features = model.log_odds.least, model.n_features
+        self.least, self.n_features = model.scale.least, model.n_features
         self.n_main = model.values.table.n_main
         for name, array in shapley_arrays(model).items():
             self.register_buffer(name, _tensor(array))

@@ -9,20 +9,38 @@ from typing import Any, overload
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.class_outputs import Classes
+from illume.data.outputs import Outputs
 
 
 @dataclass(frozen=True)
 class Fidelity:
-    """Agreement of decisions and R² of probabilities, on `n_rows` rows."""
+    """How well a surrogate does on `n_rows` rows.
+
+    `agreement` is the share of equal decisions, or of numbers within a tenth of a standard deviation; `r2`
+    that of probabilities or numbers; `error` the mean total variation, or absolute error of numbers.
+    """
 
     agreement: float
     r2: float
     n_rows: int
+    error: float = math.nan
+    by_r2: bool = False
 
     @property
     def score(self) -> float:
-        """One figure to choose by: the mean of agreement and R², or agreement alone where R² is unknown."""
-        return self.agreement if math.isnan(self.r2) else (self.agreement + self.r2) / 2
+        """One figure to choose by: the mean of agreement and R², or R² of numbers.
+
+        Where R² is unknown it is the agreement.
+        """
+        if math.isnan(self.r2):
+            return self.agreement
+        return self.r2 if self.by_r2 else (self.agreement + self.r2) / 2
+
+    @property
+    def order(self) -> tuple[float, float]:
+        """What surrogates are compared by: agreement, then R²; of numbers R² first."""
+        return (self.r2, self.agreement) if self.by_r2 else (self.agreement, self.r2)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -35,13 +53,18 @@ class Fidelity:
         return wilson(self.agreement, self.n_rows)
 
 
-def fidelity(P: FloatArray, Q: FloatArray) -> Fidelity:
-    """Compare the black box's probabilities P with the surrogate's Q, both (n, c).
+def fidelity(P: FloatArray, Q: FloatArray, outputs: Outputs = Classes(())) -> Fidelity:  # noqa: B008 -- frozen
+    """Compare the black box's answers P with the surrogate's Q, both (n, c).
 
-    >>> fidelity(np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]))
-    Fidelity(agreement=1.0, r2=1.0, n_rows=2)
+    >>> P = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> fidelity(P, P)
+    Fidelity(agreement=1.0, r2=1.0, n_rows=2, error=0.0, by_r2=False)
     """
-    return Fidelity(agreement(P, Q), r_squared(P, Q), len(P))
+    if not len(P):
+        return Fidelity(math.nan, math.nan, 0)
+    agreement, error = float(outputs.alike(P, Q).mean()), float(outputs.error(P, Q).mean())
+    r2 = r_squared(P / outputs.unit, Q / outputs.unit)
+    return Fidelity(agreement, r2, len(P), error, by_r2=outputs.choose_by_r2)
 
 
 def agreement(P: FloatArray, Q: FloatArray) -> float:
@@ -50,9 +73,9 @@ def agreement(P: FloatArray, Q: FloatArray) -> float:
 
 
 def r_squared(P: FloatArray, Q: FloatArray) -> float:
-    """Return `1 − Σ (P − Q)² / Σ (P − mean P)²` over all rows and classes.
+    """Return `1 − Σ (P − Q)² / Σ (P − mean P)²` over all rows and columns.
 
-    Classes are pooled, so that a class that hardly varies cannot dominate. NaN where P does not vary.
+    Columns are pooled, so that a class that hardly varies cannot dominate. NaN where P does not vary.
 
     >>> r_squared(np.array([[0.0, 1.0], [1.0, 0.0]]), np.full((2, 2), 0.5))
     0.0

@@ -74,13 +74,13 @@ def class_labels(names: Sequence[str]) -> list[str]:
 
 def output_label(labels: Labels, i: int) -> str:
     """Return the short name of an output."""
-    return class_labels(labels.classes)[labels.classes.index(labels.outputs[i])]
+    names = labels.outputs.names
+    return class_labels(names)[names.index(labels.outputs.explained[i])]
 
 
 def log_odds_caption(batch: Attributions, i: int) -> str:
     """Say which log-odds are shown, in class names that fit on a line."""
-    classes = tuple(class_labels(batch.class_names))
-    odds = text.output(classes[-len(batch.output_names) :], classes, i).replace("\\\\$", "\\$")
+    odds = batch.outputs.describe_scale(i).replace("\\\\$", "\\$")
     caption = f"{text.owner(batch)} {odds}"
     return caption if len(caption) < 45 else caption.replace(" against ", "\nagainst ", 1)
 

@@ -35,17 +35,17 @@ class Attribution(LabelledRow):
 
     batch: Attributions
     values: FloatArray = row_entry("values")
-    """Contributions, (n_features,) or (n_features, n_classes)."""
+    """Contributions, (n_features,) or (n_features, n_outputs)."""
     standard_errors: FloatArray = row_entry("standard_errors")
     """Standard errors of the contributions, shaped like `values`."""
     base_value: Any = row_entry("base_values")
-    """The mean log-odds of the background rows (`pullback`: the surrogate's of the average row)."""
+    """The mean score of the background rows (`pullback`: the surrogate's of the average row)."""
     score: Any = row_entry("scores")
-    """The explained log-odds, the model's (`pullback`: the surrogate's): a number, or one per class."""
+    """The explained score, the model's (`pullback`: the surrogate's): a number, or one per output."""
     slopes: FloatArray = row_entry("slopes")
-    """Change of the log-odds per scaled unit of an input."""
+    """Change of the score per scaled unit of an input."""
     slopes_per_unit: FloatArray = row_entry("slopes_per_unit")
-    """Change of the log-odds per original unit of an input."""
+    """Change of the score per original unit of an input."""
     trust: Trust = row_entry("trust")
     """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
 
@@ -112,32 +112,34 @@ class Attribution(LabelledRow):
         return text.describe_attribution(self)
 
 
-@lazy_fields("slopes", "surrogate_probabilities", "refinement", "trust", "novelty")
+@lazy_fields("slopes", "surrogate_predictions", "refinement", "trust", "novelty")
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributions(LabelledBatch[Attribution]):
-    """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the log-odds.
+    """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the score.
 
-    By default they are interventional Shapley values of the black box's log-odds, and add up to these. Of
-    kind `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
+    By default they are interventional Shapley values of the black box's score, and add up to it. Of kind
+    `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
-    For two classes the explained output is the log-odds of the second, and there is no class axis; for more,
-    it is each class's logarithm of the probability less the mean over all classes, on the last axis.
+    The score of a number is the number itself, or with `link="log"` its logarithm. For two classes it is the
+    log-odds of the second, and there is no last axis; for more, it is each class's logarithm of the
+    probability less the mean over all classes, on the last axis; several numbers have a last axis, too.
 
     Parameters
     ----------
     values
-        Contributions, (n, n_features) or (n, n_features, n_classes), in log-odds.
+        Contributions, (n, n_features) or (n, n_features, n_outputs).
     base_values
-        The mean log-odds of the background rows (for `pullback`, the surrogate's of the average row), (n,) or
-        (n, n_classes); the same for all rows.
+        The mean score of the background rows (for `pullback`, the surrogate's of the average row), (n,) or
+        (n, n_outputs); the same for all rows.
     offset, rest
         The part that refinement added beside the changed slopes (0 for Shapley values), and the contributions
-        of features that `top` left out, (n,) or (n, n_classes).
+        of features that `top` left out, (n,) or (n, n_outputs).
     slopes
-        Change of the log-odds per scaled unit of an input (a standard deviation, or having a category),
-        (n, n_inputs) or (n, n_inputs, n_classes), in single precision.
-    probabilities, surrogate_probabilities
-        Probabilities of the black box, and of the surrogate before any refinement, (n, n_classes).
+        Change of the score per scaled unit of an input (a standard deviation, or having a category),
+        (n, n_inputs) or (n, n_inputs, n_outputs), in single precision.
+    predictions, surrogate_predictions
+        Answers of the black box, and of the surrogate before any refinement, (n, c): probabilities, which are
+        `probabilities` and `surrogate_probabilities` too, or numbers.
     imputed
         Where a missing number was filled with the mean for the surrogate, (n, n_features).
     trust, refinement, novelty
@@ -157,8 +159,8 @@ class Attributions(LabelledBatch[Attribution]):
     rest: FloatArray
     slopes: FloatArray
     data: np.ndarray[Any, Any]
-    probabilities: FloatArray
-    surrogate_probabilities: FloatArray
+    predictions: FloatArray
+    surrogate_predictions: FloatArray
     imputed: BoolArray
     trust: Trust
     refinement: Refinement
@@ -170,16 +172,20 @@ class Attributions(LabelledBatch[Attribution]):
     kind: str
     fell_back: bool = False
 
-    scale = "log-odds"
     ROW: ClassVar[type[Any]] = Attribution
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("values", "base_values", "offset", "rest", "slopes", "data", "probabilities"),
-        *("surrogate_probabilities", "imputed", "trust", "refinement", "novelty", "standard_errors"),
+        *("values", "base_values", "offset", "rest", "slopes", "data", "predictions"),
+        *("surrogate_predictions", "imputed", "trust", "refinement", "novelty", "standard_errors"),
     )
 
     @property
+    def scale(self) -> str:
+        """The scale that contributions add up on: `log-odds`, or what the model's number is."""
+        return self.outputs.scale_name
+
+    @property
     def scores(self) -> FloatArray:
-        """The explained log-odds, (n,) or (n, n_classes): the model's; for `pullback` the surrogate's."""
+        """The explained scores, (n,) or (n, n_outputs): the model's; for `pullback` the surrogate's."""
         return self.base_values + self.values.sum(1) + self.offset + self.rest
 
     @property
@@ -195,7 +201,7 @@ class Attributions(LabelledBatch[Attribution]):
 
     @property
     def faithful(self) -> BoolArray:
-        """Whether the explained log-odds decide like the black box; Shapley values always do."""
+        """Whether the explained score decides like the black box; Shapley values always do."""
         return np.ones(len(self), dtype=bool) if self.kind == "shapley" else self.refinement.faithful
 
     @property
@@ -238,8 +244,8 @@ class Attributions(LabelledBatch[Attribution]):
     def calibration(self, output: int | str = 0, n_bins: int = 10) -> Calibration:
         """Compare the surrogate's probabilities of a class with the black box's, in groups of rows."""
         name = self.output_names[self.output(output)]
-        c = self.class_names.index(name)
-        return calibration(self.probabilities[:, c], self.surrogate_probabilities[:, c], name, n_bins)
+        c = self.outputs.names.index(name)
+        return calibration(self.predictions[:, c], self.surrogate_predictions[:, c], name, n_bins)
 
     def top(self, n_features: int, output: int | str | None = None) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`.
@@ -271,8 +277,8 @@ class Attributions(LabelledBatch[Attribution]):
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
         `wide` has a line per row and a column per feature: contributions to the explained output, or with
-        more than two classes to the decided class. `base_value`, `offset`, `rest` (only after `top`) and
-        contributions add up to the log-odds. The columns never depend on the rows. `long` has a line per row,
+        more than two classes to the decided class, or to the first of several numbers. `base_value`, `offset`, `rest` (only after `top`) and
+        contributions add up to the score. The columns never depend on the rows. `long` has a line per row,
         feature and output, with the feature's value.
         """
         return frames.attributions_frame(self, layout)

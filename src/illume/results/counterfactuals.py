@@ -11,6 +11,8 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
+from illume.data.outputs import Outputs
+from illume.data.questions import Question
 from illume.data.schema import Feature
 from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
@@ -47,19 +49,31 @@ class Change:
 class Example:
     """A changed row that the black box decides otherwise: verified, not guessed.
 
-    `decision` and `probability` are the black box's prediction for the changed row; `distance` is Euclidean,
-    in standard deviations, where a changed category counts 1; `plausibility` is the distance to the nearest
-    training row in the same measure: the less, the more plausible.
+    `prediction` is the black box's answer to the changed row, a class or a number, and `answer` the same with
+    its probability as text; `distance` is Euclidean, in standard deviations, where a changed category counts
+    1; `plausibility` is the distance to the nearest training row in the same measure: the less, the more
+    plausible.
     """
 
     changes: tuple[Change, ...]
-    decision: str
-    probability: float
+    prediction: Any
+    answer: str
+    columns: dict[str, Any]
     distance: float
     plausibility: float
 
+    @property
+    def decision(self) -> str:
+        """The black box's decision on the changed row."""
+        return str(self.columns["decision"])
+
+    @property
+    def probability(self) -> float:
+        """The black box's probability of that decision."""
+        return float(self.columns["probability"])
+
     def __str__(self) -> str:
-        return f"{', '.join(map(str, self.changes))} ⇒ {self.decision} ({self.probability:.2f})"
+        return f"{', '.join(map(str, self.changes))} ⇒ {self.answer}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
@@ -67,8 +81,12 @@ class Example:
             {"feature": c.feature, "from": plain_value(c.before), "to": plain_value(c.after)}
             for c in self.changes
         ]
-        names = ("decision", "probability", "distance", "plausibility")
-        return {"changes": changes, **{name: getattr(self, name) for name in names}}
+        return {
+            "changes": changes,
+            **self.columns,
+            "distance": self.distance,
+            "plausibility": self.plausibility,
+        }
 
 
 class Counterfactual(Row):
@@ -102,9 +120,9 @@ class Counterfactual(Row):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
+        answers = self.batch.outputs.columns(self.batch.predictions)
         return {
-            "decision": self.decision,
-            "probability": self.probability,
+            **{name: plain_value(column[0]) for name, column in answers.items()},
             "examples": [example.to_dict() for example in self.examples],
             "rule": None if self.rule is None else self.rule.to_dict(),
             "changed_conditions": [condition.to_dict() for condition in self.conditions],
@@ -116,8 +134,7 @@ class Counterfactual(Row):
 
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
-        head = f"{self.decision!r} with probability {self.probability:.3f}"
-        yield f"{head}; it would be otherwise with" if self.examples else head
+        yield f"{self.headline}; it would be otherwise with" if self.examples else self.headline
         if not self.examples:
             yield f"  no counterfactual: {self.reason}"
         for example in self.examples:
@@ -148,8 +165,10 @@ class Counterfactuals(Batch[Counterfactual]):
         Which features each example changes, (e, n_features).
     before, after
         The values of the rows, (n, n_features), and of the examples, (e, n_features).
-    example_probabilities
-        The black box's probabilities for the examples, (e, n_classes).
+    outputs, question
+        What the black box answers, and how answers become the decisions that rules are for.
+    predictions, example_predictions
+        The black box's answers to the rows (n, c) and to the examples, (e, c).
     distance, plausibility
         Distances of each example to its row and to the nearest training row, as in `Example`, (e,).
     typical_distance
@@ -172,12 +191,12 @@ class Counterfactuals(Batch[Counterfactual]):
     changed: BoolArray
     before: np.ndarray[Any, Any]
     after: np.ndarray[Any, Any]
-    example_probabilities: FloatArray
+    example_predictions: FloatArray
     distance: FloatArray
     plausibility: FloatArray
     typical_distance: float
     decisions: IntArray
-    probabilities: FloatArray
+    predictions: FloatArray
     reasons: np.ndarray[Any, Any]
     rules: Rules
     has_rule: BoolArray
@@ -186,18 +205,24 @@ class Counterfactuals(Batch[Counterfactual]):
     n_asked: int
     frame: Frame
     feature_names: tuple[str, ...]
-    class_names: tuple[str, ...]
+    outputs: Outputs
+    question: Question
     origin: Origin
     novelty: Novelty
 
     ROW: ClassVar[type[Any]] = Counterfactual
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("before", "decisions", "probabilities", "reasons", "rules", "has_rule", "new", "refinement"),
+        *("before", "decisions", "predictions", "reasons", "rules", "has_rule", "new", "refinement"),
         "novelty",
     )
     PER_EXAMPLE: ClassVar[tuple[str, ...]] = (
-        *("changed", "after", "example_probabilities", "distance", "plausibility"),
+        *("changed", "after", "example_predictions", "distance", "plausibility"),
     )
+
+    @property
+    def example_probabilities(self) -> FloatArray:
+        """The black box's probabilities for the examples (e, n_classes), if it answers with these."""
+        return self.outputs.probabilities(self.example_predictions)
 
     @property
     def n_found(self) -> IntArray:
@@ -235,12 +260,13 @@ class Counterfactuals(Batch[Counterfactual]):
 
     def example(self, e: int) -> Example:
         """Return one example by its position among all."""
-        before, after, P = self.before[self.row[e]], self.after[e], self.example_probabilities[e]
-        changed = np.flatnonzero(self.changed[e])
+        before, after, P = self.before[self.row[e]], self.after[e], self.example_predictions[e]
+        changed, columns = np.flatnonzero(self.changed[e]), self.outputs.columns(P[None])
         return Example(
             changes=tuple(Change(self.feature_names[j], before[j], after[j]) for j in changed),
-            decision=self.class_names[int(P.argmax())],
-            probability=float(P.max()),
+            prediction=self.outputs.plain(P),
+            answer=self.outputs.brief(P),
+            columns={name: plain_value(column[0]) for name, column in columns.items()},
             distance=float(self.distance[e]),
             plausibility=float(self.plausibility[e]),
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import FloatArray
 from illume.data.column_values import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
@@ -58,9 +58,10 @@ def feature_column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column
 
 
 def decided_class(batch: Attributions, array: FloatArray) -> FloatArray:
-    """Take the decided class from the last axis of (n, …, c) where there is a class axis."""
+    """Take the decided class, or the first number, from the last axis of (n, …, c) where there is one."""
     if batch.values.ndim == 3:
-        array = np.moveaxis(array, -1, 1)[np.arange(len(batch)), batch.decisions]
+        first = batch.outputs.first(batch.predictions)
+        array = np.moveaxis(array, -1, 1)[np.arange(len(batch)), first]
     return np.ascontiguousarray(array)
 
 
@@ -85,14 +86,13 @@ def _require_layout(layout: str) -> None:
         raise ValueError(f"layout must be 'wide' or 'long', found {layout!r}")
 
 
-def decision_columns(batch: Any) -> dict[str, Any]:
-    """Return columns with the decision and its probability."""
-    return _decision_columns(batch.class_names, batch.decisions, batch.probabilities)
+def answer_columns(batch: Any) -> dict[str, Any]:
+    """Return columns with the model's answers: the decision and its probability, or predictions."""
+    return _plain_columns(batch.outputs.columns(batch.predictions))
 
 
-def _decision_columns(class_names: tuple[str, ...], decisions: IntArray, P: FloatArray) -> dict[str, Any]:
-    names = np.array(class_names, dtype=object)
-    return {"decision": names[decisions].tolist(), "probability": P[np.arange(len(P)), decisions]}
+def _plain_columns(columns: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, Any]:
+    return {name: each.tolist() if each.dtype == object else each for name, each in columns.items()}
 
 
 def attributions_frame(batch: Attributions, layout: str) -> Any:
@@ -110,8 +110,9 @@ def attributions_frame(batch: Attributions, layout: str) -> Any:
             "standard_error": batch.standard_errors.ravel().astype(np.float64),
         }
         return Origin(batch.origin.backend).frame(columns)
-    about = decision_columns(batch) | {
-        "surrogate_probability": batch.surrogate_probabilities[np.arange(len(batch)), batch.decisions],
+    surrogate = batch.outputs.surrogate_columns(batch.predictions, batch.surrogate_predictions)
+    about = answer_columns(batch) | {
+        **surrogate,
         "agreed": batch.agreed,
         "status": batch.refinement.status.tolist(),
         "outside": batch.outside,
@@ -135,18 +136,22 @@ def _with_matrix(about: dict[str, Any], names: tuple[str, ...], values: FloatArr
 def rules_columns(rules: Rules) -> dict[str, Any]:
     """Return a line per rule."""
     low, high = rules.precision_interval
-    return decision_columns(rules) | {
-        "rule": [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))],
-        "n_conditions": rules.n_conditions,
-        "precision": rules.precision,
-        "precision_low": low,
-        "precision_high": high,
-        "coverage": rules.coverage,
-        "n_covered": rules.n_covered,
-        "polished": rules.polished,
-        "status": rules.refinement.status.tolist(),
-        "outside": rules.outside,
-    }
+    return (
+        answer_columns(rules)
+        | rules.question_columns
+        | {
+            "rule": [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))],
+            "n_conditions": rules.n_conditions,
+            "precision": rules.precision,
+            "precision_low": low,
+            "precision_high": high,
+            "coverage": rules.coverage,
+            "n_covered": rules.n_covered,
+            "polished": rules.polished,
+            "status": rules.refinement.status.tolist(),
+            "outside": rules.outside,
+        }
+    )
 
 
 def rules_frame(rules: Rules, layout: str) -> Any:
@@ -169,11 +174,11 @@ def rules_frame(rules: Rules, layout: str) -> Any:
 
 def example_columns(found: Counterfactuals) -> dict[str, Any]:
     """Return a line per example of a counterfactual, without its changes."""
-    P = found.example_probabilities
+    answers = _plain_columns(found.outputs.columns(found.example_predictions))
     return {
         "row": found.row_labels[found.row],
         "example": np.arange(len(found.row)) - np.searchsorted(found.row, found.row),
-        **_decision_columns(found.class_names, P.argmax(1), P),
+        **answers,
         "n_changes": found.n_changes,
         "distance": found.distance,
         "plausibility": found.plausibility,
@@ -204,10 +209,13 @@ def counterfactuals_frame(found: Counterfactuals, layout: str) -> Any:
 
 def latents_frame(batch: Latents) -> Any:
     """Return latents as a frame."""
-    names, place = np.array(batch.class_names, dtype=object), batch.plane
-    about = decision_columns(batch) | {
-        "surrogate_decision": names[batch.surrogate_decisions].tolist(),
-        "surrogate_probability": batch.surrogate_probabilities[np.arange(len(batch)), batch.decisions],
+    outputs, P, Q, place = batch.outputs, batch.predictions, batch.surrogate_predictions, batch.plane
+    decided = {
+        f"surrogate_{name}": column for name, column in outputs.columns(Q).items() if name == "decision"
+    }
+    about = answer_columns(batch) | {
+        **_plain_columns(decided),
+        **outputs.surrogate_columns(P, Q),
         "agreed": batch.agreed,
         "plane_x": np.ascontiguousarray(place[:, 0]),
         "plane_y": np.ascontiguousarray(place[:, 1]),
@@ -217,17 +225,17 @@ def latents_frame(batch: Latents) -> Any:
 
 def attributions_dict(batch: Attributions) -> dict[str, Any]:
     """Return the arrays of a batch as lists, with the names of their axes."""
-    names = ("feature_names", "input_names", "output_names", "class_names")
+    names = ("feature_names", "input_names", "output_names")
     refined = ("status", "gamma_w", "gamma_x", "neighbour")
-    arrays = ("base_values", "offset", "rest", "slopes", "slopes_per_unit", "imputed", "probabilities")
+    arrays = ("base_values", "offset", "rest", "slopes", "slopes_per_unit", "imputed")
     return {
         "scale": batch.scale,
         "kind": batch.kind,
         **{name: list(getattr(batch, name)) for name in names},
-        **{name: getattr(batch, name).tolist() for name in ("values", *arrays, "surrogate_probabilities")},
+        **{name: getattr(batch, name).tolist() for name in ("values", *arrays)},
         "standard_errors": _nan_to_none(batch.standard_errors),
         "data": plain_value(batch.data.tolist()),
-        "decisions": [batch.class_names[c] for c in batch.decisions],
+        **batch.outputs.batch_dict(batch.predictions, batch.surrogate_predictions),
         "agreed": batch.agreed.tolist(),
         "stand_in": batch.stand_in,
         "outside": batch.outside.tolist(),
@@ -252,8 +260,11 @@ def attribution_dict(row: Attribution) -> dict[str, Any]:
         *(row.feature_names, row.data.tolist(), row.contributions(), row.errors(), batch.imputed[0]),
         strict=True,
     )
-    names = ("decision", "probability", "surrogate_probability", "agreed", "status", "outside")
+    names = ("agreed", "status", "outside")
+    P, Q, outputs = batch.predictions, batch.surrogate_predictions, batch.outputs
+    answers = outputs.columns(P) | outputs.surrogate_columns(P, Q)
     return {
+        **{name: plain_value(column[0]) for name, column in answers.items()},
         **{name: getattr(row, name) for name in names},
         "stand_in": batch.stand_in,
         "outside_reasons": list(row.outside_reasons),

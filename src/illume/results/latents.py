@@ -91,10 +91,7 @@ class LatentRow(LabelledRow):
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
         verdict = "agrees" if self.agreed else "DISAGREES"
-        yield (
-            f"{self.decision!r} with probability {self.probability:.3f} "
-            f"(surrogate: {self.surrogate_probability:.3f}, {verdict})"
-        )
+        yield f"{self.headline} ({self.surrogate_text}, {verdict})"
         yield from (f"  {name}  {number:+.3f}" for name, number in zip(self.batch.names, self.z, strict=True))
 
 
@@ -118,7 +115,7 @@ class Latents(LabelledBatch[LatentRow]):
     view
         The plane for plots, fitted to the training rows: a row's place does not depend on the other rows.
     stand_in
-        Whether the probabilities are the surrogate's own, because there was no black box.
+        Whether the predictions are the surrogate's own, because there was no black box.
     """
 
     Z: FloatArray
@@ -127,8 +124,8 @@ class Latents(LabelledBatch[LatentRow]):
     coefficients: FloatArray
     intercept: FloatArray
     data: np.ndarray[Any, Any]
-    probabilities: FloatArray
-    surrogate_probabilities: FloatArray
+    predictions: FloatArray
+    surrogate_predictions: FloatArray
     names: tuple[str, ...]
     view: Plane
     labels: Labels
@@ -137,7 +134,7 @@ class Latents(LabelledBatch[LatentRow]):
 
     ROW: ClassVar[type[Any]] = LatentRow
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("Z", "X", "maps", "data", "probabilities", "surrogate_probabilities"),
+        *("Z", "X", "maps", "data", "predictions", "surrogate_predictions"),
     )
 
     @property
@@ -148,7 +145,7 @@ class Latents(LabelledBatch[LatentRow]):
     @property
     def agreed(self) -> BoolArray:
         """Whether surrogate and black box decide alike."""
-        return self.decisions == self.surrogate_decisions
+        return self.outputs.alike(self.predictions, self.surrogate_predictions)
 
     @property
     def scores(self) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
+from illume.data.outputs import Outputs
 from illume.data.schema import describe_unknown
 from illume.results.display import Shown
 
@@ -69,7 +70,7 @@ def row_entry(path: str) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Labels(PerRow):
-    """Names of features, inputs and classes.
+    """Names of features and inputs, and what the model answers.
 
     `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
     `owner` is the position of the feature that an input belongs to, `unit` the size of one scaled unit in
@@ -78,14 +79,9 @@ class Labels(PerRow):
 
     features: tuple[str, ...]
     inputs: tuple[str, ...]
-    classes: tuple[str, ...]
+    outputs: Outputs
     owner: IntArray
     unit: FloatArray
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The explained outputs: the second of two classes, or every class."""
-        return self.classes[1:] if len(self.classes) == 2 else self.classes
 
     def feature(self, name: int | str) -> int:
         """Return the position of a feature, given by its name or position."""
@@ -105,11 +101,12 @@ class Labels(PerRow):
 
     def output(self, name: int | str) -> int:
         """Return the position of an output, given by its name or position."""
-        found = _position(name, self.outputs)
+        explained = self.outputs.explained
+        found = _position(name, explained)
         if found is None:
             opposite = "; contributions to the other class are the same with the opposite sign"
-            hint = opposite if name in self.classes else ""
-            raise ValueError(f"output {name!r} is not known; choose one of {list(self.outputs)}{hint}")
+            hint = opposite if name in self.outputs.names else ""
+            raise ValueError(f"output {name!r} is not known; choose one of {list(explained)}{hint}")
         return found
 
 
@@ -123,12 +120,23 @@ class Batch(Shown, PerRow, Generic[RowT]):
     """Results of several rows: indexable and iterable by row; subclasses are frozen dataclasses."""
 
     ROW: ClassVar[type[Any]]
-    probabilities: FloatArray
+    outputs: Outputs
+    predictions: FloatArray
     origin: Origin
     novelty: Any
 
     def __len__(self) -> int:
-        return len(self.probabilities)
+        return len(self.predictions)
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """The black box's probabilities (n, n_classes), if it answers with these."""
+        return self.outputs.probabilities(self.predictions)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """All classes of the black box, or the names of its numbers."""
+        return self.outputs.names
 
     def __iter__(self) -> Iterator[RowT]:
         return (self[i] for i in range(len(self)))
@@ -170,16 +178,21 @@ class LabelledBatch(Batch[RowT]):
     """A batch with labels and with the predictions of both black box and surrogate."""
 
     labels: Labels
-    surrogate_probabilities: FloatArray
+    surrogate_predictions: FloatArray
 
     feature_names: tuple[str, ...] = alias("labels.features")
     """The features, in the order of `data`."""
     input_names: tuple[str, ...] = alias("labels.inputs")
     """The inputs behind the features, in the order in which the surrogate sees them."""
-    class_names: tuple[str, ...] = alias("labels.classes")
-    """All classes of the black box."""
-    output_names: tuple[str, ...] = alias("labels.outputs")
-    """The explained outputs: the second of two classes, or every class."""
+    outputs: Outputs = alias("labels.outputs")
+    """What the black box answers."""
+    output_names: tuple[str, ...] = alias("labels.outputs.explained")
+    """The explained outputs: the second of two classes, every class, or every number."""
+
+    @property
+    def surrogate_probabilities(self) -> FloatArray:
+        """The surrogate's probabilities before any refinement (n, n_classes), if the black box has these."""
+        return self.outputs.probabilities(self.surrogate_predictions)
 
     @property
     def decisions(self) -> IntArray:
@@ -203,19 +216,29 @@ class Row(Shown):
     batch: Any
 
     status = row_entry("refinement.status")
-    """`agreed`, `refined` or `not faithful`: whether the surrogate decides like the black box."""
+    """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
     outside = row_entry("outside")
     """Whether the row is outside of what the explainer was fitted on."""
 
     @property
+    def prediction(self) -> Any:
+        """The black box's answer: a class, a number, or a number for each output."""
+        return self.batch.outputs.plain(self.batch.predictions[0])
+
+    @property
+    def headline(self) -> str:
+        """The black box's answer, with its probability or its name."""
+        return str(self.batch.outputs.headline(self.batch.predictions[0]))
+
+    @property
     def decision(self) -> str:
-        """The black box's decision."""
-        return str(self.batch.class_names[int(self.batch.decisions[0])])
+        """The black box's answer in a word or a number."""
+        return str(self.batch.outputs.short(self.batch.predictions[0]))
 
     @property
     def probability(self) -> float:
-        """The black box's probability of that decision."""
-        return float(self.batch.probabilities[0, int(self.batch.decisions[0])])
+        """The black box's probability of its decision."""
+        return float(self.batch.probabilities[0].max())
 
     @property
     def outside_reasons(self) -> tuple[str, ...]:
@@ -240,9 +263,16 @@ class LabelledRow(Row):
         return float(self.batch.surrogate_probabilities[0, int(self.batch.decisions[0])])
 
     @property
+    def surrogate_text(self) -> str:
+        """The surrogate's answer, in words."""
+        batch = self.batch
+        said = batch.outputs.surrogate_short(batch.predictions[0], batch.surrogate_predictions[0])
+        return f"surrogate: {said}"
+
+    @property
     def output(self) -> int:
-        """The output to read first: the only one, or that of the decided class."""
-        return 0 if len(self.batch.output_names) == 1 else int(self.batch.decisions[0])
+        """The output to read first: the only one, that of the decided class, or the first number."""
+        return int(self.batch.outputs.first(self.batch.predictions)[0])
 
     @property
     def output_name(self) -> str:

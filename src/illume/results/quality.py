@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from illume.data.outputs import Outputs
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.display import Shown, Table
 
@@ -19,12 +20,16 @@ IGNORED_SHOWN = 8
 
 @dataclass(frozen=True)
 class ClassQuality:
-    """Agreement on the report rows that the black box gave one class; R² of that class on all of them."""
+    """Figures of one output: for a class, agreement and error on the report rows that the black box gave it.
+
+    R² is on all report rows; so are all figures of a number.
+    """
 
     name: str
     agreement: float
     r2: float
     n_rows: int
+    error: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -63,13 +68,13 @@ class ContributionQuality:
         Share of the variance of the model's Shapley values that contributions explain, over rows and
         features, with a 95 % interval; the noise of the estimated Shapley values is removed.
     error
-        Typical (root mean square) error of a contribution, in log-odds.
+        Typical (root mean square) error of a contribution; of several numbers, in standard deviations.
     coverage
         Share of contributions whose 95 % interval holds the model's Shapley value.
     n_rows, n_asked
         Number of rows measured, and of predictions that the model made for it.
     fidelity
-        R² of the model's log-odds on held-out mixed rows.
+        R² of the model's score on held-out mixed rows.
     """
 
     r2: float
@@ -94,13 +99,14 @@ class ContributionQuality:
             return HIGH
         return FAIR if self.r2 >= FAIR_R2 and self.low >= SURELY_FAIR_R2 else LOW
 
-    def __str__(self) -> str:
+    def describe(self, outputs: Outputs) -> str:
+        """Return the figures as text."""
         if self.word == UNKNOWN:
             return f"Contributions: trust unknown; {self.n_rows} held-out rows are too few to measure it"
         lines = [
             f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
-            f"  typical error  {self.error:>6.3f}   in log-odds",
+            f"  typical error  {outputs.format_error(self.error):>6}   in {outputs.error_unit}",
         ]
         if math.isfinite(self.coverage):
             meaning = "of 95 % intervals: how many hold the model's own value"
@@ -115,8 +121,10 @@ class Quality(Shown):
     Parameters
     ----------
     report, baseline, classes
-        Agreement of decisions and R² of probabilities on the report rows; the same for the global surrogate,
-        a logistic regression on the inputs; and by class.
+        Agreement with the black box, R² and error of its answers on the report rows; the same for the global
+        surrogate, a linear model on the inputs; and by class or number.
+    outputs
+        What the black box answers.
     fell_back, reason
         Whether the global surrogate explains, because the local one was not better on validation rows, and
         the figures that decided.
@@ -135,6 +143,7 @@ class Quality(Shown):
     report: Fidelity
     baseline: Fidelity
     classes: tuple[ClassQuality, ...]
+    outputs: Outputs
     encoder: str
     n_latents: int
     alignment: float | None
@@ -154,12 +163,20 @@ class Quality(Shown):
 
     @property
     def agreement(self) -> float:
-        """Share of report rows on which surrogate and black box decide alike."""
+        """Share of report rows on which surrogate and black box agree.
+
+        They decide alike, or their numbers are within a tenth of a standard deviation.
+        """
         return self.report.agreement
 
     @property
+    def error(self) -> float:
+        """Mean absolute error of the surrogate's numbers, or total variation of its probabilities."""
+        return self.report.error
+
+    @property
     def r2(self) -> float:
-        """R² of the black box's probabilities on report rows."""
+        """R² of the black box's answers on report rows."""
         return self.report.r2
 
     @property
@@ -206,11 +223,11 @@ class Quality(Shown):
         else:
             names, others = ", ".join(self.ignored[:IGNORED_SHOWN]), len(self.ignored) - IGNORED_SHOWN
             ignored = f"the model ignores {names}{f' and {others} more' if others > 0 else ''}"
-            yield from str(self.contributions).splitlines()
+            yield from self.contributions.describe(self.outputs).splitlines()
             yield from (f"  {note}" for note in (self.more, ignored if names else "") if note)
         n = self.report.n_rows
         yield f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows"
-        yield self._agreement_table()
+        yield Table(self._lines(), "<>>>><")
         alignment = "" if self.alignment is None else f", alignment {self.alignment:g}"
         source = f"{self.encoder} encoder, {self.n_latents} latents{alignment}"
         if self.fell_back:
@@ -222,17 +239,21 @@ class Quality(Shown):
         yield f"learned from {self.n_training} rows and {self.n_queries} queries; {asked}"
         yield from (str(note) for note in (self.sampling, self.few) if note)
 
-    def _agreement_table(self) -> Table:
-        n, (low, high) = self.report.n_rows, self.report.interval
-        interval = f"95 % interval of the agreement {low:.3f} to {high:.3f}"
-        cells = [["all classes", f"{self.agreement:.3f}", f"{self.r2:.3f}", f"{n}", f" {interval}"]]
+    def _lines(self) -> list[list[str]]:
+        """Return a line for all report rows, for a constant answer, and for every class or number."""
+        n, (low, high), show = self.report.n_rows, self.report.interval, self.outputs.format_answer_error
+        interval = f" 95 % interval of the agreement {low:.3f} to {high:.3f}"
+        lines = [["all rows", f"{self.agreement:.3f}", f"{self.r2:.3f}", show(self.error), f"{n}", interval]]
         if math.isfinite(self.majority):
-            cells.append(["majority", f"{self.majority:.3f}", "", f"{n}", " always the most common decision"])
+            lines.append(
+                ["majority", f"{self.majority:.3f}", "", "", f"{n}", " always the most common decision"]
+            )
         worst = self.worst if len(self.classes) > 1 else None
-        for c in self.classes:
-            note = " the worst class" if c is worst else ""
-            cells.append([c.name, f"{c.agreement:.3f}", f"{c.r2:.3f}", f"{c.n_rows}", note])
-        return Table([["", "agreement", "    R²", " rows", ""], *cells], "<>>><")
+        for c in self.classes if len(self.classes) > 1 else ():
+            figures = [f"{c.agreement:.3f}", f"{c.r2:.3f}", show(c.error), f"{c.n_rows}"]
+            lines.append([c.name, *figures, " the worst" if c is worst else ""])
+        note = self.outputs.agreement_note
+        return [["", "agreement", "    R²", "error", " rows", note], *lines]
 
 
 @dataclass(frozen=True, repr=False)
@@ -247,6 +268,9 @@ class RuleQuality(Shown):
         Number of rules, and of report rows that they were measured on.
     agreement, faithful
         Share of report rows on which the tree decides like the black box, before and after refinement.
+    width, outputs
+        Mean width of the intervals that rules on numbers end in, whose precision is the share of covered
+        rows inside; and what the black box answers.
     source, reason
         The tree that the rules come from, `local` or `global`, and the figures on validation rows that
         decided.
@@ -265,6 +289,8 @@ class RuleQuality(Shown):
     depth: int
     n_latents: int
     seconds: float
+    outputs: Outputs
+    width: float = math.nan
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values; NaN for figures that were not measured."""
@@ -274,6 +300,10 @@ class RuleQuality(Shown):
         """Yield the printed lines."""
         yield f"Rules of {self.n_rules} report rows, measured on {self.n_rows} held-out rows"
         means = f"mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}"
+        if math.isfinite(self.width):
+            width = self.outputs.format_bound(self.width)
+            inside = f"{self.precision:.3f} of the rows that a rule covers are in its interval (wanted: 0.9)"
+            means = f"{inside}, mean width {width}, mean coverage {self.coverage:.3f}"
         yield f"  {means}, {self.n_conditions:.1f} conditions"
         agreement = f"{self.agreement:.3f} of them, after refinement on {self.faithful:.3f}"
         yield f"  the tree decides like the black box on {agreement}"

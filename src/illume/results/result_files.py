@@ -31,7 +31,7 @@ from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
 
-FORMAT, VERSION = "illume result", 4
+FORMAT, VERSION = "illume result", 5
 MAX_LENGTH = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Attributions, Rules, Counterfactuals)}
@@ -113,7 +113,9 @@ def _split(value: Any, prefix: str, plain: dict[str, Any], arrays: Arrays) -> No
     """Add the fields of a dataclass to the plain values or the arrays, by their paths."""
     for name, hint in field_types(value.__class__).items():
         path, inner = f"{prefix}{name}", getattr(value, name)
-        if isinstance(inner, np.ndarray):
+        if hasattr(hint, "from_dict"):
+            plain[path] = dump(hint, inner)
+        elif isinstance(inner, np.ndarray):
             arrays[_axis(value.__class__, name)][path] = inner
         elif isinstance(inner, Origin):
             plain[f"{path}.index"] = None
@@ -178,6 +180,8 @@ class _Reader:
             return array
         if hint is Origin:
             return self._origin(path)
+        if hasattr(hint, "from_dict"):
+            return read(hint, _pop(self.plain, path), path)
         if hint is Frame:
             return self._frame(path)
         return (

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.outputs import Outputs
+from illume.data.questions import Question
 from illume.metrics.fidelity import wilson
 from illume.results.display import Shown, Table
 from illume.results.rules import Rule, Rules
@@ -28,8 +30,8 @@ class RuleSet(Shown):
         Share of the training rows in each leaf.
     n_rows, n_correct
         Number of report rows in each leaf, and of those that the black box decides as the leaf does.
-    decisions
-        The decision of each leaf, as a position in `class_names`.
+    decisions, predictions
+        The decision of each leaf, as a position in `question.names`, and its answer (l, c).
     source
         `local`, a tree on latents, or `global`, a tree on the inputs.
     """
@@ -39,8 +41,10 @@ class RuleSet(Shown):
     n_rows: IntArray
     n_correct: IntArray
     decisions: IntArray
+    predictions: FloatArray
     source: str
-    class_names: tuple[str, ...]
+    outputs: Outputs
+    question: Question
 
     @property
     def precision(self) -> FloatArray:
@@ -51,6 +55,13 @@ class RuleSet(Shown):
     def precision_interval(self) -> tuple[FloatArray, FloatArray]:
         """95 % intervals of the precision (Wilson's)."""
         return wilson(np.nan_to_num(self.precision), self.n_rows)
+
+    @property
+    def answers(self) -> list[str]:
+        """What each leaf answers: a decision, or its mean number."""
+        if self.question.intervals:
+            return [self.outputs.short(p) for p in self.predictions]
+        return [self.question.names[c] for c in self.decisions]
 
     def __len__(self) -> int:
         return len(self.support)
@@ -66,7 +77,7 @@ class RuleSet(Shown):
         low, high = self.precision_interval
         return self.rules.origin.frame(
             {
-                "decision": [self.class_names[c] for c in self.decisions],
+                "prediction" if self.question.intervals else "decision": self.answers,
                 "support": self.support,
                 "precision": self.precision,
                 "precision_low": low,
@@ -85,11 +96,14 @@ class RuleSet(Shown):
             f"{'latents' if self.source == 'local' else 'inputs'}, with their precision and that of a "
             f"typical rule, on {int(self.n_rows.sum())} held-out rows"
         )
-        cells = [["support", "precision", "rows", "decision", "rule's precision", "a typical rule"]]
+        cells, answers = (
+            [["support", "precision", "rows", "answer", "rule's precision", "a typical rule"]],
+            self.answers,
+        )
         for i, rule in enumerate(self.rules[:SHOWN]):
             leaf = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
             own = f"{rule.precision:.3f}" if rule.n_covered else "–"
-            name, typical = self.class_names[int(self.decisions[i])], rule.text.rsplit(" → ", 1)[0]
+            name, typical = answers[i], rule.text.rsplit(" → ", 1)[0]
             cells.append([f"{self.support[i]:.3f}", leaf, f"{self.n_rows[i]}", name, own, typical])
         yield Table(cells, ">>><><")
         if len(self) > SHOWN:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,11 +12,14 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin, as_frame
+from illume.data.outputs import Outputs
+from illume.data.questions import Question
 from illume.data.schema import Feature, require_columns
 from illume.metrics.fidelity import wilson
 from illume.results import frames, styles
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
 from illume.results.predictions import Batch, Row, row_entry
+from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
 
 SHOWN = 5
@@ -23,17 +27,32 @@ STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
 class Rule(Row):
-    """Conditions under which the black box mostly decides alike: one row of a batch."""
+    """Conditions under which the black box mostly answers alike: one row of a batch."""
 
     batch: Rules
     precision: float = row_entry("precision")
-    """Share of the covered report rows that the black box decides alike; NaN where none is covered."""
+    """Share of the covered report rows for which the rule is right; NaN where none is covered."""
     coverage: float = row_entry("coverage")
     """Share of the report rows that the rule covers."""
     n_covered: int = row_entry("n_covered")
     """Number of report rows that the precision is measured on."""
     polished: bool = row_entry("polished")
     """Whether the bounds were chosen for precision; otherwise they are the tree's own."""
+
+    @property
+    def decision(self) -> str:
+        """What the rule ends in: a class, a side of a threshold, or an interval of numbers."""
+        batch = self.batch
+        if batch.interval is not None:
+            low, high = (batch.outputs.format_bound(end) for end in batch.interval[0])
+            return f"{low} to {high}"
+        return batch.question.names[int(batch.decisions[0])]
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of numbers that the rule ends in; None for a rule that ends in a decision."""
+        found = self.batch.interval
+        return None if found is None else (float(found[0, 0]), float(found[0, 1]))
 
     @property
     def conditions(self) -> tuple[Interval | Membership, ...]:
@@ -92,9 +111,11 @@ class Rule(Row):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
+        answers = self.batch.outputs.columns(self.batch.predictions)
         return {
+            **{name: plain_value(column[0]) for name, column in answers.items()},
             "decision": self.decision,
-            "probability": self.probability,
+            "interval": None if self.interval is None else list(self.interval),
             "conditions": [condition.to_dict() for condition in self.conditions],
             "text": self.text,
             "precision": self.precision if self.n_covered else None,
@@ -123,8 +144,9 @@ class Rule(Row):
             return f"covers none of {self.batch.n_rows} held-out rows, so its precision is not known"
         low, high = self.precision_interval
         short = f", below the wanted {self.batch.wanted:g}" if self.precision < self.batch.wanted else ""
+        share = "precision" if self.batch.interval is None else "in the interval"
         return (
-            f"precision {self.precision:.2f} ({low:.2f} to {high:.2f}{short})  coverage {self.coverage:.2f}  "
+            f"{share} {self.precision:.2f} ({low:.2f} to {high:.2f}{short})  coverage {self.coverage:.2f}  "
             f"(on {self.n_covered} of {self.batch.n_rows} held-out rows)"
         )
 
@@ -145,20 +167,26 @@ class Rule(Row):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rules(Batch[Rule]):
-    """One rule per row, for the black box's decision on it; the row itself always satisfies it.
+    """One rule per row, for the black box's answer to it; the row itself always satisfies it.
 
     Parameters
     ----------
     bounds, box, oblique
         The rules, as conditions on features; their sound form, boxes inside which every oblique condition
         holds with the row's own map; and the leaf's own conditions, on weighted sums of inputs.
-    decisions, probabilities
-        The black box's decisions, which the rules are for, (n,), and its probabilities, (n, n_classes).
+    outputs, question
+        What the black box answers, and how answers become the decisions that rules are for.
+    decisions, predictions
+        The black box's decisions, positions in `question.names`, (n,), and its answers, (n, c).
+    interval
+        The intervals of numbers that rules end in, (n, 2), which hold the rows' own predictions; None where
+        rules end in a decision.
     n_covered, n_correct, n_rows
-        Number of report rows that each rule covers, of those that the black box decides alike, and of all.
+        Number of report rows that each rule covers, of those for which it is right (decided alike, or in the
+        interval), and of all.
     wanted, polished
-        The precision that rules were polished to, 0 where they were not; and which rules have bounds chosen
-        for it, as the others' are the tree's own.
+        The precision that rules were polished to, 0 where they were not, or the share of covered rows that
+        intervals should hold; and which rules have bounds chosen for it, as the others' are the tree's own.
     refinement, novelty
         See `Refinement` and `Novelty`; the latter is None for rules of counterfactuals.
     source
@@ -174,7 +202,7 @@ class Rules(Batch[Rule]):
     box: Bounds
     oblique: ObliqueRules
     decisions: IntArray
-    probabilities: FloatArray
+    predictions: FloatArray
     n_covered: IntArray
     n_correct: IntArray
     n_rows: int
@@ -182,17 +210,19 @@ class Rules(Batch[Rule]):
     polished: BoolArray
     refinement: Refinement
     source: str
-    class_names: tuple[str, ...]
+    outputs: Outputs
+    question: Question
     columns: tuple[str, ...]
     origin: Origin
+    interval: FloatArray | None = None
     data: np.ndarray[Any, Any] | None = None
     stand_in: bool = False
     novelty: Novelty | None = None
 
     ROW: ClassVar[type[Any]] = Rule
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("bounds", "box", "oblique", "decisions", "probabilities", "n_covered", "n_correct"),
-        *("polished", "refinement", "data", "novelty"),
+        *("bounds", "box", "oblique", "decisions", "predictions", "n_covered", "n_correct"),
+        *("interval", "polished", "refinement", "data", "novelty"),
     )
 
     @property
@@ -202,7 +232,7 @@ class Rules(Batch[Rule]):
 
     @property
     def precision(self) -> FloatArray:
-        """Share of covered report rows that the black box decides alike, (n,); NaN where none is covered."""
+        """Share of covered report rows for which each rule is right, (n,); NaN where none is covered."""
         return np.where(self.n_covered > 0, self.n_correct / np.maximum(self.n_covered, 1), np.nan)
 
     @property
@@ -230,6 +260,18 @@ class Rules(Batch[Rule]):
         """Which rows' leaves decide like the black box, at once or after refinement."""
         return self.refinement.faithful
 
+    @property
+    def mean_width(self) -> float:
+        """Mean width of the intervals; NaN where rules end in decisions."""
+        return math.nan if self.interval is None or not len(self) else float(np.diff(self.interval).mean())
+
+    @property
+    def question_columns(self) -> dict[str, Any]:
+        """What rules on numbers end in, as columns of a frame: an interval, or a side of a threshold."""
+        if self.interval is not None:
+            return {f"interval_{end}": self.interval[:, k].copy() for k, end in enumerate(("low", "high"))}
+        return {"decision": [self.question.names[c] for c in self.decisions]}
+
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).
 
@@ -255,8 +297,12 @@ class Rules(Batch[Rule]):
             return
         mean = float(np.nanmean(self.precision)) if (self.n_covered > 0).any() else float("nan")
         counts = sorted(Counter(self.refinement.status).items())
+        share = f"mean precision {mean:.3f}"
+        if self.interval is not None:
+            width = self.outputs.format_bound(self.mean_width)
+            share = f"{mean:.3f} in the interval (wanted: {self.wanted:g}), mean width {width}"
         yield (
-            f"{head}; on {self.n_rows} held-out rows: mean precision {mean:.3f}, "
+            f"{head}; on {self.n_rows} held-out rows: {share}, "
             f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions"
         )
         statuses = ", ".join(f"{count} {name}" for name, count in counts)

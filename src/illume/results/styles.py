@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from illume.data.outputs import Outputs
 from illume.errors import import_extra
 from illume.results import colours, frames, text
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.rules import Rules
 
-CONTRIBUTION, SHARE, DISTANCE = "{:+.3f}", "{:.3f}", "{:.2f}"
+SHARE, DISTANCE = "{:.3f}", "{:.2f}"
 # Light bars have black text on them, whatever the colours of the page around the table.
 PAPER = {"color": "black", "background-color": "white"}
 
@@ -24,12 +25,13 @@ PAPER = {"color": "black", "background-color": "white"}
 def style_attributions(batch: Attributions, n: int) -> Any:
     """Style a line per row: the decision, and contributions of the n strongest features as bars."""
     top = batch.top(n)
-    about = frames.decision_columns(top) | {
+    about = frames.answer_columns(top) | {
         "status": top.refinement.status,
         "base value": frames.decided_class(top, top.base_values),
     }
     about = frames.rename_taken(about, top.feature_names)
-    _, probability, _, base = about
+    formats: dict[str, Any] = {name: _answer_format(batch.outputs, name) for name in about}
+    formats[list(about)[-1]] = batch.outputs.format_total
     values = frames.decided_class(top, top.values)
     moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_names)}
     others = len(batch.feature_names) - len(top.feature_names)
@@ -37,10 +39,16 @@ def style_attributions(batch: Attributions, n: int) -> Any:
     terms = {text.OFFSET: top.offset, rest: top.rest}
     terms = {name: frames.decided_class(top, term) for name, term in terms.items() if term.any()}
     moved |= frames.rename_taken(terms, (*about, *moved))
-    formats = {probability: SHARE, base: CONTRIBUTION} | dict.fromkeys(moved, CONTRIBUTION)
-    kind = "the decided class" if top.values.ndim == 3 else repr(top.output_names[0])
-    styler = _styler(about | moved, formats, batch.origin.index, f"contributions to the log-odds of {kind}")
+    formats |= dict.fromkeys(moved, batch.outputs.format_score)
+    styler = _styler(
+        about | moved, formats, batch.origin.index, f"contributions to {batch.outputs.table_caption}"
+    )
     return _diverging_bars(styler, list(moved))
+
+
+def _answer_format(outputs: Outputs, name: str) -> Any:
+    """Return how a column of answers is written; None leaves values as they are."""
+    return SHARE if name.startswith("probability") else outputs.format_bound if "prediction" in name else None
 
 
 def style_attribution(row: Attribution, n: int) -> Any:
@@ -48,16 +56,20 @@ def style_attribution(row: Attribution, n: int) -> Any:
     names, values, contributions, _ = zip(*row.lines(n), strict=True)
     columns = {"value": values, "contribution": np.array(contributions)}
     batch, i = row.batch, row.output
-    named = text.output(batch.output_names, batch.class_names, i)
+    named = batch.outputs.describe_scale(i)
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
-    caption = f"{row.decision!r}, probability {row.probability:.3f}; {named} = {score:+.3f}, base {base:+.3f}"
-    return _diverging_bars(_styler(columns, {"contribution": CONTRIBUTION}, names, caption), ["contribution"])
+    outputs = batch.outputs
+    totals = f"{named} = {outputs.format_total(score, i)}, base {outputs.format_total(base, i)}"
+    formats = {"contribution": lambda number: outputs.format_score(number, i)}
+    styler = _styler(columns, formats, names, f"{row.headline}; {totals}")
+    return _diverging_bars(styler, ["contribution"])
 
 
 def style_rules(batch: Rules) -> Any:
     """Style a line per row: the rule, its decision, precision and coverage as bars."""
     found = frames.rules_columns(batch)
-    columns = {"rule": [rule or "always" for rule in found["rule"]], "decision": found["decision"]}
+    ends = [rule.decision for rule in batch]
+    columns = {"rule": [rule or "always" for rule in found["rule"]], "decision": ends}
     shares = {name: found[name] for name in ("precision", "coverage")}
     counts = {"covered rows": found["n_covered"], "status": found["status"]}
     caption = f"precision and coverage on {batch.n_rows} held-out rows"
@@ -70,15 +82,15 @@ def style_rules(batch: Rules) -> Any:
 def style_counterfactuals(found: Counterfactuals) -> Any:
     """Style a line per example: the values before and after, and the model's new decision."""
     known = frames.example_columns(found)
-    about = {name: known[name] for name in ("row", "decision", "probability", "distance")}
-    about = frames.rename_taken(about, found.feature_names)
-    _, _, probability, distance = about
+    names = ("row", *found.outputs.columns(found.example_predictions), "distance")
+    about = frames.rename_taken({name: known[name] for name in names}, found.feature_names)
+    formats = {name: _answer_format(found.outputs, name) for name in about}
+    formats[list(about)[-1]] = DISTANCE
     changes = {found.feature_names[j]: [""] * len(found.row) for j in np.flatnonzero(found.changed.any(0))}
     for e in range(len(found.row)):
         for change in found.example(e).changes:
             changes[change.feature][e] = change.text
     examples = f"{len(found.row)} examples for {int(found.found.sum())} of {len(found)} rows"
-    formats = {probability: SHARE, distance: DISTANCE}
     styler = _styler(about | changes, formats, None, f"{examples}, each verified on the model")
     mark = f"background-color: {colours.CHANGED}; color: black"
     return styler.map(lambda change: mark if change else "", subset=list(changes)).hide(axis="index")
@@ -93,7 +105,7 @@ def _diverging_bars(styler: Any, columns: list[str]) -> Any:
 
 
 def _styler(
-    columns: Mapping[str, Any], formats: Mapping[str, str], index: Sequence[Any] | None, caption: str
+    columns: Mapping[str, Any], formats: Mapping[str, Any], index: Sequence[Any] | None, caption: str
 ) -> Any:
     """Return a Styler that escapes values, names and labels; labels need not be unique."""
     import_extra("jinja2", "style")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.data.column_values import is_missing
+from illume.data.outputs import Outputs
 from illume.data.schema import MISSING, Other
 from illume.results.display import Table
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
 OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
-STAND_IN = "without the black box: decision and probability are the surrogate's own"
+STAND_IN = "without the black box: the answers are the surrogate's own"
 
 
 def format_value(raw: Any) -> str:
@@ -63,46 +64,36 @@ def plain_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def format_error(error: float) -> str:
+def format_error(error: float, outputs: Outputs) -> str:
     """Return a standard error as text, empty where it is not known.
 
-    >>> format_error(0.0512), format_error(float("nan"))
+    >>> from illume.data.class_outputs import Classes
+    >>> format_error(0.0512, Classes(("no", "yes"))), format_error(float("nan"), Classes(("no", "yes")))
     ('± 0.051', '')
     """
-    return f"± {error:.3f}" if math.isfinite(error) else ""
-
-
-def output(names: tuple[str, ...], classes: tuple[str, ...], i: int = 0) -> str:
-    """Describe the log-odds of an output.
-
-    >>> output(("yes",), ("no", "yes"))
-    "log-odds of 'yes' against 'no'"
-    """
-    if len(classes) == 2:
-        return f"log-odds of {classes[1]!r} against {classes[0]!r}"
-    return f"log-odds of {names[i]!r} against the mean of {len(classes)} classes"
+    return f"± {outputs.format_error(error)}" if math.isfinite(error) else ""
 
 
 def owner(batch: Attributions) -> str:
-    """Return whose log-odds contributions add up to."""
+    """Return whose score contributions add up to."""
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
 
 
 def describe_attribution(row: Attribution) -> Iterator[str | Table]:
-    """Describe one row: decision, log-odds, the strongest features and notes."""
-    i, batch, lines = row.output, row.batch, row.lines(SHOWN)
+    """Describe one row: the model's answer, its score, the strongest features and notes."""
+    i, batch, lines, outputs = row.output, row.batch, row.lines(SHOWN), row.batch.outputs
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
-    yield (
-        f"{row.decision!r} with probability {row.probability:.3f} "
-        f"(surrogate: {row.surrogate_probability:.3f}, {row.verdict})"
-    )
-    yield f"{output(batch.output_names, batch.class_names, i)} = {score:+.3f} ({owner(batch)})"
+    yield f"{row.headline} ({row.surrogate_text}, {row.verdict})"
+    yield f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)} ({owner(batch)})"
+    moves = [outputs.format_score(line.contribution, i) for line in lines]
+    width = max(8, *map(len, moves))
     cells = [
-        [line.name, line.value, f"{line.contribution:>+8.3f} {format_error(line.standard_error)}".rstrip()]
-        for line in lines
+        [line.name, line.value, f"{move:>{width}} {format_error(line.standard_error, outputs)}".rstrip()]
+        for line, move in zip(lines, moves, strict=True)
     ]
     numbers = [math.nan, *(line.contribution for line in lines)]
-    yield Table([["base value", "", f"{base:>+8.3f}"], *cells], "<><", numbers)
+    yield Table([["base value", "", f"{outputs.format_total(base, i):>{width}}"], *cells], "<><", numbers)
+    yield from outputs.scale_notes(base, i)
     yield from _row_notes(row)
 
 
@@ -117,9 +108,10 @@ def _row_notes(row: Attribution) -> Iterator[str]:
         yield _certainty(row)
     if int(trust.n_rows):
         parts = " (of slopes, rules, counterfactuals)" if shapley else ""
+        off = batch.outputs.format_answer_error(float(trust.error))
         yield (
             f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{parts} agrees on "
-            f"{float(trust.agreement):.0%} and is off by {float(trust.error):.3f}"
+            f"{float(trust.agreement):.0%} and is off by {off}"
         )
     if batch.fell_back:
         yield FELL_BACK
@@ -138,20 +130,19 @@ def _certainty(row: Attribution) -> str:
     zero = int(((values == 0) & (row.errors() == 0)).sum())
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
     return (
-        f"trust: contributions have a typical error of {typical:.3f}; the sign is sure (95 %) of "
-        f"{int(sure.sum())} of {len(values)} features{ignored}"
+        f"trust: contributions have a typical error of {row.batch.outputs.format_error(typical)}; "
+        f"the sign is sure (95 %) of {int(sure.sum())} of {len(values)} features{ignored}"
     )
 
 
 def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     """Describe a batch: errors, agreement, novelty and global importance."""
     n, n_features = batch.values.shape[:2]
-    outputs, strength, refinement = batch.output_names, batch.strength, batch.refinement
-    several = f"log-odds of {len(outputs)} classes"
-    named = output(outputs, batch.class_names) if len(outputs) == 1 else several
-    yield f"Attributions of {n} rows and {n_features} features, in {named} ({owner(batch)})"
+    outputs, strength, refinement = batch.outputs, batch.strength, batch.refinement
+    scale = f"in {outputs.describe_scales()} ({owner(batch)})"
+    yield f"Attributions of {n} rows and {n_features} features, {scale}"
     if math.isfinite(batch.typical_error):
-        yield f"typical error of a contribution: {batch.typical_error:.3f}"
+        yield f"typical error of a contribution: {outputs.format_error(batch.typical_error)}"
     if batch.fell_back:
         yield FELL_BACK
     if batch.stand_in:
@@ -166,7 +157,7 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
         yield f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on"
     yield "mean absolute contribution:"
     order = np.argsort(-strength, kind="stable")[:SHOWN]
-    cells = [[batch.feature_names[j], f"{strength[j]:>7.3f}"] for j in order]
+    cells = [[batch.feature_names[j], f"{outputs.format_error(strength[j]):>7}"] for j in order]
     yield Table(cells, "<<", strength[order])
     if n_features > SHOWN:
         yield f"  … and {n_features - SHOWN} more"

@@ -72,6 +72,8 @@ class Refinement(PerRow):
         Whether the surrogate decided like the black box at once.
     off
         Whether nothing could be refined, because the explainer was saved without rows.
+    exact
+        Whether an offset makes every explanation add up to the black box's own number.
     """
 
     gamma_w: FloatArray
@@ -79,6 +81,7 @@ class Refinement(PerRow):
     neighbour: IntArray
     agreed: BoolArray
     off: bool = False
+    exact: bool = False
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("gamma_w", "gamma_x", "neighbour", "agreed")
 
@@ -91,7 +94,7 @@ class Refinement(PerRow):
     @property
     def refined(self) -> BoolArray:
         """Which rows were refined."""
-        return self.neighbour >= 0
+        return ~self.agreed if self.exact else self.neighbour >= 0
 
     @property
     def faithful(self) -> BoolArray:
@@ -120,6 +123,8 @@ class Refinement(PerRow):
         """Describe how one row's explanation was made to agree; empty if it agreed at once."""
         if self.agreed[row]:
             return ""
+        if self.exact:
+            return "made to add up to the model's own number by an offset, as the surrogate is further off"
         if self.off:
             return "not faithful: the surrogate decides otherwise; refinement is off, as there are no rows"
         if not self.refined[row]:

@@ -12,11 +12,13 @@ from scipy.optimize import nnls  # type: ignore[import-untyped]
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
+from illume.data.outputs import Outputs
 from illume.data.sampling import Split
+from illume.data.scales import Scale
 from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
 from illume.shapley.network_arrays import Codes, Coding
-from illume.shapley.shapley_model import ErrorModel, LogOdds, ShapleyModel
+from illume.shapley.shapley_model import ErrorModel, ShapleyModel
 from illume.shapley.training_run import QUERIES_PER_FEATURE, Effort, TrainingProgress
 from illume.shapley.walks import MixedFrames, Mixtures, Walks, network_values, probes, walk_changes
 
@@ -49,7 +51,7 @@ class Material:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutWalks:
-    """Walks of held-out rows and the log-odds at their points, step by step."""
+    """Walks of held-out rows and the scores at their points, step by step."""
 
     rows: IntArray
     walks: tuple[Walks, ...]
@@ -68,15 +70,21 @@ class Answers:
 
     used: BoolArray
     mixtures: Mixtures
-    log_odds: FloatArray
+    scores: FloatArray
     validation: HeldOutWalks
     report: HeldOutWalks
-    scale: LogOdds
+    scale: Scale
     n_asked: int
 
 
 def ask_model(
-    encoding: Encoding, material: Material, ask: Ask, n_queries: int, rng: np.random.Generator
+    encoding: Encoding,
+    outputs: Outputs,
+    material: Material,
+    ask: Ask,
+    n_queries: int,
+    *,
+    rng: np.random.Generator,
 ) -> Answers:
     """Put mixed rows to the model: to find features without effect, to learn from, and to measure with."""
     names = encoding.schema.names
@@ -85,7 +93,7 @@ def ask_model(
     live = np.zeros(f, dtype=bool)
     live[np.unique(encoding.owner)] = True
     training, n_background = material.split.training, len(material.background)
-    used, n_probes = _find_used(encoding, material, ask, n_queries, live=live, rng=rng)
+    used, n_probes = _find_used(encoding, outputs, material, ask, n_queries, live=live, rng=rng)
     features, walks_for = np.flatnonzero(used), int(WALK_SHARE * n_queries)
     validation, report = (
         _draw_held_out(rows, f, features, n_background, n_points=walks_for, rng=rng)
@@ -103,15 +111,15 @@ def ask_model(
     mixtures = Mixtures.draw(training, n_background, features, f, n=left, rng=rng)
     every = Mixtures.concatenate([mixtures, *validation.mixtures, *report.mixtures])
     P = frames.answers(every, ask)
-    scale = LogOdds.fit(np.concatenate([material.P, material.background_answers, P]))
-    log_odds = scale(P)
+    scale = outputs.fit_scale(np.concatenate([material.P, material.background_answers, P]))
+    scores = scale(P)
     ends = np.cumsum([len(mixtures), *(len(each) for each in validation.mixtures + report.mixtures)])
-    parts = np.split(log_odds, ends[:-1])
+    parts = np.split(scores, ends[:-1])
     n = len(validation.mixtures)
     return Answers(
         used=used,
         mixtures=mixtures,
-        log_odds=parts[0],
+        scores=parts[0],
         validation=replace(validation, points=tuple(parts[1 : 1 + n])),
         report=replace(report, points=tuple(parts[1 + n :])),
         scale=scale,
@@ -121,6 +129,7 @@ def ask_model(
 
 def _find_used(
     encoding: Encoding,
+    outputs: Outputs,
     material: Material,
     ask: Ask,
     n_queries: int,
@@ -138,7 +147,7 @@ def _find_used(
     told_apart[:, coding.features] = codes.at + codes.part
     asked = probes(told_apart, material.split.training, n, rng)
     P = MixedFrames.from_names(material.frame, material.frame, encoding.schema.names).answers(asked, ask)
-    moved = np.abs(P - material.P[asked.row]).max(1) > NO_EFFECT
+    moved = (np.abs(P - material.P[asked.row]) / outputs.unit).max(1) > NO_EFFECT
     changed = (~asked.from_row).argmax(1)
     used = np.bincount(changed[moved], minlength=len(live)) > 0
     return (np.asarray(used & live) if used.any() else live), len(asked)
@@ -180,27 +189,27 @@ def fit_shapley(
     background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
     codes = answers.mixtures.codes(rows, background, coding.features)
     n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
-    held_out = (codes[:n_validation], answers.log_odds[:n_validation])
+    held_out = (codes[:n_validation], answers.scores[:n_validation])
     sizes = effort.sizes(coding.n_features, len(codes))
-    learned = (codes[n_validation:], answers.log_odds[n_validation:])
+    learned = (codes[n_validation:], answers.scores[n_validation:])
     network = train_model_network(coding, learned, held_out, sizes, seed=seed, device=device, running=running)
     fidelity = _fidelity(network(held_out[0]), held_out[1])
     some = background[np.sort(rng.permutation(len(background))[:BACKGROUND_ROWS])]
     values = train_value_network(
         coding, network, rows[training], some, sizes, seed=seed + 1, device=device, running=running
     )
-    background_log_odds = answers.scale(material.background_answers)
+    background_scores = answers.scale(material.background_answers)
     model = ShapleyModel(
-        log_odds=answers.scale,
+        scale=answers.scale,
         coding=coding,
         network=network,
         values=values,
-        base=background_log_odds.mean(0),
-        errors=ErrorModel.unknown(coding.n_features, answers.log_odds.shape[1]),
+        base=background_scores.mean(0),
+        errors=ErrorModel.unknown(coding.n_features, answers.scores.shape[1]),
         n_features=len(encoding.schema),
     )
-    log_odds = answers.scale(material.P)
-    held_out_values = _HeldOutValues(model, rows, background, log_odds, background_log_odds, rng)
+    scores = answers.scale(material.P)
+    held_out_values = _HeldOutValues(model, rows, background, scores, background_scores, rng)
     if len(answers.validation.rows):
         model = replace(model, errors=held_out_values.errors(answers.validation))
     quality = replace(held_out_values, model=model).quality(answers.report, fidelity)
@@ -214,26 +223,26 @@ def _fidelity(found: FloatArray, wanted: FloatArray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _HeldOutValues:
-    """Rows and background rows, coded and with the model's log-odds."""
+    """Rows and background rows, coded and with the model's scores."""
 
     model: ShapleyModel
     rows: Codes
     background: Codes
-    log_odds: FloatArray
-    background_log_odds: FloatArray
+    scores: FloatArray
+    background_scores: FloatArray
     rng: np.random.Generator
 
     def errors(self, held_out: HeldOutWalks) -> ErrorModel:
         """Return how far values of validation rows are off."""
         reference = self.reference(held_out)
         values = self.model.values(self.rows[held_out.rows]).astype(np.float64)
-        remainder = self.log_odds[held_out.rows] - self.model.base - values.sum(1)
+        remainder = self.scores[held_out.rows] - self.model.base - values.sum(1)
         return fit_errors(values, remainder, reference)
 
     def quality(self, held_out: HeldOutWalks, fidelity: float) -> ContributionQuality:
         """Return how true values of report rows are."""
-        codes, log_odds = self.rows[held_out.rows], self.log_odds[held_out.rows]
-        values, remainder = self.model.start(codes, log_odds)
+        codes, scores = self.rows[held_out.rows], self.scores[held_out.rows]
+        values, remainder = self.model.start(codes, scores)
         errors = self.model.errors.errors(values, remainder)
         reference = self.reference(held_out) if len(codes) else WalkEstimates(values, values, values)
         return measure_quality(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
@@ -243,8 +252,8 @@ class _HeldOutValues:
         rows, (n_background, m) = self.rows[held_out.rows], self.background.at.shape
         walks = (Walks.draw(len(rows), m, n_background, self.rng) for _ in range(NETWORK_WALKS))
         found = network_values(self.model.network, rows, self.background, walks)
-        end = self.log_odds[held_out.rows] - self.model.network(self.rows[held_out.rows])
-        start = self.background_log_odds - self.model.network(self.background)
+        end = self.scores[held_out.rows] - self.model.network(self.rows[held_out.rows])
+        start = self.background_scores - self.model.network(self.background)
         each = []
         for walk, points, mixtures in zip(held_out.walks, held_out.points, held_out.mixtures, strict=True):
             mixed = mixtures.codes(self.rows, self.background, self.model.coding.features)

@@ -31,15 +31,15 @@ class ShapleyRefiner:
     model: ShapleyModel
     background: Frame
     background_codes: Codes
-    background_log_odds: FloatArray
+    background_scores: FloatArray
     names: tuple[str, ...]
 
     def __call__(
-        self, codes: Codes, frame: Frame, log_odds: FloatArray, ask: Ask, n_asks: int
+        self, codes: Codes, frame: Frame, scores: FloatArray, ask: Ask, n_asks: int
     ) -> Contributions:
         """Return values and standard errors (n, n_features, c), from at most `n_asks` questions a row."""
         model = self.model
-        values, remainder = model.start(codes, log_odds)
+        values, remainder = model.start(codes, scores)
         prior = np.square(model.errors.errors(values, remainder))
         n_walks, cuts = plan_walks(n_asks, model.coding.n_features)
         if (
@@ -49,14 +49,14 @@ class ShapleyRefiner:
             and np.isfinite(model.errors.walk_variance).all()
         ):
             mixed = self._mixed_walks(codes, frame, ask, n_walks, cuts)
-            change, prior = self._measure(codes, log_odds, mixed, cuts, values=values, prior=prior)
+            change, prior = self._measure(codes, scores, mixed, cuts, values=values, prior=prior)
             values = values + change
-        return Contributions(model.spread(values), model.spread(np.sqrt(prior)))
+        return model.contributions(values, np.sqrt(prior))
 
     def _mixed_walks(
         self, codes: Codes, frame: Frame, ask: Ask, n_walks: int, cuts: list[int]
     ) -> list[tuple[Walks, FloatArray]]:
-        """Return walks, and by how much the network misses the model's log-odds at their points."""
+        """Return walks, and by how much the network misses the model's scores at their points."""
         model, keys, rows = self.model, row_keys(codes), np.arange(len(codes))
         features, n_background = model.coding.features, len(self.background_codes)
         walks = [Walks.draw_by_row(keys, len(features), n_background, salt) for salt in range(n_walks)]
@@ -64,13 +64,13 @@ class ShapleyRefiner:
             [Mixtures.along_walks(rows, walk, cuts, features, model.n_features) for walk in walks]
         )
         P = MixedFrames.from_names(frame, self.background, self.names).answers(mixtures, ask)
-        missed = model.log_odds(P) - model.network(mixtures.codes(codes, self.background_codes, features))
+        missed = model.scale(P) - model.network(mixtures.codes(codes, self.background_codes, features))
         return list(zip(walks, np.split(missed, n_walks), strict=True))
 
     def _measure(
         self,
         codes: Codes,
-        log_odds: FloatArray,
+        scores: FloatArray,
         walked: list[tuple[Walks, FloatArray]],
         cuts: list[int],
         *,
@@ -79,8 +79,8 @@ class ShapleyRefiner:
     ) -> tuple[FloatArray, FloatArray]:
         """Return by how much values change, and the variances of their errors afterwards."""
         model, keys, (n_background, m) = self.model, row_keys(codes), self.background_codes.at.shape
-        end = log_odds - model.network(codes)
-        begin = self.background_log_odds - model.network(self.background_codes)
+        end = scores - model.network(codes)
+        begin = self.background_scores - model.network(self.background_codes)
         own = (Walks.draw_by_row(keys, m, n_background, 1_000 + salt) for salt in range(NETWORK_WALKS))
         start, noise = network_values(model.network, codes, self.background_codes, own)
         growth = prior / np.maximum(model.errors.variance, TINY)

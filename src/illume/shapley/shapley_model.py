@@ -1,4 +1,4 @@
-"""The scale that contributions add up on: log-odds of the model's probabilities."""
+"""Shapley values of rows: two networks, and a measured model of their errors."""
 
 from __future__ import annotations
 
@@ -9,47 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
+from illume.data.scales import Scale
 from illume.shapley.network_arrays import Codes, Coding, ModelArrays, RowEmbedding, ValueArrays
-
-LEAST, MOST = 1e-6, 1e-2  # bounds of what a probability of 0 counts as
-
-
-@dataclass(frozen=True)
-class LogOdds:
-    """Log-odds of probabilities, which are clipped to `least` and `1 - least`.
-
-    For two classes the log-odds of the second, (n, 1); for more, the logarithm of each class's probability
-    less the mean of all logarithms, (n, c).
-
-    >>> LogOdds()(np.array([[0.5, 0.5], [0.2, 0.8]])).round(3)
-    array([[0.   ],
-           [1.386]])
-    """
-
-    least: float = LEAST
-
-    @classmethod
-    def fit(cls, P: FloatArray) -> LogOdds:
-        """Choose what a probability of exactly 0 counts as: half the smallest other one that was answered.
-
-        A forest of 100 trees that answers in steps of 0.01 has 0.005; a model that never answers 0 or 1
-        is clipped at 0.000001.
-
-        >>> LogOdds.fit(np.array([[0.0, 1.0], [0.99, 0.01]])).least
-        0.005
-        """
-        if not (P <= 0).any():
-            return cls()
-        smallest = float(P[P > 0].min())
-        return cls(min(max(smallest / 2, LEAST), MOST))
-
-    def __call__(self, P: FloatArray) -> FloatArray:
-        """Return the log-odds of probabilities (n, c)."""
-        clipped = np.clip(P, self.least, 1.0 - self.least)
-        if P.shape[1] == 2:
-            return np.log(clipped[:, 1:] / clipped[:, :1])
-        logs = np.log(clipped)
-        return np.asarray(logs - logs.mean(1, keepdims=True))
 
 
 class Contributions(NamedTuple):
@@ -63,7 +24,7 @@ class Contributions(NamedTuple):
 class ErrorModel:
     """How far values are off, measured on held-out rows.
 
-    The remainder, by which a row's values miss the model's log-odds, is shared out by `share` (m, c). The
+    The remainder, by which a row's values miss the model's scores, is shared out by `share` (m, c). The
     variance of a value's error is `variance` (m, c) times a number that grows with the row's remainder, plus
     a multiple of the squared value: `weights` (3,) of the three. `walk_variance` (m, c) is that of one walk
     and its reverse on the model, with the network as control variate.
@@ -92,13 +53,14 @@ class ErrorModel:
 class ShapleyModel:
     """All that gives rows their Shapley values.
 
-    Values are interventional Shapley values of the model's log-odds: the game's value of a set of features is
-    the mean log-odds over background rows whose features of that set are the row's. They add up to the row's
-    log-odds less `base` (c,), the mean log-odds of the background rows. Features that `coding` leaves out
+    Values are interventional Shapley values of the model's scores, its answers on the scale that
+    contributions add up on: the game's value of a set of features is the mean score over background rows
+    whose features of that set are the row's. They add up to the row's score less `base` (c,), the mean score
+    of the background rows. Features that `coding` leaves out
     have values of exactly 0; `n_features` counts all.
     """
 
-    log_odds: LogOdds
+    scale: Scale
     coding: Coding
     network: ModelArrays
     values: ValueArrays
@@ -107,29 +69,40 @@ class ShapleyModel:
     n_features: int
 
     def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
-        """Return values of encoded rows X that the model answers with probabilities P."""
+        """Return values of encoded rows X that the model answers with P."""
         raw = self.values.from_embedding(*self.embedding(X, imputed))
-        values, remainder = self._share_remainder(raw, self.log_odds(P))
-        errors = self.errors.errors(values, remainder)
-        return Contributions(self.spread(values), self.spread(errors))
+        values, remainder = self._share_remainder(raw, self.scale(P))
+        return self.contributions(values, self.errors.errors(values, remainder))
 
     @cached_property
     def embedding(self) -> RowEmbedding:
         """How encoded rows are embedded."""
         return RowEmbedding.from_table(self.coding, self.values.table)
 
-    def start(self, codes: Codes, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return values (n, m, c) of coded rows that add up to `log_odds`, and what was shared out (n, c)."""
-        return self._share_remainder(self.values(codes), log_odds)
+    def start(self, codes: Codes, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values (n, m, c) of coded rows that add up to `scores`, and what was shared out (n, c)."""
+        return self._share_remainder(self.values(codes), scores)
 
-    def _share_remainder(self, raw: FloatArray, log_odds: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Let values add up to `log_odds` (n, c); return them and what was shared out."""
+    def _share_remainder(self, raw: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Let values add up to `scores` (n, c); return them and what was shared out."""
         values = raw.astype(np.float64)
-        remainder = log_odds - self.base - values.sum(1)
+        remainder = scores - self.base - values.sum(1)
         values += remainder[:, None] * self.errors.share
         return values, remainder
 
-    def spread(self, values: FloatArray) -> FloatArray:
+    @property
+    def base_values(self) -> FloatArray:
+        """The mean score of the background rows, on the scale that users see, (c,)."""
+        return self.scale.center + self.scale.unit * self.base
+
+    def contributions(self, values: FloatArray, errors: FloatArray) -> Contributions:
+        """Return values and errors (n, m, c) of coded features as those of all features, in users' units."""
+        unit = self.scale.unit
+        if (unit != 1.0).any():
+            values, errors = values * unit, errors * unit
+        return Contributions(self._spread(values), self._spread(errors))
+
+    def _spread(self, values: FloatArray) -> FloatArray:
         """Put values (n, m, c) of coded features where they belong among all features; the others are 0."""
         if len(self.coding.features) == self.n_features:
             return values

@@ -1,4 +1,4 @@
-"""The interface of surrogates, and the linear ones: log-odds are a weighted sum of latents."""
+"""The interface of surrogates, and the linear ones: scores are a weighted sum of latents."""
 
 from __future__ import annotations
 
@@ -6,28 +6,29 @@ import warnings
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
-from scipy.special import expit, softmax  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
 from illume._typing import FloatArray, IntArray
+from illume.data.class_outputs import Classes
+from illume.data.outputs import Outputs
 
 
 class Surrogate(Protocol):
     """An interpretable model of the black box over latents."""
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
-        """Learn from latents (n, k) and the black box's probabilities (n, c)."""
+        """Learn from latents (n, k) and the black box's answers (n, c)."""
         ...
 
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return class probabilities (n, c)."""
+    def answers(self, Z: FloatArray) -> FloatArray:
+        """Return what the black box would answer, (n, c)."""
         ...
 
 
 class Weights(Protocol):
-    """Weights (c, k) and intercepts (c,) on latents, on the scale of log-odds.
+    """Weights (c, k) and intercepts (c,) on latents, on the scale that contributions add up on.
 
     For two classes there is one row, the log-odds of the second class.
     """
@@ -56,33 +57,27 @@ class TreeSurrogate(Surrogate, Protocol):
 
 
 def scores(surrogate: Weights, Z: FloatArray) -> FloatArray:
-    """Return the surrogate's log-odds (n, c), one column for two classes."""
+    """Return the surrogate's scores (n, c), one column for two classes."""
     return Z @ surrogate.coef_.T + surrogate.intercept_
-
-
-def probabilities_of(logits: FloatArray) -> FloatArray:
-    """Convert log-odds to probabilities: the logistic function for one column, else softmax.
-
-    >>> probabilities_of(np.array([[0.0]]))
-    array([[0.5, 0.5]])
-    """
-    if logits.shape[1] == 1:
-        return np.column_stack([expit(-logits[:, 0]), expit(logits[:, 0])])
-    return np.asarray(softmax(logits, axis=1))
 
 
 NEVER = -20.0  # log-odds of a class that does not occur in training
 
 
 class WeightedSurrogate:
-    """A surrogate that is its weights `coef_` and `intercept_`."""
+    """A surrogate that is its weights `coef_` and `intercept_`; `outputs` turns its scores into answers."""
 
+    outputs: Outputs = Classes(())
     coef_: FloatArray
     intercept_: FloatArray
 
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return class probabilities (n, c)."""
-        return probabilities_of(scores(self, Z))
+    def answers(self, Z: FloatArray) -> FloatArray:
+        """Return what the black box would answer, (n, c)."""
+        return self.outputs.answers(scores(self, Z))
+
+
+class ClassSurrogate(WeightedSurrogate):
+    """A linear surrogate of class probabilities."""
 
     def _take(self, model: Any, n_classes: int) -> Self:
         """Take the weights of a fitted linear classifier; classes that it has not seen never win."""
@@ -93,11 +88,11 @@ class WeightedSurrogate:
             seen = coef, intercept
             coef, intercept = np.zeros((n_classes, coef.shape[1])), np.full(n_classes, NEVER)
             coef[model.classes_], intercept[model.classes_] = seen
-        self.coef_, self.intercept_ = center_classes(coef, intercept)
+        self.coef_, self.intercept_ = self.outputs.normalize_weights(coef, intercept)
         return self
 
 
-class LogisticSurrogate(WeightedSurrogate, BaseEstimator):
+class LogisticSurrogate(ClassSurrogate, BaseEstimator):
     """Logistic regression on the black box's probabilities, not only on its decisions."""
 
     def __init__(self, C: float = 1.0) -> None:
@@ -113,7 +108,7 @@ class LogisticSurrogate(WeightedSurrogate, BaseEstimator):
         return self._take(model, P.shape[1])
 
 
-class LinearAdapter(WeightedSurrogate, BaseEstimator):
+class LinearAdapter(ClassSurrogate, BaseEstimator):
     """Any scikit-learn linear classifier (`coef_`, `intercept_`, `classes_`) as a surrogate."""
 
     def __init__(self, estimator: Any) -> None:
@@ -127,11 +122,30 @@ class LinearAdapter(WeightedSurrogate, BaseEstimator):
         return self._take(model, P.shape[1])
 
 
+class LinearRegressionSurrogate(WeightedSurrogate, BaseEstimator):
+    """A linear model of scikit-learn on the black box's numbers, or on their logarithms; by default ridge."""
+
+    def __init__(self, outputs: Outputs, estimator: Any = None) -> None:
+        self.outputs = outputs
+        self.estimator = estimator
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Fit a clone of the estimator on standardised scores."""
+        scale = self.outputs.fit_scale(P)
+        model = clone(Ridge(1.0) if self.estimator is None else self.estimator).fit(Z, scale(P))
+        if not hasattr(model, "coef_"):
+            raise ValueError(f"{self.estimator!r} has no coef_; use a linear regression")
+        coef = np.asarray(model.coef_, dtype=np.float64).reshape(P.shape[1], -1)
+        intercept = np.broadcast_to(np.asarray(model.intercept_, dtype=np.float64), (P.shape[1],))
+        self.coef_, self.intercept_ = scale.unit[:, None] * coef, scale.center + scale.unit * intercept
+        return self
+
+
 class FittedWeights(WeightedSurrogate):
     """Weights that are fitted already."""
 
-    def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
-        self.coef_, self.intercept_ = coef, intercept
+    def __init__(self, coef: FloatArray, intercept: FloatArray, outputs: Outputs) -> None:
+        self.coef_, self.intercept_, self.outputs = coef, intercept, outputs
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Do nothing."""
@@ -141,13 +155,5 @@ class FittedWeights(WeightedSurrogate):
 class HeadSurrogate(FittedWeights):
     """The linear head that was trained jointly with the encoder."""
 
-    def __init__(self, coef: FloatArray, intercept: FloatArray) -> None:
-        super().__init__(*center_classes(coef, intercept))
-
-
-def center_classes(coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Subtract what all classes share, which softmax ignores, so that log-odds are unique."""
-    coef, intercept = np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)
-    if len(coef) == 1:
-        return coef, intercept
-    return coef - coef.mean(0), intercept - intercept.mean()
+    def __init__(self, coef: FloatArray, intercept: FloatArray, outputs: Outputs) -> None:
+        super().__init__(*outputs.normalize_weights(coef, intercept), outputs)

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from illume._typing import FloatArray, IntArray
+from illume.data.scales import NumberScale
 
 
 @dataclass(eq=False)
@@ -17,7 +18,7 @@ class TreeNodes:
     """A fitted tree as arrays; node 0 is the root, and children come after their parents.
 
     `children_left_` is the child if `z[feature] <= threshold`, `children_right_` the other one, -1 at a leaf;
-    `value_` (n_nodes, n_classes) are the shares of the classes at each node.
+    `value_` (n_nodes, c) are the answers at each node: the shares of the classes, or mean numbers.
 
     >>> nodes = TreeNodes(*map(np.array, ([1, -1, -1], [2, -1, -1], [0, -2, -2], [0.5, -2.0, -2.0])),
     ...                   value_=np.array([[0.5, 0.5], [1.0, 0.0], [0.0, 1.0]]))
@@ -35,6 +36,15 @@ class TreeNodes:
         """Do nothing."""
         return self
 
+    def _take(self, tree: Any, value: FloatArray) -> Self:
+        """Take the nodes of a fitted tree of scikit-learn, and their answers (n_nodes, c)."""
+        self.children_left_ = np.array(tree.children_left, dtype=np.int64)
+        self.children_right_ = np.array(tree.children_right, dtype=np.int64)
+        self.feature_ = np.array(tree.feature, dtype=np.int64)
+        self.threshold_ = np.array(tree.threshold, dtype=np.float64)
+        self.value_ = np.asarray(value, dtype=np.float64)
+        return self
+
     def apply(self, Z: FloatArray) -> IntArray:
         """Return the leaf of every row, compared in float32 as by scikit-learn."""
         largest = np.finfo(np.float32).max
@@ -48,8 +58,8 @@ class TreeNodes:
             rows = rows[self.children_left_[node[rows]] >= 0]
         return node
 
-    def probabilities(self, Z: FloatArray) -> FloatArray:
-        """Return the shares of the classes in each row's leaf, (n, c)."""
+    def answers(self, Z: FloatArray) -> FloatArray:
+        """Return the answers of each row's leaf, (n, c)."""
         return self.value_[self.apply(Z)]
 
 
@@ -68,14 +78,23 @@ class DecisionTreeSurrogate(BaseEstimator, TreeNodes):
         """Grow a clone of the estimator on the black box's decisions."""
         start = DecisionTreeClassifier(random_state=0) if self.estimator is None else self.estimator
         model = clone(start).fit(Z, P.argmax(1))
-        tree = model.tree_
-        self.children_left_ = np.array(tree.children_left, dtype=np.int64)
-        self.children_right_ = np.array(tree.children_right, dtype=np.int64)
-        self.feature_ = np.array(tree.feature, dtype=np.int64)
-        self.threshold_ = np.array(tree.threshold, dtype=np.float64)
-        self.value_ = np.zeros((tree.node_count, P.shape[1]))
-        self.value_[:, model.classes_] = tree.value[:, 0, : len(model.classes_)]
-        return self
+        value = np.zeros((model.tree_.node_count, P.shape[1]))
+        value[:, model.classes_] = model.tree_.value[:, 0, : len(model.classes_)]
+        return self._take(model.tree_, value)
+
+
+class RegressionTreeSurrogate(BaseEstimator, TreeNodes):
+    """A scikit-learn regression tree on the black box's numbers; leaves answer with the mean of theirs."""
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def fit(self, Z: FloatArray, P: FloatArray) -> Self:
+        """Grow a clone of the estimator on standardised numbers."""
+        scale = NumberScale.fit(P)
+        start = DecisionTreeRegressor(random_state=0) if self.estimator is None else self.estimator
+        tree = clone(start).fit(Z, scale(P)).tree_
+        return self._take(tree, scale.center + scale.unit * tree.value[:, :, 0])
 
 
 def require_tree(tree: TreeNodes, n_latents: int) -> None:
@@ -90,5 +109,3 @@ def require_tree(tree: TreeNodes, n_latents: int) -> None:
         raise ValueError("every node but the first must be the child of one earlier node")
     if not ((tree.feature_[inner] >= 0) & (tree.feature_[inner] < n_latents)).all():
         raise ValueError(f"a node asks about a latent that is none of the {n_latents}")
-    if (tree.value_ < 0).any():
-        raise ValueError("shares of classes must not be negative")

@@ -1,0 +1,104 @@
+"""Checks of what a model answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.errors import BlackBoxError
+
+MOST_NAMED = 10
+ADVICE = "pass an object with predict_proba or predict, or a callable from a frame to its answers"
+
+
+def as_answer(answer: Any, n_rows: int) -> np.ndarray[Any, Any]:
+    """Return an answer as an array (n,) or (n, c) of numbers or labels; raise for anything else."""
+    if hasattr(answer, "detach"):  # a torch tensor that still carries gradients
+        answer = answer.detach().cpu()
+    try:
+        raw = np.asarray(answer)
+    except ValueError as error:
+        raise BlackBoxError(f"the model's answer is no array: {error}; {ADVICE}") from error
+    if raw.ndim not in (1, 2) or len(raw) != n_rows or (raw.ndim == 2 and not raw.shape[1]):
+        raise BlackBoxError(
+            f"the model answered {n_rows} rows with shape {np.shape(answer)}, expected ({n_rows},), or "
+            f"({n_rows}, c) for c classes or numbers"
+        )
+    if raw.ndim == 2 and raw.shape[1] == 1:
+        raw = raw[:, 0]
+    if raw.dtype.kind == "f":
+        bad = ~np.isfinite(raw.reshape(n_rows, -1)).all(1)
+        if bad.any():
+            raise bad_rows(bad, "the model answered NaN or infinity")
+    return raw
+
+
+def is_distribution(raw: np.ndarray[Any, Any]) -> bool:
+    """Whether an answer can be probabilities: of the second of two classes, or of several, which sum to 1."""
+    if raw.dtype.kind != "f" or not raw.size or raw.min() < 0 or raw.max() > 1:
+        return False
+    return raw.ndim == 1 or bool(np.abs(raw.sum(1) - 1.0).max() <= 1e-3)
+
+
+def is_labels(raw: np.ndarray[Any, Any]) -> bool:
+    """Whether an answer can only be labels of classes: text, or True and False."""
+    return raw.ndim == 1 and raw.dtype.kind not in "fiu"
+
+
+def require_probabilities(raw: np.ndarray[Any, Any]) -> FloatArray:
+    """Return an answer as probabilities (n, c); raise unless every row is a distribution over classes."""
+    if raw.dtype.kind not in "fiub" or (raw.ndim == 1 and raw.dtype.kind != "f"):
+        example = f" such as {raw.flat[:1].tolist()[0]!r}" if raw.size else ""
+        raise BlackBoxError(f"the model answered with labels{example}, expected probabilities; {ADVICE}")
+    P = raw.astype(np.float64, copy=False)
+    if P.ndim == 1:
+        P = np.stack([1.0 - P, P], axis=1)
+    if not P.size or (P.min() >= 0 and P.max() <= 1 and np.abs(P.sum(1) - 1.0).max() <= 1e-3):
+        return P
+    bad = np.asarray(((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1))
+    if bad.any():
+        raise bad_rows(bad, f"the model answered {P[bad.argmax(), -1]:g}, which is no probability; {ADVICE}")
+    bad = np.abs(P.sum(1) - 1.0) > 1e-3
+    if bad.any():
+        found = P[bad.argmax()].sum()
+        raise bad_rows(bad, f"the model's probabilities sum to {found:.4g}, not to 1; {ADVICE}")
+    return P
+
+
+def require_numbers(raw: np.ndarray[Any, Any], positive: bool = False) -> FloatArray:
+    """Return an answer as numbers (n, c); with `positive`, raise unless all are above 0."""
+    if raw.dtype.kind not in "fiu":
+        example = f" such as {raw.flat[:1].tolist()[0]!r}" if raw.size else ""
+        raise BlackBoxError(
+            f"the model answered with labels{example}, expected numbers; for a classifier, leave out "
+            "task='regression'"
+        )
+    P = raw.astype(np.float64, copy=False)
+    P = P[:, None] if P.ndim == 1 else P
+    bad = np.asarray((P <= 0).any(1))
+    if positive and bad.any():
+        found = P[bad.argmax()].min()
+        raise bad_rows(bad, f"the model answered {found:g}, but link='log' needs numbers above 0")
+    return P
+
+
+def label_positions(raw: np.ndarray[Any, Any], names: Sequence[str]) -> IntArray:
+    """Return the position of each label among the names of classes."""
+    if raw.ndim != 1:
+        raise BlackBoxError(f"the model answered {raw.shape[1]} values a row, expected one label; {ADVICE}")
+    labels, which = np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw, return_inverse=True)
+    places = []
+    for label in labels.tolist():
+        if str(label) not in names:
+            raise BlackBoxError(f"the model answered {label!r}, which is none of its classes {list(names)}")
+        places.append(list(names).index(str(label)))
+    return np.array(places, dtype=np.intp)[which]
+
+
+def bad_rows(bad: BoolArray, message: str) -> BlackBoxError:
+    """Return an error that names the first bad rows."""
+    rows = np.flatnonzero(bad)
+    return BlackBoxError(message, tuple(rows[:MOST_NAMED].tolist()), more=len(rows) > MOST_NAMED)

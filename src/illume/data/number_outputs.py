@@ -1,0 +1,312 @@
+"""Models that answer with one or several numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.answers import require_numbers
+from illume.data.outputs import Outputs
+from illume.data.questions import Bands, Question, Threshold, band_edges
+from illume.data.scales import LINKS, NumberScale, Scale, apply_link
+from illume.errors import BlackBoxError
+
+TOLERANCE = 0.1  # standard deviations of the predictions, within which two numbers agree
+
+
+@dataclass(frozen=True)
+class Numbers(Outputs):
+    """One or several numbers.
+
+    Parameters
+    ----------
+    link
+        `identity`: contributions add up to the number itself; `log`: to its logarithm, so that they are
+        factors of the number.
+    spread
+        The standard deviation of each output on the fitted rows.
+    edges
+        Where each output is divided into bands of similar numbers.
+    """
+
+    link: str = "identity"
+    spread: tuple[float, ...] = ()
+    edges: tuple[tuple[float, ...], ...] = ()
+    task: ClassVar[str] = "regression"
+    choose_by_r2: ClassVar[bool] = True
+
+    def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
+        """See `Outputs`."""
+        P = require_numbers(raw, positive=self.link == "log")
+        if P.shape[1] != len(self):
+            raise BlackBoxError(
+                f"the model answered {P.shape[1]} numbers, expected {len(self)}: {list(self.names)}"
+            )
+        return P
+
+    def fit(self, P: FloatArray) -> Self:
+        """Measure how far answers (n, c) to the fitted rows are spread."""
+        spread = tuple(float(each) if each > 0 else 1.0 for each in P.std(0))
+        return replace(self, spread=spread, edges=tuple(band_edges(y) for y in P.T))
+
+    @property
+    def explained(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.names
+
+    @property
+    def scale_name(self) -> str:
+        """See `Outputs`."""
+        if self.link == "log":
+            return "logarithm of the prediction"
+        return self.names[0] if len(self.names) == 1 else "units of each output"
+
+    @property
+    def error_unit(self) -> str:
+        """See `Outputs`."""
+        if len(self) > 1:
+            return "standard deviations of each output"
+        return "logarithms" if self.link == "log" else f"units of {self.names[0]}"
+
+    @property
+    def agreement_note(self) -> str:
+        """See `Outputs`."""
+        return " agreement: within a tenth of a standard deviation; error: mean absolute"
+
+    def describe_scale(self, i: int = 0) -> str:
+        """See `Outputs`.
+
+        >>> Numbers(("price",), link="log").describe_scale()
+        'logarithm of price'
+        """
+        return f"logarithm of {self.names[i]}" if self.link == "log" else self.names[i]
+
+    @property
+    def table_caption(self) -> str:
+        """See `Outputs`."""
+        return self.describe_scale()
+
+    def describe_scales(self) -> str:
+        """See `Outputs`."""
+        return self.describe_scale() if len(self) == 1 else f"{len(self)} outputs: {', '.join(self.names)}"
+
+    def fit_scale(self, P: FloatArray) -> Scale:
+        """See `Outputs`."""
+        return NumberScale.fit(P, self.link)
+
+    def read_scale(self, least: float, center: FloatArray, unit: FloatArray) -> Scale:
+        """See `Outputs`."""
+        if center.shape != (len(self),) or unit.shape != (len(self),):
+            raise ValueError(f"there are {len(center)} centers and {len(unit)} units of {len(self)} numbers")
+        return NumberScale(self.link, center, unit)
+
+    def scores(self, P: FloatArray) -> FloatArray:
+        """See `Outputs`."""
+        return apply_link(P, self.link)
+
+    @property
+    def unit(self) -> FloatArray:
+        """See `Outputs`."""
+        return np.array(self.spread)
+
+    def answers(self, S: FloatArray) -> FloatArray:
+        """See `Outputs`."""
+        return np.exp(S) if self.link == "log" else S
+
+    def targets(self, P: FloatArray) -> FloatArray:
+        """See `Outputs`."""
+        return self.scores(P)
+
+    def normalize_weights(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return them as they are."""
+        return np.asarray(coef, dtype=np.float64), np.asarray(intercept, dtype=np.float64)
+
+    def position(self, output: int | str | None) -> int:
+        """Return the position of an output, given by its name or position; None for the only one."""
+        if output is None and len(self.names) == 1:
+            return 0
+        if isinstance(output, str) and output in self.names:
+            return self.names.index(output)
+        if isinstance(output, (int, np.integer)) and -len(self) <= output < len(self):
+            return int(output) % len(self)
+        raise ValueError(f"output must be one of {list(self.names)}, found {output!r}")
+
+    def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
+        """See `Outputs`."""
+        at = self.position(output)
+        if threshold is None:
+            return Bands(at, self.edges[at])
+        if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
+            raise ValueError(f"threshold must be a number, found {threshold!r}")
+        if not math.isfinite(threshold):
+            raise ValueError(f"threshold must be finite, found {threshold!r}")
+        return Threshold(at, float(threshold))
+
+    @property
+    def strata(self) -> Question:
+        """Bands of the first output."""
+        return self.question(0)
+
+    def require_variety(self, P: FloatArray) -> None:
+        """See `Outputs`."""
+        if (P[:1] == P).all():
+            raise BlackBoxError(
+                f"the model answers {self.short(P[0])} for all {len(P)} rows, so there is nothing to "
+                f"explain; fit with rows that it tells apart"
+            )
+
+    def alike(self, P: FloatArray, Q: FloatArray) -> BoolArray:
+        """Return where all numbers are within a tenth of a standard deviation."""
+        return np.asarray((np.abs(P - Q) <= TOLERANCE * np.array(self.spread)).all(1))
+
+    def error(self, P: FloatArray, Q: FloatArray) -> FloatArray:
+        """Return absolute differences; of several outputs the mean, each in its standard deviations."""
+        if len(self) == 1:
+            return np.abs(P - Q)[:, 0]
+        return np.asarray((np.abs(P - Q) / np.array(self.spread)).mean(1))
+
+    def belongs(self, P: FloatArray, c: int) -> BoolArray:
+        """Return all rows."""
+        return np.ones(len(P), dtype=bool)
+
+    def majority(self, P: FloatArray) -> float:
+        """See `Outputs`."""
+        return math.nan
+
+    def first(self, P: FloatArray) -> IntArray:
+        """Return the first output."""
+        return np.zeros(len(P), dtype=np.intp)
+
+    def format(self, number: float, i: int = 0) -> str:
+        """Return a number as text, with as many decimals as its spread calls for.
+
+        >>> [Numbers(("price",), spread=(each,)).format(212345.678) for each in (5e4, 5.0)]
+        ['212,346', '212,345.68']
+        """
+        return f"{number:,.{self.decimals(i)}f}"
+
+    def decimals(self, i: int = 0) -> int:
+        """Return how many decimals numbers of an output are shown with."""
+        spread = self.spread[i] if self.spread else 1.0
+        return int(np.clip(2 - math.floor(math.log10(max(spread, 1e-12))), 0, 9))
+
+    def headline(self, p: FloatArray) -> str:
+        """See `Outputs`.
+
+        >>> Numbers(("price",), spread=(50.0,)).headline(np.array([212.3]))
+        'price = 212.3'
+        """
+        return ", ".join(f"{name} = {self.format(p[i], i)}" for i, name in enumerate(self.names))
+
+    def brief(self, p: FloatArray) -> str:
+        """See `Outputs`."""
+        return self.headline(p)
+
+    def short(self, p: FloatArray) -> str:
+        """See `Outputs`."""
+        return ", ".join(self.format(each, i) for i, each in enumerate(p))
+
+    def surrogate_short(self, p: FloatArray, q: FloatArray) -> str:
+        """See `Outputs`."""
+        return self.short(q)
+
+    def format_score(self, score: float, i: int = 0) -> str:
+        """Return a contribution as text; with a link, and the factor that it stands for.
+
+        >>> Numbers(("price",), spread=(50.0,)).format_score(12.34)
+        '+12.3'
+        >>> Numbers(("price",), link="log").format_score(np.log(2))
+        '+0.693 (× 2.000)'
+        """
+        if self.link == "log":
+            return f"{score:+.3f} (× {math.exp(min(score, 700.0)):.3f})"
+        return f"{score:+,.{self.decimals(i)}f}"
+
+    def format_total(self, score: float, i: int = 0) -> str:
+        """See `Outputs`."""
+        return f"{score:+.3f}" if self.link == "log" else self.format(score, i)
+
+    def format_answer_error(self, error: float) -> str:
+        """Return an absolute error; of several outputs, in standard deviations."""
+        return self.format(error) if len(self) == 1 else f"{error:.3f} standard deviations"
+
+    def scale_notes(self, base: float, i: int = 0) -> Iterator[str]:
+        """Say that contributions to a logarithm are factors."""
+        if self.link == "log":
+            start = self.format(math.exp(min(base, 700.0)), i)
+            yield f"contributions are factors (×): {self.names[i]} is {start} times their product"
+
+    def format_error(self, error: float) -> str:
+        """See `Outputs`."""
+        return f"{error:.3f}" if self.link == "log" else f"{error:,.{self.decimals()}f}"
+
+    def probabilities(self, P: FloatArray) -> FloatArray:
+        """See `Outputs`."""
+        raise AttributeError("the model answers with numbers: read `predictions`, there are no classes")
+
+    def plain(self, p: FloatArray) -> Any:
+        """See `Outputs`."""
+        return float(p[0]) if len(self) == 1 else dict(zip(self.names, map(float, p), strict=True))
+
+    def columns(self, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
+        """Return the prediction; with several outputs, one column for each."""
+        return self._columns("prediction", P)
+
+    def surrogate_columns(self, P: FloatArray, Q: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
+        """See `Outputs`."""
+        return self._columns("surrogate_prediction", Q)
+
+    def _columns(self, name: str, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
+        if len(self) == 1:
+            return {name: np.ascontiguousarray(P[:, 0])}
+        return {f"{name}: {each}": np.ascontiguousarray(P[:, i]) for i, each in enumerate(self.names)}
+
+    def batch_dict(self, P: FloatArray, Q: FloatArray) -> dict[str, Any]:
+        """See `Outputs`."""
+        return {"predictions": P.tolist(), "surrogate_predictions": Q.tolist()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """See `Outputs`."""
+        edges = [list(each) for each in self.edges]
+        return {
+            "task": self.task,
+            "names": list(self.names),
+            "link": self.link,
+            "spread": list(self.spread),
+            "edges": edges,
+        }
+
+    @classmethod
+    def _read(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Self:
+        edges = tuple(tuple(float(edge) for edge in each) for each in values["edges"])
+        found = cls(names, str(values["link"]), tuple(float(each) for each in values["spread"]), edges)
+        if (
+            not names
+            or found.link not in LINKS
+            or len(edges) != len(names)
+            or len(found.spread) != len(names)
+        ):
+            raise ValueError(f"{values!r} does not describe the numbers of a model")
+        if min(found.spread) <= 0 or any(len(each) < 2 or list(each) != sorted(each) for each in edges):
+            raise ValueError(f"{values!r} holds spreads or edges that are none")
+        return found
+
+    def is_valid(self, P: FloatArray) -> bool:
+        """See `Outputs`."""
+        return self.link != "log" or bool((P > 0).all())
+
+
+def default_names(n: int, given: Sequence[Any] | None) -> tuple[str, ...]:
+    """Return the names of numbers: those given, or `prediction`, or `output 0` and so on.
+
+    >>> default_names(1, None), default_names(2, None)
+    (('prediction',), ('output 0', 'output 1'))
+    """
+    if given is not None:
+        return tuple(str(name) for name in given)
+    return ("prediction",) if n == 1 else tuple(f"output {i}" for i in range(n))

@@ -1,0 +1,166 @@
+"""How a model's answers become decisions, which rules and counterfactuals are about."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from illume._typing import BoolArray, FloatArray, IntArray
+
+N_BANDS = 16  # that predictions are divided into
+
+
+class Question(ABC):
+    """How answers become decisions, which rules and counterfactuals are about."""
+
+    intervals: ClassVar[bool] = False  # whether rules end in an interval of numbers instead of a decision
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """What to call each decision."""
+
+    @abstractmethod
+    def decide(self, P: FloatArray) -> IntArray:
+        """Return the decision (n,) on each answer, as a position in `names`."""
+
+    @abstractmethod
+    def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
+        """Return for which answers a decision, or a decision each, is right, (n,).
+
+        With intervals, several decisions are right for an answer.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, from which `from_dict` makes the same object."""
+        return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Question:
+        """Return the question that `to_dict` describes.
+
+        >>> Question.from_dict(Threshold(0, 2.5).to_dict())
+        Threshold(output=0, threshold=2.5)
+        """
+        kinds = {kind.__name__: kind for kind in Question.__subclasses__()}
+        if values["kind"] not in kinds:
+            raise ValueError(f"kind is {values['kind']!r}, expected one of {sorted(kinds)}")
+        given = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
+        return kinds[given.pop("kind")](**given)
+
+
+@dataclass(frozen=True)
+class MostLikely(Question):
+    """The class with the largest probability."""
+
+    classes: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Question`."""
+        return self.classes
+
+    def decide(self, P: FloatArray) -> IntArray:
+        """See `Question`."""
+        return P.argmax(1)
+
+    def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
+        """See `Question`."""
+        return np.asarray(P.argmax(1) == decision)
+
+
+@dataclass(frozen=True)
+class Threshold(Question):
+    """Whether a number is below a threshold, or at least the threshold.
+
+    >>> Threshold(0, 2.5).decide(np.array([[2.0], [2.5]]))
+    array([0, 1])
+    """
+
+    output: int
+    threshold: float
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """See `Question`."""
+        text = format_number(self.threshold)
+        return f"below {text}", f"at least {text}"
+
+    def decide(self, P: FloatArray) -> IntArray:
+        """See `Question`."""
+        return (P[:, self.output] >= self.threshold).astype(np.intp)
+
+    def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
+        """See `Question`."""
+        return np.asarray(self.decide(P) == decision)
+
+
+@dataclass(frozen=True)
+class Bands(Question):
+    """Bands of similar numbers, from edge to edge.
+
+    A number belongs to one band; it counts as similar to the numbers in half of each neighbouring band, too.
+
+    >>> bands = Bands(0, (0.0, 1.0, 2.0, 3.0))
+    >>> bands.decide(np.array([[-0.5], [1.0], [9.0]]))
+    array([0, 1, 2])
+    >>> bands.holds(np.array([[0.4], [0.6], [2.4], [2.6]]), 1)
+    array([False,  True,  True, False])
+    """
+
+    output: int
+    edges: tuple[float, ...]
+    intervals: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Question`."""
+        ends = [format_number(edge) for edge in self.edges]
+        return tuple(f"{low} to {high}" for low, high in pairwise(ends))
+
+    def decide(self, P: FloatArray) -> IntArray:
+        """See `Question`."""
+        return np.searchsorted(self.edges[1:-1], P[:, self.output], side="right")
+
+    def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
+        """See `Question`."""
+        low, high = self.window(decision)
+        y = P[:, self.output]
+        return np.asarray((y >= low) & (y <= high))
+
+    def window(self, decision: int | IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return the numbers from which and up to which a decision is right."""
+        edges = np.array(self.edges)
+        middle = (edges[:-1] + edges[1:]) / 2
+        return np.append(-np.inf, middle)[decision], np.append(middle, np.inf)[np.asarray(decision) + 1]
+
+
+def band_edges(y: FloatArray, n_bands: int = N_BANDS) -> tuple[float, ...]:
+    """Divide numbers into bands: between equal numbers of rows and equal widths, at distinct numbers.
+
+    Equal numbers of rows alone would put a whole tail into one band.
+
+    >>> band_edges(np.array([0.0, 1.0, 2.0, 3.0]), 2)
+    (0.0, 1.5, 3.0)
+    """
+    low, high = np.quantile(y, [0.01, 0.99])
+    ordered = np.sort(y)
+    rank = (np.arange(len(y)) + 0.5) / len(y)
+    place = np.clip((ordered - low) / max(high - low, 1e-300), 0, 1)
+    edges = np.interp(np.arange(1, n_bands) / n_bands, (rank + place) / 2, ordered)
+    inside = np.unique(edges[(edges > ordered[0]) & (edges < ordered[-1])])
+    return (float(ordered[0]), *map(float, inside), float(ordered[-1]))
+
+
+def format_number(number: float) -> str:
+    """Return a number of a question as text.
+
+    >>> format_number(200000.0), format_number(0.25)
+    ('200,000', '0.25')
+    """
+    return f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else f"{number:,.6g}"
