@@ -39,17 +39,18 @@ KINDS = ["attributions", "latents", "rules", "counterfactuals"]
 
 
 class Explainer(BaseEstimator):
-    """Explains a black-box classifier of tabular rows.
+    """Explains a black-box model of tabular rows, which answers with classes or numbers.
 
     Parameters
     ----------
     model
-        The black box: an object with `predict_proba`, a scikit-learn Pipeline, or a callable from a frame to
-        probabilities. It is called with the same kind of frame that is passed in.
+        The black box: an object with `predict_proba` or `predict`, a scikit-learn Pipeline, or a callable
+        from a frame to answers. It is called with the same kind of frame that is passed in. Whether it
+        answers with classes or numbers is found out; `DataOptions(task=…)` says it.
     contributions
-        `shapley` (the default): interventional Shapley values of the model's log-odds, which add up to the
-        model's own log-odds. `pullback`: the paper's, slopes times centred inputs, which add up to the
-        surrogate's log-odds.
+        `shapley` (the default): interventional Shapley values of the model's number, or log-odds of classes,
+        which add up to the model's own. `pullback`: the paper's, slopes times centred inputs, which add up to
+        the surrogate's, and with an offset to the model's number.
     background
         Rows that Shapley values compare with, a frame; by default the training rows.
     effort
@@ -158,9 +159,17 @@ class Explainer(BaseEstimator):
         return explain_latents(self._require_fitted(), X, maps)
 
     def rules(
-        self, X: Any, *, polish: bool = True, precision: float = 0.95, max_conditions: int | None = None
+        self,
+        X: Any,
+        *,
+        polish: bool = True,
+        precision: float = 0.95,
+        max_conditions: int | None = None,
+        interval: float = 0.9,
+        threshold: float | None = None,
+        output: int | str | None = None,
     ) -> Rules:
-        """Return a rule for each row of a frame: conditions under which the model decides alike.
+        """Return a rule for each row of a frame: conditions under which the model answers alike.
 
         The first call grows the tree that rules come from, see `fit_rules`.
 
@@ -171,14 +180,19 @@ class Explainer(BaseEstimator):
             are those of the tree itself.
         precision, max_conditions
             Share of the covered rows to be decided alike; maximum number of features in conditions.
+        interval, threshold, output
+            For numbers: the share of the covered rows that the interval at the end of a rule should hold; a
+            number, to have rules for being below or above it instead; and which of several numbers.
         """
-        request = RuleRequest(polish, precision, max_conditions)
-        frame = self._require_fitted().as_frame(X)
+        request = RuleRequest(polish, precision, max_conditions, interval, threshold, output)
+        fitted = self._require_fitted()
+        fitted.outputs.question(output, threshold)
+        frame = fitted.as_frame(X)
         return explain_rules(self.fit_rules()._require_fitted(), frame, request)
 
-    def rule_set(self) -> RuleSet:
+    def rule_set(self, output: int | str | None = None) -> RuleSet:
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
-        return summarize_rules(self.fit_rules()._require_fitted())
+        return summarize_rules(self.fit_rules()._require_fitted(), output)
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -189,20 +203,37 @@ class Explainer(BaseEstimator):
         permitted_range: Mapping[str, Sequence[Any]] | None = None,
         max_changes: int | None = None,
         min_probability: float = 0.0,
+        *,
+        desired_range: Sequence[float | None] | None = None,
+        desired_change: float | None = None,
+        threshold: float | None = None,
+        output: int | str | None = None,
     ) -> Counterfactuals:
-        """Return for each row changed rows that the model decides otherwise, checked on the model itself.
+        """Return for each row changed rows that the model answers otherwise, checked on the model itself.
 
         Parameters
         ----------
         n, desired_class
             Number of examples per row; `opposite`, any class other than the row's own, or a class.
+        desired_range, desired_change, threshold, output
+            For numbers, one of: `[low, high]`, None for an open end; by how much the number should rise, or
+            fall, at least; a number that should be crossed. And which of several numbers.
         features_to_vary, permitted_range
             `all` or names of features; for some features, `[low, high]` or a list of permitted categories.
         max_changes, min_probability
             Maximum number of changed features, and minimum probability of the new decision.
         """
         request = CounterfactualRequest(
-            n, desired_class, features_to_vary, permitted_range, max_changes, min_probability
+            n,
+            desired_class,
+            features_to_vary,
+            permitted_range,
+            max_changes,
+            min_probability,
+            desired_range=desired_range,
+            desired_change=desired_change,
+            threshold=threshold,
+            output=output,
         )
         frame = self._require_fitted().as_frame(X)
         request.validate(self._require_fitted())

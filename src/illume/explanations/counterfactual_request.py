@@ -79,8 +79,8 @@ class CounterfactualRequest:
         chosen = [name for name in wishes if name != "output"]
         if len(chosen) != 1:
             raise ValueError(
-                "say which numbers are desired, by one of desired_range=[low, high], desired_change=number and "
-                f"threshold=number; found {' and '.join(chosen) or 'none of them'}"
+                "say which numbers are desired, by one of desired_range=[low, high], desired_change and "
+                f"threshold; found {' and '.join(chosen) or 'none of them'}"
             )
         question = outputs.question(self.output, self.threshold)
         if self.threshold is not None:

@@ -43,14 +43,14 @@ class Sample:
         return self.question.decide(self.P)
 
     @cached_property
-    def _right(self) -> BoolArray:
-        """For which rows each decision is right, (n_decisions, N)."""
-        every = [self.question.holds(self.P, c) for c in range(len(self.question.names))]
-        return np.array(every, dtype=bool).reshape(-1, len(self))
+    def _right(self) -> BoolArray | FloatArray:
+        """How right each decision is for each row, (n_decisions, N)."""
+        every = [self.question.weights(self.P, c) for c in range(len(self.question.names))]
+        return np.array(every).reshape(-1, len(self))
 
-    def right(self, decision: int) -> BoolArray:
-        """Return for which rows a decision is right, (N,)."""
-        return self.question.holds(self.P, decision)
+    def right(self, decision: int) -> BoolArray | FloatArray:
+        """Return how right a decision is for each row, (N,)."""
+        return self.question.weights(self.P, decision)
 
     @cached_property
     def _own(self) -> BoolArray:
@@ -100,16 +100,16 @@ class Sample:
         but: FloatArray | None = None,
         interval: FloatArray | None = None,
     ) -> Counts:
-        """Count covered rows, and those of the wanted decision or in the interval (n, 2), box by box."""
+        """Count covered rows, and those for which the decision, or the interval (n, 2), is right."""
         result = Counts(np.empty(len(boxes)), np.empty(len(boxes)))
         for rows, inside in self.iter_members(boxes, but):
             result.covered[rows] = np.count_nonzero(inside, axis=1)
             if interval is None:
-                inside &= self._right[wanted[rows]]
+                right = self._right[wanted[rows]]
             else:
                 y = self.P[:, getattr(self.question, "output", 0)]
-                inside &= (y >= interval[rows, :1]) & (y <= interval[rows, 1:])
-            result.correct[rows] = np.count_nonzero(inside, axis=1)
+                right = (y >= interval[rows, :1]) & (y <= interval[rows, 1:])
+            result.correct[rows] = (inside & right if right.dtype == bool else inside * right).sum(1)
         return result
 
 
@@ -167,10 +167,10 @@ class Conditions:
         """How many splits are thresholds, T_n."""
         return len(self.thresholds)
 
-    def count_kept(self, counts: FloatArray, rows: IntArray) -> FloatArray:
+    def count_kept(self, counts: FloatArray, totals: FloatArray) -> FloatArray:
         """Turn counts of rows on the true side of splits (u, T), and in all (u,), into those kept, (u, K)."""
         true = counts.take(self.split, axis=1)
-        return np.where(self.side, true, rows[:, None].astype(np.float32) - true)
+        return np.where(self.side, true, totals[:, None] - true)
 
     def possible(self, X: FloatArray) -> BoolArray:
         """Return which conditions hold for a row, (n, K); none on a category that the row does not know."""

@@ -133,7 +133,7 @@ def measure_boxes(
         n_covered=covered.astype(np.intp),
         n_correct=correct.astype(np.intp),
         n_rows=len(model.report),
-        wanted=RuleRequest.precision,
+        wanted=level if question.intervals else RuleRequest.precision,
         polished=np.ones(len(boxes), dtype=bool),
         refinement=raw.refinement.locate_neighbours(fitted.split.training),
         source=model.source,

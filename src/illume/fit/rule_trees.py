@@ -29,6 +29,7 @@ JUDGED_ROWS = 512
 CALIBRATION_ROWS = 1_024
 REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
+NUMBER_GOALS = (0.7, 0.8, 0.9)
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
@@ -138,11 +139,12 @@ def _measure_curve(rules: TreeRules, conditions: Conditions, rows: FitRows) -> P
     X, wanted = judged.X, judged.decisions
     boxes = rules(X, wanted).boxes
     points = []
-    for goal in GOALS:
+    goals = NUMBER_GOALS if rules.question.intervals else GOALS
+    for goal in goals:
         covered, correct = judged.counts(polish(conditions, boxes, X, wanted, RuleGoal(goal))[0], wanted)
         points.append(mean_precision(covered - 1, correct - 1, len(X) - 1))  # without the row itself
     precisions, coverages = np.array(points).T
-    return PrecisionCurve(np.array(GOALS), precisions, coverages)
+    return PrecisionCurve(np.array(goals), precisions, coverages)
 
 
 def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:

@@ -277,9 +277,9 @@ class Attributions(LabelledBatch[Attribution]):
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
         `wide` has a line per row and a column per feature: contributions to the explained output, or with
-        more than two classes to the decided class, or to the first of several numbers. `base_value`, `offset`, `rest` (only after `top`) and
-        contributions add up to the score. The columns never depend on the rows. `long` has a line per row,
-        feature and output, with the feature's value.
+        more than two classes to the decided class, or to the first of several numbers. `base_value`,
+        `offset`, `rest` (only after `top`) and contributions add up to the score. The columns never depend
+        on the rows. `long` has a line per row, feature and output, with the feature's value.
         """
         return frames.attributions_frame(self, layout)
 

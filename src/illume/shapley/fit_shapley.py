@@ -245,7 +245,9 @@ class _HeldOutValues:
         values, remainder = self.model.start(codes, scores)
         errors = self.model.errors.errors(values, remainder)
         reference = self.reference(held_out) if len(codes) else WalkEstimates(values, values, values)
-        return measure_quality(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
+        found = measure_quality(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
+        unit = self.model.scale.unit
+        return replace(found, error=found.error * float(unit[0])) if len(unit) == 1 else found
 
     def reference(self, held_out: HeldOutWalks) -> WalkEstimates:
         """Return unbiased estimates of the model's Shapley values."""
