@@ -50,7 +50,7 @@ def use_local(explainer, search="exact"):
     """Explain by the encoder that was trained, even where a short training does not pay."""
     fitted, report = explainer.fitted_, explainer.fitted_.rows.report
     pair = fitted.local
-    trust_map = TrustMap.fit(report.X, report.P, pair.answers(report.X))
+    trust_map = TrustMap.fit(report.X, report.P, pair.answers(report.X), fitted.outputs)
     neighbours = pair.neighbours(fitted.rows.training, search)
     explainer.fitted_ = replace(fitted, pair=pair, neighbours=neighbours, trust_map=trust_map)
     return explainer
