@@ -16,7 +16,7 @@ from illume.data.questions import Bands, Question, Threshold, band_edges
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
 from illume.errors import BlackBoxError
 
-REACH = 1.2  # standard deviations beyond which a number is not similar to another
+CLOSE = 0.2  # standard deviations of the predictions, at which rules tell numbers apart no further
 TOLERANCE = 0.1  # standard deviations of the predictions, within which two numbers agree
 
 
@@ -141,7 +141,7 @@ class Numbers(Outputs):
         """See `Outputs`."""
         at = self.position(output)
         if threshold is None:
-            return Bands(at, self.edges[at], REACH * self.spread[at])
+            return Bands(at, self.edges[at], CLOSE * self.spread[at])
         if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
             raise ValueError(f"threshold must be a number, found {threshold!r}")
         if not math.isfinite(threshold):

@@ -36,10 +36,6 @@ class Question(ABC):
         With intervals, several decisions are right for an answer.
         """
 
-    def weights(self, P: FloatArray, decision: int) -> FloatArray | BoolArray:
-        """Return how right a decision is for each answer, (n,): True or False, or a number from 0 to 1."""
-        return self.holds(P, decision)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, from which `from_dict` makes the same object."""
         return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
@@ -109,8 +105,7 @@ class Bands(Question):
     """Bands of similar numbers, from edge to edge.
 
     A number belongs to one band; it counts as similar to the numbers in half of each neighbouring band, too.
-    The search for rules counts every number as more or less similar, by its distance to the middle of a band,
-    down to not at all at the distance `reach`.
+    Rules do not tell numbers apart whose standard deviation is at most `close`.
 
     >>> bands = Bands(0, (0.0, 1.0, 2.0, 3.0))
     >>> bands.decide(np.array([[-0.5], [1.0], [9.0]]))
@@ -121,7 +116,7 @@ class Bands(Question):
 
     output: int
     edges: tuple[float, ...]
-    reach: float = 1.0
+    close: float = 0.0
     intervals: ClassVar[bool] = True
 
     @property
@@ -139,15 +134,6 @@ class Bands(Question):
         low, high = self.window(decision)
         y = P[:, self.output]
         return np.asarray((y >= low) & (y <= high))
-
-    def weights(self, P: FloatArray, decision: int) -> FloatArray:
-        """Return 1 at the middle of a band, falling with the squared distance.
-
-        >>> Bands(0, (0.0, 2.0), reach=2.0).weights(np.array([[1.0], [2.0], [9.0]]), 0)
-        array([1.  , 0.75, 0.  ])
-        """
-        middle = (self.edges[decision] + self.edges[decision + 1]) / 2
-        return np.maximum(1 - np.square((P[:, self.output] - middle) / self.reach), 0.0)
 
     def window(self, decision: int | IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the numbers from which and up to which a decision is right."""

@@ -43,14 +43,14 @@ class Sample:
         return self.question.decide(self.P)
 
     @cached_property
-    def _right(self) -> BoolArray | FloatArray:
-        """How right each decision is for each row, (n_decisions, N)."""
-        every = [self.question.weights(self.P, c) for c in range(len(self.question.names))]
-        return np.array(every).reshape(-1, len(self))
+    def _right(self) -> BoolArray:
+        """For which rows each decision is right, (n_decisions, N)."""
+        every = [self.right(c) for c in range(len(self.question.names))]
+        return np.array(every, dtype=bool).reshape(-1, len(self))
 
-    def right(self, decision: int) -> BoolArray | FloatArray:
-        """Return how right a decision is for each row, (N,)."""
-        return self.question.weights(self.P, decision)
+    def right(self, decision: int) -> BoolArray:
+        """Return for which rows a decision is right, (N,)."""
+        return self.question.holds(self.P, decision)
 
     @cached_property
     def _own(self) -> BoolArray:
@@ -109,7 +109,7 @@ class Sample:
             else:
                 y = self.P[:, getattr(self.question, "output", 0)]
                 right = (y >= interval[rows, :1]) & (y <= interval[rows, 1:])
-            result.correct[rows] = (inside & right if right.dtype == bool else inside * right).sum(1)
+            result.correct[rows] = np.count_nonzero(inside & right, axis=1)
         return result
 
 
@@ -167,10 +167,10 @@ class Conditions:
         """How many splits are thresholds, T_n."""
         return len(self.thresholds)
 
-    def count_kept(self, counts: FloatArray, totals: FloatArray) -> FloatArray:
+    def count_kept(self, counts: FloatArray, rows: IntArray) -> FloatArray:
         """Turn counts of rows on the true side of splits (u, T), and in all (u,), into those kept, (u, K)."""
         true = counts.take(self.split, axis=1)
-        return np.where(self.side, true, totals[:, None] - true)
+        return np.where(self.side, true, rows[:, None].astype(np.float32) - true)
 
     def possible(self, X: FloatArray) -> BoolArray:
         """Return which conditions hold for a row, (n, K); none on a category that the row does not know."""

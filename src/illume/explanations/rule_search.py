@@ -91,17 +91,9 @@ class _RuleSearch:
         self.possible = conditions.possible(X)
         self.preferred = conditions.nearest(boxes, X) & self.possible
         right = conditions.sample.right(c)
-        self.parts: tuple[slice, slice] = slice(None), slice(None)
-        self.truth, shares = conditions.truth, [right, 1 - right] if right.dtype != bool else []
-        if not shares:  # each row is right or wrong: counted once, with the right ones first
-            self.parts = slice(0, right.sum()), slice(right.sum(), None)
-            self.truth = conditions.truth[:, np.argsort(~right, kind="stable")]
-            shares = [np.ones(right.sum()), np.ones((~right).sum())]
-        self.shares = [share.astype(np.float32) for share in shares]
-        self.tables = [
-            self.truth[:, part].T * share[:, None]
-            for part, share in zip(self.parts, self.shares, strict=True)
-        ]
+        self.parts = slice(0, right.sum()), slice(right.sum(), None)
+        self.truth = conditions.truth[:, np.argsort(~right, kind="stable")]
+        self.tables = [self.truth[:, part].T.astype(np.float32) for part in self.parts]
         self.group = np.zeros(len(X), dtype=np.intp)
         self.slots = np.full((1, goal.max_conditions), NONE, dtype=np.intp)
         self.violations = np.zeros((1, len(right)), dtype=np.uint8)
@@ -122,13 +114,8 @@ class _RuleSearch:
 
     def _counts(self, inside: BoolArray) -> FloatArray:
         """Return how many rows of the class, and in all, are inside, (u, 2)."""
-        right, wrong = self._totals(inside)
+        right, wrong = (np.count_nonzero(inside[:, part], axis=1) for part in self.parts)
         return np.column_stack([right, right + wrong]).astype(np.float64)
-
-    def _totals(self, inside: BoolArray) -> list[FloatArray]:
-        """Return the sums of right and of wrong shares of the rows inside, (u,) each."""
-        pairs = zip(self.parts, self.shares, strict=True)
-        return [_product(inside[:, part], share[:, None])[:, 0] for part, share in pairs]
 
     def _violations(self, code: IntArray) -> BoolArray:
         """Return which rows of the sample violate each condition, (u, N)."""
@@ -162,14 +149,13 @@ class _RuleSearch:
         It may be negative; a condition that excludes no row, or every row of the class, gains minus infinity.
         """
         right, wrong = (
-            self.conditions.count_kept(_product(inside[:, part], table), total)
-            for part, table, total in zip(self.parts, self.tables, self._totals(inside), strict=True)
+            self.conditions.count_kept(_product(inside[:, part], table), inside[:, part].sum(1))
+            for part, table in zip(self.parts, self.tables, strict=True)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             precision = (counts[:, :1] / counts[:, 1:]).astype(np.float32)
             gain = right * np.log(right / ((right + wrong) * precision))
-        everything = right + wrong > counts[:, 1:] - 0.5
-        gain[(right <= 0) | everything | np.isnan(gain)] = -np.inf
+        gain[(right == 0) | (right + wrong == counts[:, 1:]) | np.isnan(gain)] = -np.inf
         return gain
 
     def _best(self, gain: FloatArray, rows: IntArray, member: IntArray, step: int) -> IntArray:
@@ -210,10 +196,10 @@ class _RuleSearch:
         ends = np.flatnonzero(conditions.column[: conditions.n_thresholds] == j)
         upper, at = conditions.side[code][:, None], (conditions.split[code] - ends[0])[:, None]
         right, wrong = (
-            np.where(upper, below, total[:, None] - below)
-            for total, below in (
-                (total, _product(free[:, part], table[:, ends]))
-                for part, table, total in zip(self.parts, self.tables, self._totals(free), strict=True)
+            np.where(upper, below, free[:, part].sum(1, keepdims=True) - below)
+            for part, below in (
+                (part, _product(free[:, part], table[:, ends]))
+                for part, table in zip(self.parts, self.tables, strict=True)
             )
         )
         end = np.arange(len(ends))
@@ -223,7 +209,7 @@ class _RuleSearch:
 
 
 def _product(inside: BoolArray, table: FloatArray) -> FloatArray:
-    """Return the sums of each column of a table (N, s) over the rows inside (u, N), (u, s)."""
+    """Return the number of rows inside (u, N) for which each column of a table (N, s) is 1, (u, s)."""
     with np.errstate(invalid="ignore"):  # BLAS may set this flag for finite numbers: it works on padding, too
         return inside.astype(np.float32) @ table
 

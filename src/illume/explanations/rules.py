@@ -10,12 +10,11 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
-from illume.data.outputs import Outputs
 from illume.data.questions import Bands, Question
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
-from illume.explanations.rule_intervals import round_outward
+from illume.explanations.rule_intervals import hold, round_outward
 from illume.explanations.rule_search import (
     LIMIT,
     MAX_CONDITIONS,
@@ -119,7 +118,14 @@ def measure_boxes(
     Rules on numbers get the interval that should hold the share `level` of the rows that they cover.
     """
     encoding, question = fitted.encoding, model.question
-    wanted, interval = question.decide(P), _intervals(fitted.outputs, model, boxes, encoded.X, P, level=level)
+    wanted, refinement = question.decide(P), raw.refinement.locate_neighbours(fitted.split.training)
+    interval = None
+    if model.intervals is not None and isinstance(question, Bands):
+        y = P[:, question.output]
+        found = model.intervals(question.output, boxes, encoded.X, y, level)
+        inside = (found[:, 0] <= y) & (y <= found[:, 1])
+        refinement = replace(refinement, agreed=inside, exact=True)
+        interval = round_outward(hold(found, y), fitted.outputs.decimals(question.output))
     covered, correct = model.report.counts(boxes, wanted, but=encoded.X, interval=interval)
     own = _recover_numbers(encoding, encoded.X) if numbers is None else numbers
     missing = fitted.missing | encoded.imputed
@@ -135,7 +141,7 @@ def measure_boxes(
         n_rows=len(model.report),
         wanted=level if question.intervals else RuleRequest.precision,
         polished=np.ones(len(boxes), dtype=bool),
-        refinement=raw.refinement.locate_neighbours(fitted.split.training),
+        refinement=refinement,
         source=model.source,
         outputs=fitted.outputs,
         question=question,
@@ -144,30 +150,20 @@ def measure_boxes(
     )
 
 
-def _intervals(
-    outputs: Outputs, model: RuleModel, boxes: Boxes, X: FloatArray, P: FloatArray, *, level: float
-) -> FloatArray | None:
-    """Return the intervals (n, 2) that rules end in, rounded outward; None where they end in decisions."""
-    question = model.question
-    if model.intervals is None or not isinstance(question, Bands):
-        return None
-    found = model.intervals(question, boxes, X, P[:, question.output], level)
-    return round_outward(found, outputs.decimals(question.output))
-
-
 def choose_boxes(
     model: RuleModel, raw: Boxes, X: FloatArray, wanted: IntArray, request: RuleRequest
 ) -> tuple[Boxes, BoolArray]:
     """Return the boxes that the request asks for, and which of them were polished."""
-    conditions = model.conditions
-    if not len(conditions.sample) and (request.polish or request.max_conditions is not None):
+    conditions, intervals = model.conditions, model.question.intervals
+    polishes = request.polish and not intervals
+    if not len(conditions.sample) and (polishes or request.max_conditions is not None):
         raise LeftOutError(
             "rules are polished on rows, and the explainer was saved with rows='none'; ask for the "
             "tree's own rules with polish=False"
         )
     limit = None if request.max_conditions is None else min(request.max_conditions, LIMIT)
-    polished = np.full(len(raw), request.polish)
-    if not request.polish:
+    polished = np.full(len(raw), polishes)
+    if not polishes:
         if limit is None:
             return raw, polished
         chosen, _ = polish(conditions, raw, X, wanted, RuleGoal(max_conditions=limit, only_own=True))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.data.questions import Question
+from illume.data.questions import Bands, Question
+from illume.data.scales import NumberScale
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.neighbours import Neighbours
@@ -16,8 +18,10 @@ from illume.explanations.refinement import Refiner, TreeRegions
 from illume.explanations.rule_intervals import IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.results.trust import Refinement
+from illume.surrogates.base import TreeSurrogate
 
 MAP_NUMBERS = 2_000_000
+FEWEST = 15  # training rows in a rule that ends in an interval
 
 
 class RawRules(NamedTuple):
@@ -49,8 +53,9 @@ class TreeRules:
         The bounds of each node on the latents.
     question
         How answers become the decisions that rules are for.
-    answers
-        The answer of each leaf, (n_nodes, c).
+    answers, spread, support
+        Mean and standard deviation of the black box's answers to training rows in each node, (n_nodes, c),
+        and the number of these rows, (n_nodes,); the answer of a leaf is the tree's own.
     neighbours
         Valid training rows, to refine rows that the tree decides otherwise.
     """
@@ -60,6 +65,8 @@ class TreeRules:
     leaves: LeafBoxes
     question: Question
     answers: FloatArray
+    spread: FloatArray
+    support: FloatArray
     neighbours: Neighbours
     layout: Layout
 
@@ -71,10 +78,11 @@ class TreeRules:
         (X, P), encoder, tree = rows, pair.encoder, pair.surrogate
         Z = encoder.transform(X)
         Q = tree.answers(Z)
-        answers = np.zeros((len(tree.feature_), P.shape[1]))
-        answers[tree.apply(Z)] = Q
-        neighbours = Neighbours.of(X, Z, question, (P, Q), search)
-        return cls(encoder, tree, LeafBoxes.of(tree, Z.shape[1]), question, answers, neighbours, layout)
+        leaf = tree.apply(Z)
+        answers, spread, support = _node_figures(tree, leaf, P)
+        answers[leaf] = Q
+        neighbours, leaves = Neighbours.of(X, Z, question, (P, Q), search), LeafBoxes.of(tree, Z.shape[1])
+        return cls(encoder, tree, leaves, question, answers, spread, support, neighbours, layout)
 
     def ask(self, question: Question, P: FloatArray) -> TreeRules:
         """Return the same for another question; P (n, c) are the black box's answers to training rows."""
@@ -86,6 +94,22 @@ class TreeRules:
     def decisions(self) -> IntArray:
         """What each leaf decides, (n_nodes,)."""
         return self.question.decide(self.answers)
+
+    @cached_property
+    def top(self) -> IntArray:
+        """The node whose conditions rules have, for each node, (n_nodes,): the leaf itself.
+
+        For rules that end in intervals, the first node on the way to it whose numbers are close together, or
+        of whose children one has too few rows.
+        """
+        top, left, right = np.arange(len(self.answers)), self.tree.children_left_, self.tree.children_right_
+        if isinstance(self.question, Bands):
+            fewest = np.minimum(self.support[left], self.support[right])
+            ends = (self.spread[:, self.question.output] <= self.question.close) | (fewest < FEWEST)
+            for node in np.flatnonzero(left >= 0):  # parents come before their children
+                if ends[top[node]]:
+                    top[[left[node], right[node]]] = top[node]
+        return top
 
     @property
     def n_latents(self) -> int:
@@ -106,6 +130,8 @@ class TreeRules:
         """Return maps and latents that the tree decides as wanted, refined where it decides otherwise."""
         latent = self.encoder.encode(X)
         W, Z, refinement = latent.W, latent.Z, Refinement.empty(len(X))
+        if self.question.intervals:  # an interval is made to hold the row's own number
+            return W, Z, refinement
         refinement.agreed[:] = self.question.holds(self.tree.answers(Z), wanted)
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
@@ -134,7 +160,7 @@ class TreeRules:
             with chunks:
                 x = X[rows]
                 W, Z, refinement = self.latents(x, wanted[rows])
-                oblique = Oblique.of(W, Z, self.leaves[self.tree.apply(Z)].widen(Z), d)
+                oblique = Oblique.of(W, Z, self.leaves[self.top[self.tree.apply(Z)]].widen(Z), d)
                 # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
                 offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
                 boxes = axis_parallel(oblique, x, self.layout).widen(x, self.layout)
@@ -146,7 +172,7 @@ class TreeRules:
 
     def towards(self, X: FloatArray, W: FloatArray, Z: FloatArray, leaf: IntArray) -> Boxes:
         """Return where each feature alone must move for rows with maps W, latents Z to reach other leaves."""
-        boxes = axis_parallel(Oblique.of(W, Z, self.leaves[leaf], self.depth), X, self.layout)
+        boxes = axis_parallel(Oblique.of(W, Z, self.leaves[self.top[leaf]], self.depth), X, self.layout)
         return self.within_seen(boxes)
 
     def changes(self, Z: FloatArray) -> IntArray:
@@ -161,6 +187,21 @@ class TreeRules:
         """Drop bounds outside of the range seen in `fit`."""
         low = np.where(boxes.low <= self.layout.low, -np.inf, boxes.low)
         return replace(boxes, low=low, high=np.where(boxes.high >= self.layout.high, np.inf, boxes.high))
+
+
+def _node_figures(
+    tree: TreeSurrogate, leaf: IntArray, P: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean and standard deviation (n_nodes, c) of answers P to rows in each node, and their number."""
+    n, scale = len(tree.feature_), NumberScale.fit(P)
+    sums = np.zeros((n, 1 + 2 * P.shape[1]))
+    scores = scale(P)
+    np.add.at(sums, leaf, np.hstack([np.ones((len(P), 1)), scores, np.square(scores)]))
+    for node in np.flatnonzero(tree.children_left_ >= 0)[::-1]:  # children come after their parents
+        sums[node] = sums[tree.children_left_[node]] + sums[tree.children_right_[node]]
+    mean, square = np.split(sums[:, 1:] / np.maximum(sums[:, :1], 1), 2, axis=1)
+    spread = scale.unit * np.sqrt(np.maximum(square - np.square(mean), 0.0))
+    return scale.center + scale.unit * mean, spread, sums[:, 0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
-from illume.data.questions import Question
+from illume.data.questions import Bands, Question
 from illume.data.sampling import stratified
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.explanations.boxes import Layout
@@ -20,7 +20,6 @@ from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_intervals import LEVELS, IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
-from illume.explanations.rules import RuleRequest, choose_boxes
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
 
@@ -29,7 +28,7 @@ JUDGED_ROWS = 512
 CALIBRATION_ROWS = 1_024
 REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
-NUMBER_GOALS = (0.7, 0.8, 0.9)
+FINENESS = (0.5, 1.0, 2.0, 4.0)  # multiples of the usual one, for rules on numbers
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
@@ -101,7 +100,8 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
     if len(pairs) > 1:
         first, second = pairs
         mine, other = at_equal_coverage(curves[first], curves[second])
-        source = second if other > mine else first
+        apart = question.intervals and curves[first].coverage.max() < curves[second].coverage.min()
+        source = second if other > mine or apart else first
         reason = (
             f"on {min(len(rows.validation), JUDGED_ROWS)} validation rows, at equal coverage, "
             f"rules of the {first} tree have precision {mine:.3f}, of the {second} tree {other:.3f}"
@@ -119,18 +119,17 @@ def _fit_intervals(model: RuleModel, rows: FitRows) -> IntervalModel | None:
         return None
     layout, training = model.rules.layout, rows.training
     sample = _sample(rows, training, layout, REPORT_ROWS)
-    margins = np.zeros((training.P.shape[1], len(LEVELS)))
-    start = IntervalModel(sample, margins)
     judged = _sample(rows, rows.validation, layout, CALIBRATION_ROWS)
     others = _sample(rows, rows.validation, layout, REPORT_ROWS)
-    for i in range(len(margins)):
+    c = training.P.shape[1]
+    found = IntervalModel(sample, np.zeros(c), np.zeros((c, len(LEVELS))))
+    for i in range(c):
         question = rows.outputs.question(i)
-        asked = model.ask(question, training.P)
-        wanted = question.decide(judged.P)
-        raw = asked.rules(judged.X, wanted).boxes
-        boxes, _ = choose_boxes(asked, raw, judged.X, wanted, RuleRequest())
-        margins[i] = start.calibrate(question, boxes, judged.X, judged.P[:, i], others)
-    return IntervalModel(sample, margins)
+        boxes = model.ask(question, training.P).rules(judged.X, question.decide(judged.P)).boxes
+        known = (i, boxes, judged.X, judged.P[:, i])
+        found.typical[i] = np.median(found.spreads(*known).spread)
+        found.margins[i] = found.calibrate(*known, others)
+    return found
 
 
 def _measure_curve(rules: TreeRules, conditions: Conditions, rows: FitRows) -> PrecisionCurve:
@@ -139,12 +138,25 @@ def _measure_curve(rules: TreeRules, conditions: Conditions, rows: FitRows) -> P
     X, wanted = judged.X, judged.decisions
     boxes = rules(X, wanted).boxes
     points = []
-    goals = NUMBER_GOALS if rules.question.intervals else GOALS
-    for goal in goals:
+    if isinstance(rules.question, Bands):
+        return _interval_curve(rules, judged)
+    for goal in GOALS:
         covered, correct = judged.counts(polish(conditions, boxes, X, wanted, RuleGoal(goal))[0], wanted)
         points.append(mean_precision(covered - 1, correct - 1, len(X) - 1))  # without the row itself
     precisions, coverages = np.array(points).T
-    return PrecisionCurve(np.array(goals), precisions, coverages)
+    return PrecisionCurve(np.array(GOALS), precisions, coverages)
+
+
+def _interval_curve(rules: TreeRules, judged: Sample) -> PrecisionCurve:
+    """Measure rules of validation rows that tell numbers apart more or less finely."""
+    question, points = rules.question, []
+    for factor in FINENESS:
+        asked = replace(question, close=factor * question.close)  # type: ignore[type-var, attr-defined]
+        boxes = replace(rules, question=asked)(judged.X, judged.decisions).boxes
+        covered, correct = judged.counts(boxes, judged.decisions, but=judged.X)
+        points.append(mean_precision(covered, correct, len(judged) - 1))
+    precisions, coverages = np.array(points).T
+    return PrecisionCurve(np.array(FINENESS), precisions, coverages)
 
 
 def _polishing_sample(rows: FitRows, layout: Layout) -> Sample:

@@ -212,14 +212,19 @@ class _Reader:
         encoder, outputs, c = self.encoders[entry.encoder], self.head.outputs, self.c
         k = _n_latents(encoder)
         tree: Any = parts.read_tree(self.model, c, k)
-        answers = self.model.take("tree.answers", np.float64, (len(tree.feature_), c))
+        shape = (len(tree.feature_), c)
+        figures = parts.take_fields(
+            self.model, "tree", np.float64, answers=shape, spread=shape, support=shape[:1]
+        )
         neighbours = self._neighbours("rules", encoder, training)
         leaves, layout = LeafBoxes.of(tree, k), Layout.of(self.encoding)
         targets = self.model.take("curve.targets", np.float64, (None,), finite=False)
         n = (len(targets),)
         curve = parts.take_fields(self.model, "curve", np.float64, finite=False, precision=n, coverage=n)
         return RuleModel(
-            rules=TreeRules(encoder, tree, leaves, outputs.strata, answers, neighbours, layout),
+            rules=TreeRules(
+                encoder, tree, leaves, outputs.strata, **figures, neighbours=neighbours, layout=layout
+            ),
             conditions=Conditions.of(self._sample("polishing")),
             report=self._sample("report"),
             curve=PrecisionCurve(targets, **curve),
@@ -232,8 +237,11 @@ class _Reader:
         return parts.read_sample(self.rows, name, self.encoding, self.head.outputs)
 
     def _intervals(self) -> IntervalModel:
-        margins = self.model.take("intervals.margins", np.float64, (self.c, len(LEVELS)))
-        return IntervalModel(self._sample("intervals"), margins)
+        shapes = {"typical": (self.c,), "margins": (self.c, len(LEVELS))}
+        found = parts.take_fields(self.model, "intervals", np.float64, **shapes)
+        good = all(bool((array >= 0).all()) for array in found.values())
+        self.model.require(good, "intervals holds negative figures")
+        return IntervalModel(self._sample("intervals"), **found)
 
 
 def _n_latents(encoder: Any) -> int:

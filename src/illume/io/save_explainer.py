@@ -95,9 +95,9 @@ def save(
                 members[f"{name}.json"] = archive.format_json(dump_frame(frame.frame, data, name))
     if rules is not None:
         parts.dump_tree(rules.rules.tree, model)
-        model.add("tree.answers", rules.rules.answers)
+        parts.add_fields(model, "tree", rules.rules, "answers", "spread", "support")
         if rules.intervals is not None:
-            model.add("intervals.margins", rules.intervals.margins)
+            parts.add_fields(model, "intervals", rules.intervals, "typical", "margins")
         parts.add_fields(model, "curve", rules.curve, "targets", "precision", "coverage")
     parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
     parts.dump_weights(fitted.pair.surrogate, model)

@@ -124,7 +124,7 @@ class Refinement(PerRow):
         if self.agreed[row]:
             return ""
         if self.exact:
-            return "made to add up to the model's own number by an offset, as the surrogate is further off"
+            return "made to agree with the model's own number, from which the surrogate is further off"
         if self.off:
             return "not faithful: the surrogate decides otherwise; refinement is off, as there are no rows"
         if not self.refined[row]:
