@@ -41,6 +41,18 @@ class Classes(Outputs):
         return P
 
     @property
+    def kind(self) -> str:
+        """See `Outputs`.
+
+        >>> Classes(("no", "yes")).kind
+        "probabilities of 2 classes: 'no', 'yes'"
+        """
+        shown = ", ".join(map(repr, self.names[:8])) + (", …" if len(self) > 8 else "")
+        return (
+            f"{'decisions between' if self.labels_only else 'probabilities of'} {len(self)} classes: {shown}"
+        )
+
+    @property
     def explained(self) -> tuple[str, ...]:
         """The second of two classes, or every class."""
         return self.names[1:] if len(self.names) == 2 else self.names

@@ -56,6 +56,15 @@ class Numbers(Outputs):
         return replace(self, spread=spread, edges=tuple(band_edges(y) for y in P.T))
 
     @property
+    def kind(self) -> str:
+        """See `Outputs`.
+
+        >>> Numbers(("price",)).kind
+        'a number: price'
+        """
+        return f"{'a number' if len(self) == 1 else f'{len(self)} numbers'}: {', '.join(self.names)}"
+
+    @property
     def explained(self) -> tuple[str, ...]:
         """All of them."""
         return self.names

@@ -39,6 +39,11 @@ class Outputs(ABC):
 
     @property
     @abstractmethod
+    def kind(self) -> str:
+        """What the model answers, in words."""
+
+    @property
+    @abstractmethod
     def explained(self) -> tuple[str, ...]:
         """The outputs that contributions are to."""
 

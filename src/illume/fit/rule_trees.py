@@ -28,7 +28,7 @@ JUDGED_ROWS = 512
 CALIBRATION_ROWS = 1_024
 REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
-FINENESS = (0.5, 1.0, 2.0, 4.0)  # multiples of the usual one, for rules on numbers
+FINENESS, USUAL = (0.5, 1.0, 2.0, 4.0), 1  # multiples of the usual one, for rules on numbers
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
@@ -100,8 +100,8 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
     if len(pairs) > 1:
         first, second = pairs
         mine, other = at_equal_coverage(curves[first], curves[second])
-        apart = question.intervals and curves[first].coverage.max() < curves[second].coverage.min()
-        source = second if other > mine or apart else first
+        rare = question.intervals and 2 * curves[first].coverage[USUAL] < curves[second].coverage[USUAL]
+        source = second if other > mine or rare else first
         reason = (
             f"on {min(len(rows.validation), JUDGED_ROWS)} validation rows, at equal coverage, "
             f"rules of the {first} tree have precision {mine:.3f}, of the {second} tree {other:.3f}"

@@ -218,6 +218,7 @@ class Quality(Shown):
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and agreement as a table."""
+        yield f"Explains a model that answers with {self.outputs.kind}"
         if self.contributions is None:
             yield "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
         else:
