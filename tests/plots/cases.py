@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from illume import Explainer, plots
+from illume.data.class_outputs import Classes
 from tests.common import grouped, loans
 
 
@@ -72,13 +73,15 @@ def odd(whole):
     """The same results, but nothing contributes, and every name looks like maths to matplotlib."""
     old = whole.batch.labels
     features = tuple(f"${name}$ in $ and\nmore" for name in old.features)
-    labels = replace(old, features=features, classes=("no: $x_1$", "yes, $5"))
+    outputs = Classes(("no: $x_1$", "yes, $5"))
+    labels = replace(old, features=features, outputs=outputs)
     batch, rules, found = whole.batch, whole.rules, whole.counterfactuals
     zero = {name: np.zeros_like(getattr(batch, name)) for name in ("values", "offset", "rest")}
     named = tuple(
         replace(feature, name=new) for feature, new in zip(rules.bounds.features, features, strict=True)
     )
-    rules = replace(rules, bounds=replace(rules.bounds, features=named), class_names=labels.classes)
+    ask = {"outputs": outputs, "question": outputs.question()}
+    rules = replace(rules, bounds=replace(rules.bounds, features=named), **ask)
     latents = replace(
         whole.latents, labels=labels, Z=np.zeros_like(whole.latents.Z), X=np.zeros_like(whole.latents.X)
     )
@@ -86,7 +89,7 @@ def odd(whole):
         replace(batch, labels=labels, **zero),
         latents,
         rules,
-        replace(found, feature_names=features, class_names=labels.classes, rules=rules[: len(found)]),
+        replace(found, feature_names=features, rules=rules[: len(found)], **ask),
         whole.frame.set_axis(features, axis=1),
     )
 

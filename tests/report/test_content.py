@@ -148,7 +148,7 @@ def test_any_frame_can_be_reported(kind, tmp_path):
     frame = X if kind == "numpy" else pl.DataFrame(X, schema=["a", "b", "c"])
 
     def model(rows):
-        return (np.asarray(rows)[:, 0] > 0).astype(float)
+        return np.where(np.asarray(rows)[:, 0] > 0, 0.9, 0.1)
 
     options = SurrogateOptions(encoder="identity")
     explainer = Explainer(model, contributions="pullback", surrogate_options=options).fit(frame)

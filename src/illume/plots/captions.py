@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from os.path import commonprefix
 
 from illume.results import text
@@ -80,7 +81,8 @@ def output_label(labels: Labels, i: int) -> str:
 
 def log_odds_caption(batch: Attributions, i: int) -> str:
     """Say which log-odds are shown, in class names that fit on a line."""
-    odds = batch.outputs.describe_scale(i).replace("\\\\$", "\\$")
+    short = replace(batch.outputs, names=tuple(class_labels(batch.outputs.names)))
+    odds = short.describe_scale(i).replace("\\\\$", "\\$")  # repr doubles the backslash
     caption = f"{text.owner(batch)} {odds}"
     return caption if len(caption) < 45 else caption.replace(" against ", "\nagainst ", 1)
 
