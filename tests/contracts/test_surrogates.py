@@ -8,13 +8,13 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from illume.data.class_outputs import Classes
 from illume.surrogates.base import (
     HeadSurrogate,
     LinearAdapter,
     LinearSurrogate,
     LogisticSurrogate,
     TreeSurrogate,
-    probabilities_of,
     scores,
 )
 from illume.surrogates.selection import best_surrogate, candidates, subsample_indices
@@ -29,11 +29,15 @@ LINEAR = [
 TREES = [DecisionTreeSurrogate(), DecisionTreeSurrogate(DecisionTreeClassifier(max_depth=2))]
 
 
+def classes(n):
+    return Classes(tuple("abcde"[:n]))
+
+
 def answered(n_classes, seed=0):
     rng = np.random.default_rng(seed)
     Z = rng.normal(size=(200, 3))
     logits = Z @ rng.normal(size=(3, n_classes)) * 3
-    return Z, probabilities_of(logits)
+    return Z, classes(n_classes).answers(logits)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -53,7 +57,7 @@ def test_a_linear_one_is_its_coefficients(start, n_classes):
     surrogate = clone(start).fit(Z, P)
     assert isinstance(surrogate, LinearSurrogate)
     assert surrogate.coef_.shape == (1 if n_classes == 2 else n_classes, 3)
-    np.testing.assert_allclose(surrogate.answers(Z), probabilities_of(scores(surrogate, Z)))
+    np.testing.assert_allclose(surrogate.answers(Z), classes(n_classes).answers(scores(surrogate, Z)))
     if n_classes > 2:
         np.testing.assert_allclose(surrogate.coef_.sum(0), 0, atol=1e-9)
 
@@ -91,7 +95,7 @@ def test_no_rows_give_no_probabilities(start):
 
 def test_logistic_learns_from_probabilities_and_not_only_from_decisions():
     Z = np.linspace(-1, 1, 400)[:, None]
-    P = probabilities_of(0.5 * Z)
+    P = classes(2).answers(0.5 * Z)
     surrogate = LogisticSurrogate(C=1e4).fit(Z, P)
     assert surrogate.coef_[0, 0] == pytest.approx(0.5, abs=0.01)
     assert surrogate.intercept_[0] == pytest.approx(0, abs=0.01)
@@ -99,7 +103,7 @@ def test_logistic_learns_from_probabilities_and_not_only_from_decisions():
 
 def test_a_head_is_not_fitted_again_and_shares_nothing_between_classes():
     coef, intercept = np.array([[1.0], [3.0]]) + 5, np.array([1.0, 1.0])
-    head = HeadSurrogate(np.vstack([coef, [[2.0]]]), np.append(intercept, 4.0))
+    head = HeadSurrogate(np.vstack([coef, [[2.0]]]), np.append(intercept, 4.0), classes(3))
     before = head.coef_.copy()
     Z, P = answered(3)
     np.testing.assert_array_equal(head.fit(Z[:, :1], P).coef_, before)
@@ -108,15 +112,15 @@ def test_a_head_is_not_fitted_again_and_shares_nothing_between_classes():
 
 def test_the_best_on_validation_rows_is_kept():
     Z, P = answered(2)
-    wrong = HeadSurrogate(np.zeros((1, 3)), np.array([9.0]))
-    chosen = best_surrogate([wrong, LogisticSurrogate()], (Z, P), (Z, P))
+    wrong = HeadSurrogate(np.zeros((1, 3)), np.array([9.0]), classes(2))
+    chosen = best_surrogate([wrong, LogisticSurrogate()], classes(2), (Z, P), (Z, P))
     assert isinstance(chosen, LogisticSurrogate)
 
 
 def test_many_rows_are_subsampled_evenly_with_a_row_of_every_decision(monkeypatch):
     monkeypatch.setattr("illume.surrogates.selection.MAX_ROWS", 50)
     P = np.eye(2)[(np.arange(200) == 7).astype(int)]
-    kept = subsample_indices(P)
+    kept = subsample_indices(P, classes(2))
     assert kept.tolist() == sorted([*range(0, 200, 4), 7])
     Z, seen = np.arange(400.0).reshape(200, 2), []
 
@@ -125,10 +129,10 @@ def test_many_rows_are_subsampled_evenly_with_a_row_of_every_decision(monkeypatc
             seen.append((Z, P))
             return super().fit(Z, P)
 
-    best_surrogate([Watched()], (Z, P), (Z, P))
+    best_surrogate([Watched()], classes(2), (Z, P), (Z, P))
     np.testing.assert_array_equal(seen[0][0], Z[kept])
     np.testing.assert_array_equal(seen[0][1], P[kept])
-    np.testing.assert_array_equal(subsample_indices(P[kept]), np.arange(51))
+    np.testing.assert_array_equal(subsample_indices(P[kept], classes(2)), np.arange(51))
 
 
 @pytest.mark.parametrize(
@@ -168,6 +172,6 @@ def test_a_class_of_few_rows_gets_a_leaf_and_else_no_leaf_is_of_one_row():
     rare = common.copy()
     rare[:2] = [0.0, 0.0, 1.0]
     for P, n_classes in ((common, 2), (rare, 3)):
-        best = best_surrogate(candidates("tree"), (Z, P), (Z[200:], P[200:]))
-        assert len(np.unique(best.probabilities(Z).argmax(1))) == n_classes
+        best = best_surrogate(candidates("tree"), classes(3), (Z, P), (Z[200:], P[200:]))
+        assert len(np.unique(best.answers(Z).argmax(1))) == n_classes
         assert best.spare == (n_classes == 3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from illume.data.class_outputs import Classes
 from illume.explanations.boxes import Layout
 from illume.explanations.rule_sample import Sample
 
@@ -25,5 +26,8 @@ def mixed_rows(numbers, categories):
     return np.hstack([np.asarray(numbers, dtype=float), np.eye(3)[categories] - 1 / 3])
 
 
+NO_YES = Classes(("no", "yes"))
+
+
 def sample_of(layout, X, decide):
-    return Sample(layout, X, np.asarray(decide(X), dtype=np.intp))
+    return Sample(layout, X, np.eye(2)[np.asarray(decide(X), dtype=np.intp)], NO_YES.question())

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from illume.data.class_outputs import Classes
 from illume.encoders.base import PulledBack
 from illume.errors import MissingExtraError
 from illume.explanations.neighbours import ExactSearch, IndexSearch, Neighbours, unit
@@ -27,9 +28,15 @@ def regions_of(kind, Z, P):
         return LinearRegions(LogisticSurrogate().fit(Z, P))
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=3, random_state=0)
     surrogate = DecisionTreeSurrogate(tree).fit(Z, P)
-    decisions = np.zeros(len(surrogate.feature_), dtype=int)
-    decisions[surrogate.apply(Z)] = surrogate.answers(Z).argmax(1)
-    return TreeRegions(surrogate, decisions)
+    return TreeRegions(surrogate, question_of(P), surrogate.value_)
+
+
+def question_of(P):
+    return Classes(tuple("abcd"[: P.shape[1]])).question()
+
+
+def decide(refiner, Z):
+    return refiner.regions.surrogate.answers(Z).argmax(1)
 
 
 def encode(X):
@@ -60,14 +67,15 @@ def refiner(request, kind):
     ]
     Z = encode(X)[1]
     regions = regions_of(kind, Z, P)
-    return Refiner(TurningMaps(), regions, Neighbours.of(X, Z, P, regions.decide(Z), "exact"), np.eye(K))
+    neighbours = Neighbours.of(X, Z, question_of(P), (P, regions.surrogate.answers(Z)), "exact")
+    return Refiner(TurningMaps(), regions, neighbours, np.eye(K))
 
 
 def disagreeing(refiner, n=120):
     X = np.random.default_rng(1).normal(size=(n, M))
     W, Z = encode(X)
     n_classes = len(refiner.neighbours.valid)
-    wanted = (refiner.regions.decide(Z) + 1 + np.arange(n) % (n_classes - 1)) % n_classes
+    wanted = (decide(refiner, Z) + 1 + np.arange(n) % (n_classes - 1)) % n_classes
     return X, W, Z, wanted
 
 
@@ -75,7 +83,7 @@ def test_after_refinement_every_row_is_decided_as_wanted(refiner):
     X, W, Z, wanted = disagreeing(refiner)
     refined = refiner(X, Z, wanted)
     assert refined.refinement.refined.all()
-    assert (refiner.regions.decide(refined.Z) == wanted).all()
+    assert (decide(refiner, refined.Z) == wanted).all()
     near = refined.refinement.neighbour
     np.testing.assert_allclose(refined.slopes, encode(refiner.neighbours.X[near])[0], rtol=1e-12)
     again = (refined.mix(W, refined.slopes) @ X[:, :, None])[:, :, 0] + refined.offset
@@ -118,7 +126,7 @@ def test_without_a_valid_neighbour_a_row_stays_and_says_so(refiner):
 def test_neighbours_are_valid_and_of_the_wanted_decision(refiner):
     _, _, Z, wanted = disagreeing(refiner)
     near = refiner.neighbours.nearest(Z, wanted)
-    assert (refiner.regions.decide(encode(refiner.neighbours.X[near])[1]) == wanted).all()
+    assert (decide(refiner, encode(refiner.neighbours.X[near])[1]) == wanted).all()
 
 
 def test_exact_search_finds_the_largest_cosine_and_the_first_of_equals():
@@ -147,7 +155,7 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
 
 def test_a_line_that_hardly_moves_never_gets_there():
     """The crossing lies beyond all numbers."""
-    regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3])))
+    regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3]), Classes(("no", "yes"))))
     still = Path(*np.zeros((2, 1, 1)), np.full((1, 1), 5e-324), np.zeros((1, 1)))
     assert np.isinf(regions.least(still, 1)).all()
     assert (regions.least(still, 0) == 0).all()

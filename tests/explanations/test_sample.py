@@ -2,7 +2,7 @@ import numpy as np
 
 from illume.data.sampling import stratified
 from illume.explanations.boxes import Boxes
-from illume.explanations.rule_sample import Conditions, Sample, roundest
+from illume.explanations.rule_sample import Conditions, roundest
 from tests.explanations.common import mixed_layout, mixed_rows, sample_of
 
 
@@ -50,7 +50,7 @@ def test_counts_tell_covered_and_correct_rows():
 def test_a_row_of_no_known_category_is_covered_only_without_a_condition():
     layout = mixed_layout()
     X = np.array([[0.0, 0.0, -1 / 3, -1 / 3, -1 / 3]])
-    sample = Sample(layout, X, np.array([0]))
+    sample = sample_of(layout, X, lambda X: [0])
     allowed = np.array([[True] * 5, [True, True, True, True, False]])
     boxes = Boxes(np.full((2, 5), -np.inf), np.full((2, 5), np.inf), allowed)
     np.testing.assert_array_equal(sample.members(boxes)[:, 0], [True, False])
