@@ -27,6 +27,8 @@ class Classes(Outputs):
 
     labels_only: bool = False
     task: ClassVar[str] = "classification"
+    member: ClassVar[str] = "class"
+    members: ClassVar[str] = "classes"
     scale_name: ClassVar[str] = "log-odds"
     error_unit: ClassVar[str] = "log-odds"
     agreement_note: ClassVar[str] = ""

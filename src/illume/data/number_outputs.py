@@ -39,6 +39,8 @@ class Numbers(Outputs):
     spread: tuple[float, ...] = ()
     edges: tuple[tuple[float, ...], ...] = ()
     task: ClassVar[str] = "regression"
+    member: ClassVar[str] = "output"
+    members: ClassVar[str] = "outputs"
     choose_by_r2: ClassVar[bool] = True
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:

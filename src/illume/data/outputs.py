@@ -24,6 +24,8 @@ class Outputs(ABC):
 
     names: tuple[str, ...]
     task: ClassVar[str]
+    member: ClassVar[str]  # the word for one of the names
+    members: ClassVar[str]
     choose_by_r2: ClassVar[bool] = False  # whether surrogates are chosen by R² alone
 
     def __len__(self) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
-from functools import partial
 from json import JSONDecodeError
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from illume.serve import schemas
 from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Monitor, make_registry
 from illume.serve.schemas import Problem
-from illume.serve.service import Service, Settings, Workers
+from illume.serve.service import Service, Settings
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -129,10 +128,10 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
     api.state.settings = settings
     add_error_handlers(api, settings, service.rows.example)
     security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
-    for name, options, example, check in (
-        ("explain", schemas.ExplainOptions, {}, None),
-        ("rules", schemas.RulesOptions, {"precision": 0.9}, None),
-        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2}, service.check_counterfactuals),
+    for name, options, example in (
+        ("explain", schemas.ExplainOptions, {}),
+        ("rules", schemas.RulesOptions, {"precision": 0.9}),
+        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2}),
     ):
         model = service.rows.request(f"{name.capitalize()}Request", options, settings.max_rows, **example)
         answer = getattr(schemas, f"{name.capitalize()}Answer")
@@ -143,7 +142,7 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
             response_class=Response,
             responses={200: {"model": answer}, **PROBLEMS},
             dependencies=security,
-        )(_work_endpoint(model, partial(service.explain, name), check, service.workers))
+        )(_work_endpoint(model, name, service))
     registry = make_registry(lambda: service.workers.n_pending)
     _add_reads(api, service, registry, security)
     return Monitor(api, registry), service
@@ -165,14 +164,15 @@ def _middleware(settings: Settings) -> list[Middleware]:
     return [each for each in middleware if isinstance(each, Middleware)]
 
 
-def _work_endpoint(model: Any, work: Any, check: Callable[[Any], None] | None, workers: Workers) -> Any:
+def _work_endpoint(model: Any, kind: str, service: Service) -> Any:
     """Return an endpoint whose work, up to the JSON of the answer, is done by a worker thread."""
 
     async def endpoint(request: Request, body: Any) -> Response:
         request.state.rows = len(body.rows)
-        if check is not None:
-            check(body)
-        answer: Response = await workers.run(lambda deadline: JsonAnswer(work(body, deadline)))
+        service.check(kind, body)
+        answer: Response = await service.workers.run(
+            lambda deadline: JsonAnswer(service.explain(kind, body, deadline))
+        )
         return answer
 
     endpoint.__annotations__ |= {"request": Request, "body": model}

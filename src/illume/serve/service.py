@@ -19,7 +19,7 @@ from fastapi.exceptions import RequestValidationError
 from illume import __version__
 from illume.data.frames import as_frame, chunks
 from illume.errors import IllumeError, LeftOutError
-from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.check_options import check_options
 from illume.serve.schemas import RowSchema
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BUSY, RETRY = "too many requests at a time; try again", {"Retry-After": "1"}
 PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # the deadline is checked between pieces
 STAND_IN = (
-    "served without the model: decisions and probabilities are those of the surrogate; "
+    "served without the model: its answers are those of the surrogate; "
     "start the service with --model for the model's"
 )
 NO_MODEL = (
@@ -133,6 +133,7 @@ class Service:
         with suppress(LeftOutError):
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
+        self.outputs = explainer.fitted_.outputs
         self.workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
         self.stand_in = not explainer.fitted_.has_model
 
@@ -157,16 +158,16 @@ class Service:
             records += [result.to_dict() for result in results]
         return self._answer("explanations" if kind == "explain" else kind, records)
 
-    def check_counterfactuals(self, request: Any) -> None:
-        """Raise if there is no model or the desired class is unknown."""
-        if self.stand_in:
+    def check(self, kind: str, request: Any) -> None:
+        """Raise if an answer needs the model, which is missing, or if options do not go with its answers."""
+        if kind == "counterfactuals" and self.stand_in:
             raise HTTPException(409, NO_MODEL)
+        options = request.model_dump(exclude={"rows"}, exclude_unset=True)
         try:
-            CounterfactualRequest(desired_class=request.desired_class).desired_position(
-                self.explainer.class_names_
-            )
+            check_options(self.outputs, kind, options)
         except ValueError as error:
-            problem = {"loc": ("body", "desired_class"), "msg": str(error), "type": "value_error"}
+            field = [name for name in options if name in str(error)]
+            problem = {"loc": ("body", *field[:1]), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
 
     async def quality(self) -> dict[str, Any]:
@@ -175,7 +176,7 @@ class Service:
         return {
             "quality": self.explainer.quality_.to_dict(),
             "rule_quality": None if rules is None else rules.to_dict(),
-            "class_names": list(self.explainer.class_names_),
+            f"{self.outputs.member}_names": list(self.outputs.names),
         }
 
     async def health(self) -> dict[str, Any]:
@@ -185,7 +186,7 @@ class Service:
             "version": __version__,
             "model": not self.stand_in,
             "features": len(self.explainer.schema_),
-            "classes": len(self.explainer.class_names_),
+            self.outputs.members: len(self.outputs),
         }
 
     def _answer(self, name: str, value: Any) -> dict[str, Any]:

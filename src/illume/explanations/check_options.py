@@ -1,0 +1,38 @@
+"""Whether options of explanations go with what a model answers, before any row is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from illume.data.outputs import Outputs
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.rules import RuleRequest
+
+ADVICE = {
+    "precision": "precision is for rules that end in a decision; these end in an interval: use interval, or "
+    "give a threshold",
+    "interval": "interval is for rules that end in an interval of numbers; these end in a decision: use "
+    "precision",
+}
+
+
+def check_options(outputs: Outputs, kind: str, options: Mapping[str, Any]) -> None:
+    """Raise ValueError if the given options of rules or counterfactuals do not go with a model's answers.
+
+    >>> from illume.data.class_outputs import Classes
+    >>> check_options(Classes(("no", "yes")), "rules", {"interval": 0.8})
+    Traceback (most recent call last):
+        ...
+    ValueError: interval is for rules that end in an interval of numbers; these end in a decision: use precision
+    """
+    if kind == "rules":
+        request = RuleRequest(**options)
+        question = outputs.question(request.output, request.threshold)
+        unused = "precision" if question.intervals else "interval"
+        if unused in options:
+            raise ValueError(ADVICE[unused])
+    elif kind == "counterfactuals":
+        CounterfactualRequest(**options).goal(outputs, np.empty((0, len(outputs))))
