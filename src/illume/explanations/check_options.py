@@ -14,7 +14,7 @@ from illume.explanations.rules import RuleRequest
 ADVICE = {
     "precision": "precision is for rules that end in a decision; these end in an interval: use interval, or "
     "give a threshold",
-    "interval": "interval is for rules that end in an interval of numbers; these end in a decision: use "
+    "interval": "interval is for rules that end in numbers; these end in a decision: use "
     "precision",
 }
 
@@ -26,7 +26,7 @@ def check_options(outputs: Outputs, kind: str, options: Mapping[str, Any]) -> No
     >>> check_options(Classes(("no", "yes")), "rules", {"interval": 0.8})
     Traceback (most recent call last):
         ...
-    ValueError: interval is for rules that end in an interval of numbers; these end in a decision: use precision
+    ValueError: interval is for rules that end in numbers; these end in a decision: use precision
     """
     if kind == "rules":
         request = RuleRequest(**options)
