@@ -14,8 +14,7 @@ from illume.explanations.rules import RuleRequest
 ADVICE = {
     "precision": "precision is for rules that end in a decision; these end in an interval: use interval, or "
     "give a threshold",
-    "interval": "interval is for rules that end in numbers; these end in a decision: use "
-    "precision",
+    "interval": "interval is for rules that end in numbers; these end in a decision: use precision",
 }
 
 
