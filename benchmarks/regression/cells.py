@@ -36,6 +36,7 @@ SETTINGS = {
     "throughput": ("1", "all"),
     "outputs": ("forest",),
 }
+RULES_ALONE = ("rules", "counterfactuals")
 SEEDS = {"rules": 5}  # splits, where none are asked for; otherwise 1
 MEASURED_ON = {
     "speed": ("additive",),
@@ -111,21 +112,27 @@ class Bench:
         return Case(self.data, self.model, self.seed, self.rows, self.fresh)
 
     @cached_property
-    def fitted(self) -> tuple[Any, Line]:
-        """The fitted explainer, and what the fit cost."""
-        case, options = self.case, {}
+    def full(self) -> tuple[Any, Line]:
+        """The explainer with its defaults, and what its fit cost."""
+        return self.fit(background=self.case.background)
+
+    @cached_property
+    def without_shapley(self) -> tuple[Any, Line]:
+        """The same without the network of Shapley values, which rules and counterfactuals do not use."""
+        return self.fit(contributions="pullback")
+
+    def fit(self, **options: Any) -> tuple[Any, Line]:
+        case = self.case
         if case.source.link != "identity":
             options["data_options"] = DataOptions(link=case.source.link)
-        options |= {"background": case.background, "effort": self.effort, "device": "cpu"}
+        options |= {"effort": self.effort, "device": "cpu", "random_state": self.seed, "verbose": False}
         before, start = case.black_box.queries, time.perf_counter()
-        explainer = Explainer(
-            case.black_box, unknown="ignore", random_state=self.seed, verbose=False, **options
-        ).fit(case.train)
+        explainer = Explainer(case.black_box, unknown="ignore", **options).fit(case.train)
         cost = {"fit_s": time.perf_counter() - start, "fit_asks": case.black_box.queries - before}
         return explainer, cost
 
     def measure(self, part: str, setting: str) -> Line:
-        explainer, cost = self.fitted
+        explainer, cost = self.without_shapley if part in RULES_ALONE else self.full
         if part == "contributions":
             found = contribution_figures(self.case, explainer, setting)
         elif part == "rules":

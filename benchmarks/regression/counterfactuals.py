@@ -19,7 +19,7 @@ from illume._typing import FloatArray
 RANGES = {"upper": (0.8, 0.9), "lower": (0.05, 0.1)}  # quantiles of the predictions on training rows
 METHODS = ("random", "genetic")
 MANY, COMPARED = 500, 30  # rows for illume alone, and beside DiCE
-LIMIT_S = 60.0  # after which DiCE gets no more rows
+LIMIT_S = 20.0  # after which DiCE gets no more rows
 OUTCOME = "outcome_"
 
 

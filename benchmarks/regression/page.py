@@ -51,7 +51,7 @@ FRESH = (
 COUNTERFACTUALS = (
     "One example for each test row outside the desired range, which holds 10 % (upper) or 5 % (lower) of "
     "the predictions. Found and in range: of up to 500 rows; changes: median number of changed features. "
-    "DiCE: the first 30 rows, or as many as 60 seconds allow; times as fast: on these rows, from one run."
+    "DiCE: the first 30 rows, or as many as 20 seconds allow; times as fast: on these rows, from one run."
 )
 SPEED = (
     "10,000 rows of the data set `additive` with 30 features, the model's time included. Tree: "

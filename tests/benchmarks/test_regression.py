@@ -192,9 +192,7 @@ def test_rows_are_added_until_the_time_is_up():
 def test_cells_become_lines_and_tables(line, monkeypatch, tmp_path):
     monkeypatch.setitem(data.SPLITS, "heldout", ("toy",))
     monkeypatch.setitem(data.SPLITS, "all", ("toy",))
-    monkeypatch.setattr(
-        Bench, "fitted", property(lambda self: (Known(self.case), {"fit_s": 1.0, "fit_asks": 3}))
-    )
+    monkeypatch.setattr(Bench, "fit", lambda self, **_: (Known(self.case), {"fit_s": 1.0, "fit_asks": 3}))
     options = {"split": "heldout", "models": ("xgb",), "parts": ("contributions", "rules"), "rows": 8}
     assert len(list(regression(**options))) == 3 + 5 * 2
     assert run("regression", regression(**options, seeds=1), tmp_path) == 0
