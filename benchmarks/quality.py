@@ -47,7 +47,7 @@ def _agreement(name: str, seed: int) -> Line:
     explainer = Explainer(model, random_state=seed, verbose=False).fit(train)
     seconds = time.perf_counter() - start
     attributions, quality = explainer(test), explainer.quality_
-    found = fidelity(attributions.probabilities, attributions.surrogate_probabilities)
+    found = fidelity(attributions.probabilities, attributions.surrogate_probabilities, attributions.outputs)
     return {
         "agreement": found.agreement,
         "r2": found.r2,

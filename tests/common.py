@@ -51,7 +51,7 @@ def use_local(explainer, search="exact"):
     fitted, report = explainer.fitted_, explainer.fitted_.rows.report
     pair = fitted.local
     trust_map = TrustMap.fit(report.X, report.P, pair.answers(report.X), fitted.outputs)
-    neighbours = pair.neighbours(fitted.rows.training, search)
+    neighbours = pair.neighbours(fitted.rows.training, fitted.outputs.strata, search)
     explainer.fitted_ = replace(fitted, pair=pair, neighbours=neighbours, trust_map=trust_map)
     return explainer
 

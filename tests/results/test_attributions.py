@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from illume import Explainer
+from illume.data.class_outputs import Classes
 from illume.results.attributions import Attribution, Attributions
 from illume.results.frames import UNKNOWN, feature_column
 from illume.results.predictions import Labels
@@ -215,7 +216,7 @@ def test_wide_rows_are_cut_in_text_and_html():
 LABELS = Labels(
     features=("size", "kind", "same"),
     inputs=("size", "kind = a", "kind = b", "kind = (missing)"),
-    classes=("no", "yes"),
+    outputs=Classes(("no", "yes")),
     owner=np.array([0, 1, 1, 1]),
     unit=np.ones(4),
 )
