@@ -115,9 +115,11 @@ def failing(rows):
     [
         (lambda rows: np.full(len(rows), np.nan), "NaN"),
         (lambda rows: np.full(3, 0.5), "expected"),
-        (lambda rows: np.full((len(rows), 2), 0.7), "sum to 1.4, not to 1"),
-        (lambda rows: (rows[:, 0] > 0).astype(int), "labels such as"),
-        (lambda rows: np.where(rows[:, 0] > 0, "yes", "no"), "labels such as"),
+        (lambda rows: np.full((len(rows), 2), 0.7), "answers 0.700000000, 0.700000000 for all 40 rows"),
+        (
+            lambda rows: np.full((len(rows), 2), "yes"),
+            "the model answered 2 values a row, expected one label",
+        ),
         (failing, "the model raised RuntimeError on 40 rows: no GPU"),
     ],
 )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from illume import MetaEncoder, Objective
+from illume.data.class_outputs import Classes
 from illume.data.sampling import Split
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.training import Trainer
@@ -17,7 +18,7 @@ def test_no_more_validation_rows_choose_than_are_needed():
     X = np.random.default_rng(0).normal(size=(60, 2))
     P = np.column_stack([X[:, 0] > 0, X[:, 0] <= 0]).astype(float)
     split = Split(np.arange(20), np.arange(20, 45), np.arange(45, 60))
-    rows = FitRows.split(X, P, split, AnsweredRows.empty())
+    rows = FitRows.split(Classes(("no", "yes")), AnsweredRows(X, P), split, AnsweredRows.empty())
     pair = fit_pair(IdentityEncoder(), "logistic", rows)
     assert [validation_fidelity(pair, rows, most).n_rows for most in (25, 10, 5)] == [25, 9, 5]
 

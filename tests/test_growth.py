@@ -9,12 +9,14 @@ import pytest
 from illume import Explainer
 from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.options import QUICK
+from illume.data.class_outputs import Classes
 from illume.explanations import neighbours
 from illume.fit import trials
 from illume.surrogates import selection
 from tests.common import grouped
 
 QUERIES = 50
+QUESTION = Classes(("no", "yes")).question()
 
 
 class Counting:
@@ -105,7 +107,7 @@ def test_what_a_row_is_compared_with_does_not_grow_with_the_training_rows(monkey
     monkeypatch.setattr(neighbours, "MOST", 100)
     X = rows_of(n)
     P = np.eye(2)[(X[:, 0] > 0).astype(int)]
-    found = neighbours.Neighbours.of(X, X, question, (P, P), "exact")
+    found = neighbours.Neighbours.of(X, X, QUESTION, (P, P), "exact")
     assert [len(search.vectors) for search in found.searches] == [100, 100]
     for c, rows in enumerate(found.valid):
         assert len(np.unique(rows)) == 100
@@ -117,16 +119,16 @@ def test_rows_that_are_kept_in_a_file_are_searched_whichever_were_searched_befor
     monkeypatch.setattr(neighbours, "MOST", 100)
     X = rows_of(4_000)
     P = np.eye(2)[(X[:, 0] > 0).astype(int)]
-    found, kept = neighbours.Neighbours.of(X, X, question, (P, P), "exact"), np.arange(3, 4_000, 10)
-    surrogate = np.where(found.alike, P.argmax(1), -1)[kept]
-    again = neighbours.Neighbours.of(X[kept], X[kept], P[kept], surrogate, "exact")
+    found, kept = neighbours.Neighbours.of(X, X, QUESTION, (P, P), "exact"), np.arange(3, 4_000, 10)
+    rows = P[kept], found.alike[kept]
+    again = neighbours.Neighbours.from_valid(X[kept], X[kept], QUESTION, rows, "exact")
     assert list(map(len, again.valid)) == [100, 100]
 
 
 def test_a_few_training_rows_are_all_searched():
     X = rows_of(300)
     P = np.eye(2)[(X[:, 0] > 0).astype(int)]
-    assert sum(map(len, neighbours.Neighbours.of(X, X, question, (P, P), "exact").valid)) == 300
+    assert sum(map(len, neighbours.Neighbours.of(X, X, QUESTION, (P, P), "exact").valid)) == 300
 
 
 def peak_of(call):

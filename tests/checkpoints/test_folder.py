@@ -48,7 +48,7 @@ def test_another_model_is_refused(folder):
     before = contents(folder)
     with pytest.raises(CheckpointError, match=r"answers have changed .* on 16 of 16 rows, by up to"):
         explainer(folder, Model(slope=-4.0)).fit(ROWS)
-    with pytest.raises(CheckpointError, match="the model answers 3 classes, 2 when"):
+    with pytest.raises(CheckpointError, match="the model answered 3 classes, 2 when"):
         explainer(folder, lambda rows: np.full((len(rows), 3), 1 / 3)).fit(ROWS)
     assert contents(folder) == before
 

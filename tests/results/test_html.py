@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from illume.data.class_outputs import Classes
 from illume.data.frames import Origin
 from illume.errors import MissingExtraError
 from illume.results import colours
@@ -70,19 +71,18 @@ def test_one_row_has_a_line_per_feature_with_its_value(pullback):
 
 
 def test_all_text_from_data_is_escaped(pullback, rules, found):
-    labels = replace(
-        pullback.labels, features=(NASTY, "income", "owner", "education"), classes=(NASTY, "yes")
-    )
+    outputs = Classes((NASTY, f"{NASTY} 2"))
+    labels = replace(pullback.labels, features=(NASTY, "income", "owner", "education"), outputs=outputs)
     data = pullback.data.astype(object)
     data[:, 3] = NASTY
     shown = []
     for index in (pd.Index([f"{NASTY}{i}" for i in range(60)], name=NASTY), pd.Index([NASTY] * 60)):
         odd = replace(pullback, labels=labels, data=data, origin=Origin("pandas", index))
         shown += [odd.style().to_html(), odd[0].style().to_html(), odd._repr_html_(), odd[0]._repr_html_()]
-    names, after = (NASTY, f"{NASTY} 2"), found.after.astype(object)
+    after = found.after.astype(object)
     after[found.changed] = NASTY
-    changed = replace(found, after=after, class_names=names, feature_names=(NASTY, "income", "owner", "edu"))
-    named = replace(rules, class_names=names)
+    changed = replace(found, after=after, outputs=outputs, feature_names=(NASTY, "income", "owner", "edu"))
+    named = replace(rules, outputs=outputs, question=outputs.question())
     shown += [changed.style().to_html(), changed[0]._repr_html_()]
     shown += [named.style().to_html(), named[0]._repr_html_()]
     for html in shown:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import expit, softmax  # type: ignore[import-untyped]
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.answers import label_positions, require_probabilities
@@ -104,6 +103,8 @@ class Classes(Outputs):
         >>> Classes(("no", "yes")).answers(np.array([[0.0]]))
         array([[0.5, 0.5]])
         """
+        from scipy.special import expit, softmax  # type: ignore[import-untyped]
+
         if S.shape[1] == 1:
             return np.column_stack([expit(-S[:, 0]), expit(S[:, 0])])
         return np.asarray(softmax(S, axis=1))
