@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from illume import Explainer
+from illume.data.class_outputs import Classes
 from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.options import QUICK
-from illume.data.class_outputs import Classes
 from illume.explanations import neighbours
 from illume.fit import trials
 from illume.surrogates import selection
