@@ -21,6 +21,7 @@ from benchmarks.methods.outcome import (
     sum_by_feature,
 )
 from illume._typing import FloatArray, IntArray
+from illume.data.class_outputs import Classes
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder
 from illume.encoders.options import PAPER, Objective
@@ -108,7 +109,8 @@ class Rows:
             high=train.X.max(0),
         )
         everything = problem.X_train - centre
-        return cls(FitRows(train, validation, none, none), test, layout, everything)
+        outputs = Classes(tuple(map(str, range(train.P.shape[1]))))
+        return cls(FitRows(outputs, train, validation, none, none), test, layout, everything)
 
     def one_against_rest(self, c: int) -> Rows:
         """Return the same rows with two classes: not c, and c."""
@@ -120,7 +122,12 @@ class Rows:
         material = self.material
         return replace(
             self,
-            material=replace(material, training=two(material.training), validation=two(material.validation)),
+            material=replace(
+                material,
+                outputs=Classes(("rest", str(c))),
+                training=two(material.training),
+                validation=two(material.validation),
+            ),
             test=two(self.test),
         )
 
@@ -184,7 +191,8 @@ def neighbours(pair: Pair, rows: Rows) -> Neighbours:
     """Return a search among valid training rows: by latents, or for INP by the paper's distance of inputs."""
     train = rows.material.training
     Z = pair.encoder.transform(train.X)
-    found = Neighbours.of(train.X, Z, train.P, pair.surrogate.answers(Z).argmax(1), "exact")
+    question, answers = rows.material.outputs.question(), (train.P, pair.surrogate.answers(Z))
+    found = Neighbours.of(train.X, Z, question, answers, "exact")
     if not isinstance(pair.encoder, IdentityEncoder):
         return found
     return replace(
@@ -242,7 +250,8 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArra
 def rule_maker(pair: Pair, rows: Rows) -> TreeRules:
     """Return the rules of a tree on latents."""
     train = rows.material.training
-    maker = TreeRules.of(pair.encoder, pair.surrogate, rows.layout, (train.X, train.P), "exact")
+    question = rows.material.outputs.question()
+    maker = TreeRules.of(pair, rows.layout, (train.X, train.P), question, "exact")
     return replace(maker, neighbours=neighbours(pair, rows))
 
 
@@ -251,7 +260,7 @@ def _boxes(maker: TreeRules, rows: Rows, borrow: bool) -> Boxes:
     X, wanted = rows.test.X.copy(), rows.test.P.argmax(1)
     if borrow:
         Z = maker.encoder.transform(X)
-        other = np.flatnonzero(maker.decide(Z) != wanted)
+        other = np.flatnonzero(maker.tree.answers(Z).argmax(1) != wanted)
         found = maker.neighbours.nearest(Z[other], wanted[other])
         X[other[found >= 0]] = maker.neighbours.X[found[found >= 0]]
     return maker(X, wanted).boxes
@@ -265,7 +274,8 @@ def _counterfactual_rules(maker: TreeRules, rows: Rows) -> Any:
     """
     X, wanted = rows.test.X, rows.test.P.argmax(1)
     Z_train = maker.encoder.transform(rows.material.training.X)
-    leaf, decided, direction = maker.tree.apply(Z_train), maker.decide(Z_train), unit(Z_train)
+    leaf, direction = maker.tree.apply(Z_train), unit(Z_train)
+    decided = maker.tree.answers(Z_train).argmax(1)
     boxes = Boxes.whole_space(*X.shape)
     for start in range(0, len(X), maker.at_once):
         part = slice(start, start + maker.at_once)

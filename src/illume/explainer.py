@@ -8,19 +8,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
 from illume.data.checkpoints import Checkpoints
-from illume.data.schema import Schema, Unknown, require_unknown
+from illume.data.schema import Unknown
 from illume.errors import rows_after
 from illume.explanations.attributions import attribute, explain_interactions
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
-from illume.explanations.fitted import Fitted
 from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules
 from illume.fit.fit import FitResult, fit_explainer, fit_rules
+from illume.fit.learned import Learned
 from illume.fit.settings import Settings
 from illume.io.load_explainer import attach_model, read_explainer
 from illume.io.save_explainer import HELD_ROWS, NOT_STORED, save
@@ -28,17 +27,15 @@ from illume.io.settings import require_complete
 from illume.results.attributions import Attributions
 from illume.results.check import Check
 from illume.results.counterfactuals import Counterfactuals
-from illume.results.diagnostics import History
 from illume.results.interactions import Interactions
 from illume.results.latents import Latents
-from illume.results.quality import Quality, RuleQuality
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
 KINDS = ["attributions", "latents", "rules", "counterfactuals"]
 
 
-class Explainer(BaseEstimator):
+class Explainer(Learned, BaseEstimator):
     """Explains a black-box model of tabular rows, which answers with classes or numbers.
 
     Parameters
@@ -317,45 +314,6 @@ class Explainer(BaseEstimator):
         """
         fitted = (self.fit_rules() if rules else self)._require_fitted()
         save(fitted, self.get_params(deep=False), path, rows)
-
-    @property
-    def quality_(self) -> Quality:
-        """How true contributions are, agreement of the surrogate per class, and how the fit went."""
-        return self._require_fitted().quality
-
-    @property
-    def rule_quality_(self) -> RuleQuality:
-        """Precision and coverage of rules on report rows, once rules have been fitted."""
-        quality = self._require_fitted().rule_quality
-        if quality is None:
-            raise AttributeError("rule_quality_ is there once rules have been fitted; call fit_rules() first")
-        return quality
-
-    @property
-    def schema_(self) -> Schema:
-        """The features."""
-        return self._require_fitted().schema
-
-    @property
-    def class_names_(self) -> tuple[str, ...]:
-        """The classes, or the names of the numbers that the model answers with."""
-        return self._require_fitted().outputs.names
-
-    @property
-    def history_(self) -> History | None:
-        """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
-        return self._require_fitted().history
-
-    def _keep(self, found: FitResult) -> None:
-        self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
-        self.n_features_in_ = len(self.fitted_.schema)
-
-    def _require_fitted(self) -> Fitted:
-        """Return what was learned; `unknown` may have been set after the fit."""
-        check_is_fitted(self, "fitted_")
-        require_unknown(self.unknown)
-        self.fitted_ = self.fitted_.with_unknown(self.unknown)
-        return self.fitted_
 
     def __sklearn_clone__(self) -> Explainer:
         """Clone the parameters, not the black box, which must stay fitted."""

@@ -2,21 +2,21 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from illume import Explainer
 from illume.data import black_box as module
-from illume.data.black_box import BlackBox
+from illume.data.black_box import BlackBox, OutputRequest
 from illume.data.frames import as_frame
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, LabelsOnlyWarning
 from tests.common import loans
 
 FRAME = as_frame(np.arange(12.0).reshape(6, 2))
 
 
-def answer_of(answer):
-    return BlackBox(lambda rows: answer)(FRAME)
+def answer_of(answer, task="auto"):
+    return BlackBox(lambda rows: answer, OutputRequest(task))(FRAME)
 
 
 def test_one_column_is_the_probability_of_the_second_class():
@@ -45,21 +45,35 @@ def test_it_is_asked_in_batches_and_rows_are_counted(monkeypatch):
     ("answer", "words"),
     [
         (np.array([0.5, np.nan, 0.5, 0.5, 0.5, 0.5]), "NaN or infinity; failing rows: 1"),
-        (np.full(5, 0.5), r"6 rows with shape \(5,\), expected \(6, n_classes\)"),
+        (np.full(5, 0.5), r"6 rows with shape \(5,\), expected \(6,\), or \(6, c\)"),
         (np.full((6, 2, 2), 0.5), r"shape \(6, 2, 2\)"),
         (np.full((6, 2), 0.4), "sum to 0.8, not to 1; .*; failing rows: 0, 1"),
         (np.full(6, 1.5), "answered 1.5, which is no probability"),
-        (np.array([0, 1, 0, 1, 0, 1]), "labels such as"),
-        (np.array(list("ababab")), "labels such as .*'a'"),
         (np.array([[-1.0, 2.0]] * 6), "no probability; .*failing rows: 0"),
-        (np.array([[0], [1], [0], [1], [0], [1]]), "labels such as"),
         ([[0.5, 0.5], [1.0]], "is no array"),
-        (np.empty(0, dtype=object), "labels, expected"),
+        (np.empty(0, dtype=object), r"shape \(0,\), expected"),
     ],
 )
 def test_what_is_no_probability_is_refused(answer, words):
     with pytest.raises(BlackBoxError, match=words):
-        answer_of(answer)
+        answer_of(answer, "classification")
+
+
+@pytest.mark.parametrize("answer", [np.full(6, 1.5), np.full((6, 2), 0.4), np.array([[-1.0, 2.0]] * 6)])
+def test_what_is_no_probability_is_a_number(answer):
+    black_box = BlackBox(lambda rows: answer)
+    np.testing.assert_array_equal(black_box(FRAME), answer.reshape(6, -1))
+    assert black_box.outputs.task == "regression"
+
+
+@pytest.mark.parametrize("answer", [[0, 1, 0, 1, 0, 1], list("ababab"), [[False], [True]] * 3])
+def test_decisions_count_as_certain_with_a_warning(answer):
+    black_box = BlackBox(lambda rows: np.array(answer))
+    with pytest.warns(LabelsOnlyWarning, match="decisions alone"):
+        P = black_box(FRAME)
+    np.testing.assert_array_equal(P, np.eye(2)[[0, 1] * 3])
+    assert black_box.outputs.names == tuple(map(str, np.unique(answer)))
+    np.testing.assert_array_equal(black_box(FRAME), P)  # without another warning
 
 
 def test_the_models_own_words_are_kept():
@@ -71,16 +85,9 @@ def test_the_models_own_words_are_kept():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        (Ridge(), "a Ridge is a regressor; illume explains classifiers"),
-        ("model.pkl", "a str cannot be asked; pass an object with predict_proba"),
-    ],
-)
-def test_what_is_no_classifier_is_refused_at_once(model, words):
-    with pytest.raises(BlackBoxError, match=words):
-        BlackBox(model)
+def test_what_is_no_model_is_refused_at_once():
+    with pytest.raises(BlackBoxError, match="a str cannot be asked; pass an object with predict_proba"):
+        BlackBox("model.pkl")
 
 
 @pytest.mark.parametrize("kind", [Pipeline, LogisticRegression, dict])
@@ -100,18 +107,22 @@ def test_a_model_whose_predict_gives_probabilities_will_do():
     assert BlackBox(Keras())(FRAME).shape == (6, 3)
 
 
-def test_a_model_whose_predict_gives_labels_is_refused_even_where_they_are_floats():
+def test_floats_of_0_and_1_are_labels_of_predict_but_probabilities_of_a_callable():
     class Machine:
         def predict(self, rows):
             return (rows[:, 0] > 4).astype(float)
 
-    with pytest.raises(BlackBoxError, match="predict answers with labels"):
-        BlackBox(Machine())(FRAME)
+    with pytest.warns(LabelsOnlyWarning):
+        P = BlackBox(Machine())(FRAME)
+    named = BlackBox(Machine().predict, OutputRequest(class_names=["no", "yes"]))
+    np.testing.assert_array_equal(named(FRAME), P)
+    assert named.outputs.names == ("no", "yes")
+    assert not named.outputs.labels_only
 
 
 def test_a_model_that_changes_its_number_of_classes_is_refused(monkeypatch):
     monkeypatch.setattr(module, "BATCH_ROWS", 4)
-    with pytest.raises(BlackBoxError, match=r"\[2, 4\] classes by turns"):
+    with pytest.raises(BlackBoxError, match=r"shapes \[\(2,\), \(4,\)\] by turns"):
         BlackBox(lambda rows: np.full((len(rows), len(rows)), 1 / len(rows)))(FRAME)
 
 
@@ -122,8 +133,23 @@ def test_class_names_are_the_models_the_users_or_numbers():
         def predict_proba(self, rows):
             return np.full((len(rows), 2), 0.5)
 
-    assert BlackBox(Named()).names(2) == ("no", "yes")
-    assert BlackBox(Named(), ["bad", "good"]).names(2) == ("bad", "good")
-    assert BlackBox(lambda rows: rows).names(3) == ("0", "1", "2")
+    def names(model, given=None):
+        black_box = BlackBox(model, OutputRequest(class_names=given))
+        black_box(FRAME)
+        return black_box.outputs.names
+
+    assert names(Named()) == ("no", "yes")
+    assert names(Named(), ["bad", "good"]) == ("bad", "good")
+    assert names(lambda rows: np.full((len(rows), 3), 1 / 3)) == ("0", "1", "2")
     with pytest.raises(BlackBoxError, match="class_names has 1 names, the model has 2 classes"):
-        BlackBox(Named(), ["bad"]).names(2)
+        names(Named(), ["bad"])
+
+
+def test_class_names_of_a_model_that_answers_with_labels_are_its_labels():
+    black_box = BlackBox(lambda rows: np.array(list("ababab")), OutputRequest(class_names=["b", "a", "c"]))
+    with pytest.warns(LabelsOnlyWarning):
+        np.testing.assert_array_equal(black_box(FRAME), np.eye(3)[[1, 0] * 3])
+    with pytest.raises(
+        BlackBoxError, match=r"\['no', 'yes'\], the model answers with the labels \['a', 'b'\]"
+    ):
+        BlackBox(lambda rows: np.array(list("ababab")), OutputRequest(class_names=["no", "yes"]))(FRAME)

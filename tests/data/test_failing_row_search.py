@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from illume.data import black_box as module
-from illume.data.black_box import BlackBox
+from illume.data.black_box import BlackBox, OutputRequest
 from illume.data.frames import as_frame
 from illume.errors import BlackBoxError
+
+CLASSES = OutputRequest("classification")
 
 
 class Fragile:
@@ -84,7 +86,7 @@ def test_a_model_that_cannot_take_many_rows_at_once_is_asked_about_fewer_from_th
 def test_positions_are_those_of_the_whole_frame_and_not_of_a_batch(monkeypatch, bad):
     monkeypatch.setattr(module, "BATCH_ROWS", 8)
     with pytest.raises(BlackBoxError) as caught:
-        BlackBox(lambda X: np.where(X[:, 0] == 19, bad, 0.5))(rows(30))
+        BlackBox(lambda X: np.where(X[:, 0] == 19, bad, 0.5), CLASSES)(rows(30))
     assert caught.value.rows == (19,)
     with pytest.raises(BlackBoxError) as caught:
         BlackBox(Fragile(lambda x, turn: 19 in x))(rows(30))

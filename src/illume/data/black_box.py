@@ -225,12 +225,13 @@ def _few_whole_numbers(raw: Answer) -> bool:
 
 def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Classes:
     own = getattr(model, "classes_", None)
-    labels_only = is_labels(raw) or _few_whole_numbers(raw)
+    certain = not hasattr(model, "predict") and is_distribution(raw)  # probabilities of exactly 0 and 1
     known = None if own is None else np.asarray(own).tolist()
-    if labels_only:
-        found = (
-            np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw).tolist() if known is None else known
-        )
+    if (is_labels(raw) or _few_whole_numbers(raw)) and not certain:
+        seen = np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw).tolist()
+        found = [str(label) for label in (known or seen if given is None else given)]
+        if given is not None and not {str(label) for label in seen} <= set(found):
+            raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
         warnings.warn(
             "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
             "contributions tell which features change the decision, but not how close it is; a model with "
@@ -238,7 +239,7 @@ def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Class
             LabelsOnlyWarning,
             stacklevel=6,
         )
-        return Classes(tuple(str(label) for label in found), labels_only=True)
+        return Classes(tuple(found), labels_only=True)
     n = 2 if raw.ndim == 1 else raw.shape[1]
     if given is not None and len(given) != n:
         raise BlackBoxError(f"class_names has {len(given)} names, the model has {n} classes")

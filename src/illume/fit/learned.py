@@ -1,0 +1,56 @@
+"""What an explainer has learned, once it is fitted."""
+
+from __future__ import annotations
+
+from sklearn.utils.validation import check_is_fitted
+
+from illume.data.schema import Schema, Unknown, require_unknown
+from illume.explanations.fitted import Fitted
+from illume.fit.fit import FitResult
+from illume.results.diagnostics import History
+from illume.results.quality import Quality, RuleQuality
+
+
+class Learned:
+    """What an explainer has learned; without a fit, each of these raises scikit-learn's `NotFittedError`."""
+
+    unknown: Unknown
+
+    @property
+    def quality_(self) -> Quality:
+        """How true contributions are, agreement of the surrogate per class, and how the fit went."""
+        return self._require_fitted().quality
+
+    @property
+    def rule_quality_(self) -> RuleQuality:
+        """Precision and coverage of rules on report rows, once rules have been fitted."""
+        quality = self._require_fitted().rule_quality
+        if quality is None:
+            raise AttributeError("rule_quality_ is there once rules have been fitted; call fit_rules() first")
+        return quality
+
+    @property
+    def schema_(self) -> Schema:
+        """The features."""
+        return self._require_fitted().schema
+
+    @property
+    def class_names_(self) -> tuple[str, ...]:
+        """The classes, or the names of the numbers that the model answers with."""
+        return self._require_fitted().outputs.names
+
+    @property
+    def history_(self) -> History | None:
+        """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
+        return self._require_fitted().history
+
+    def _keep(self, found: FitResult) -> None:
+        self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
+        self.n_features_in_ = len(self.fitted_.schema)
+
+    def _require_fitted(self) -> Fitted:
+        """Return what was learned; `unknown` may have been set after the fit."""
+        check_is_fitted(self, "fitted_")
+        require_unknown(self.unknown)
+        self.fitted_ = self.fitted_.with_unknown(self.unknown)
+        return self.fitted_
