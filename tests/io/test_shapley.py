@@ -110,7 +110,7 @@ DAMAGES = [
     (changed("shapley.errors.variance", lambda a: np.full_like(a, -1.0)), "no variance"),
     (changed("shapley.errors.weights", lambda a: a - 1.0), "no variance"),
     (changed("shapley.errors.remainder", lambda a: a * 0), "must be positive"),
-    (changed("background.answers", lambda a: a * 3, ROWS), "no probabilities"),
+    (changed("background.answers", lambda a: a * 3, ROWS), "no answers of a model"),
     (changed("background.answers", lambda a: a[1:], ROWS), "background.answers has shape"),
     ({"change_member": (BACKGROUND, lambda content: b"{}")}, "background holds"),
     ({"change_member": (BACKGROUND, lambda content: content.replace(b"polars", b"numpy", 1))}, "background"),
@@ -118,7 +118,7 @@ DAMAGES = [
         {"change_member": (BACKGROUND, lambda content: content.replace(b'"age"', b'"other"', 1))},
         "the stored rows are 25 with the columns",
     ),
-    (in_manifest(0.5), "shapley is 0.5"),
+    (in_manifest(0.5), "least probability is 0.5"),
     (in_manifest("much"), "shapley is 'much'"),
     (in_manifest(None), "unexpected arrays"),
 ]
