@@ -19,6 +19,7 @@ import torch
 
 from benchmarks.harness import Cell, Line
 from illume import Explainer, SurrogateOptions, torch_module
+from illume.data.class_outputs import Classes
 from illume.encoders.options import QUICK
 from illume.io.forward_pass import ForwardPass, Precision
 from illume.io.torch_modules import Explained, ExplainingModule
@@ -111,7 +112,9 @@ def random_parts(m: int, k: int, width: int, seed: int = 0) -> ForwardPass:
     for i, (a, b) in enumerate(pairwise([m, width, width, k * m])):
         weights[f"layers.{2 * i}.weight"] = rng.uniform(-1, 1, size=(b, a)) / a**0.5
         weights[f"layers.{2 * i}.bias"] = rng.uniform(-1, 1, size=b) / a**0.5
-    return ForwardPass(weights, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m)
+    return ForwardPass(
+        weights, m, rng.normal(size=(1, k)), np.array([0.1]), np.arange(m), m, Classes(("no", "yes"))
+    )
 
 
 def float64_explanations(parts: ForwardPass, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,11 +135,11 @@ def float64_errors(parts: ForwardPass, module: ExplainingModule, X: torch.Tensor
     found = Explained(*(part[:CHECKED_ROWS] for part in found))
     wanted = float64_explanations(parts, X[: len(found.slopes)].cpu().numpy())
     figures = {}
-    for name, mine, right in zip(("slopes", "log_odds"), (found.slopes, found.log_odds), wanted, strict=True):
+    for name, mine, right in zip(("slopes", "log_odds"), (found.slopes, found.score), wanted, strict=True):
         off = np.abs(mine.double().cpu().numpy() - right) / np.sqrt((right**2).mean())
         figures |= {f"{name}_mean_error": float(off.mean()), f"{name}_max_error": float(off.max())}
     total = found.contributions.double().sum(-1) + torch.as_tensor(parts.intercept, device=X.device)
-    figures["additivity"] = float((total - found.log_odds).abs().max() / np.abs(wanted[1]).max())
+    figures["additivity"] = float((total - found.score).abs().max() / np.abs(wanted[1]).max())
     return figures
 
 

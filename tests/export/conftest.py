@@ -24,6 +24,14 @@ KINDS = {  # the model and rows, and the settings
     "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "encoder": "identity", "queries": 5_000}),
     "Shapley, three classes": ("classes", VALUED),
     "Shapley, text alone": ("text", VALUED),
+    "a number, mixed": ("price", QUICK),
+    "Shapley, a number, an ignored column": (
+        "price",
+        {**VALUED, "encoder": "identity", "queries": 5_000, "output_names": ["price"]},
+    ),
+    "Shapley, two numbers": ("two", VALUED),
+    "Shapley, the logarithm of a number": ("price", {**VALUED, "link": "log"}),
+    "the logarithms of two numbers": ("two", {**QUICK, "link": "log"}),
 }
 
 
@@ -40,7 +48,15 @@ def explainers(loan_model, loan_frame, three_class):
     def by_income_and_text(frame):
         return by_text(frame.assign(owner=frame["income"].fillna(30.0) > 30.0))
 
+    def price(frame):
+        return 20_000 + 100_000 * by_text(frame) + 900 * frame["age"].to_numpy(dtype=float)
+
+    def price_and_size(frame):
+        return np.stack([price(frame), 3 + by_text(frame) * frame["income"].fillna(30.0).abs()], axis=1)
+
     data = {
+        "price": (price, loan_frame.assign(noise=np.arange(len(loan_frame)) % 9)),
+        "two": (price_and_size, loan_frame),
         "loans": (loan_model, loan_frame),
         "classes": three_class,
         "numbers": (by_age, loan_frame[["age", "income"]]),
@@ -70,26 +86,47 @@ def wanted(explainer, rows):
     fitted = explainer.fitted_
     encoded, surrogate = fitted.encoding.transform(as_frame(rows)), fitted.pair.surrogate
     X, pulled = encoded.X, fitted.pair.encoder.pull_back(encoded.X, surrogate.coef_)
+    outputs = fitted.outputs
     found = {
+        "size": outputs.unit.max() if outputs.link == "identity" else 1.0,
         "X": np.where(encoded.imputed[:, fitted.encoding.owner], np.nan, X),
         "base_values": surrogate.intercept_,
         "slopes": pulled.slopes,
         "contributions": fitted.encoding.gather(pulled.slopes * X[:, None]),
-        "log_odds": pulled.Z @ surrogate.coef_.T + surrogate.intercept_,
+        "score": pulled.Z @ surrogate.coef_.T + surrogate.intercept_,
         "latents": pulled.Z,
-        "probabilities": surrogate.answers(pulled.Z),
+        "predictions": surrogate.answers(pulled.Z),
     }
     if fitted.shapley is None:
         return found
-    values = fitted.shapley(X, encoded.imputed, found["probabilities"]).values  # as without the model
-    # the model's probabilities, made up, and what Shapley values and log-odds are with them
-    P = np.random.default_rng(0).dirichlet(np.ones(len(fitted.class_names)), len(X))
-    P[0] = np.eye(P.shape[1])[0]
+    values = fitted.shapley(X, encoded.imputed, found["predictions"]).values  # as without the model
+    # the model's answers, made up, and what Shapley values and scores are with them
+    P = made_up(outputs, len(X))
+
+    def score(P):
+        scale = fitted.shapley.scale
+        return scale.center + scale.unit * scale(P)
+
     return found | {
         "contributions": values.swapaxes(1, 2),
-        "log_odds": fitted.shapley.scale(found["probabilities"]),
-        "base_values": fitted.shapley.base,
-        "model_probabilities": P,
+        "score": score(found["predictions"]),
+        "base_values": fitted.shapley.base_values,
+        "model_answers": P,
         "model_contributions": fitted.shapley(X, encoded.imputed, P).values.swapaxes(1, 2),
-        "model_log_odds": fitted.shapley.scale(P),
+        "model_score": score(P),
     }
+
+
+def made_up(outputs, n):
+    """Return answers that a model could give."""
+    rng, c = np.random.default_rng(0), len(outputs)
+    if outputs.task == "regression":
+        return rng.lognormal(1.0, 1.0, (n, c)) * outputs.unit
+    P = rng.dirichlet(np.ones(c), n)
+    P[0] = np.eye(c)[0]
+    return P
+
+
+def assert_close(found, expected, wanted, name="", tolerance=1e-5):
+    """Compare numbers, in the units of what the model answers."""
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * wanted["size"], err_msg=name)

@@ -12,6 +12,7 @@ from benchmarks import gpu
 from illume.encoders.forward import Forward
 from illume.errors import ExportError
 from illume.io.torch_modules import ExplainingModule, matmul_precision
+from tests.export.conftest import assert_close
 
 
 def rows_of(wanted):
@@ -25,26 +26,26 @@ def test_the_module_explains_as_the_explainer_does_and_adds_up(explained, precis
     explainer, _, wanted = explained
     found = illume.torch_module(explainer, precision=precision, chunk_rows=chunk_rows)(rows_of(wanted))
     total = found.contributions.sum(-1) + torch.from_numpy(wanted["base_values"]).float()
-    np.testing.assert_allclose(total, found.log_odds, rtol=1e-5, atol=1e-5)
+    assert_close(total, found.score, wanted)
     for name in found._fields if precision == "float32" else ():
-        np.testing.assert_allclose(getattr(found, name), wanted[name], rtol=1e-5, atol=1e-5, err_msg=name)
+        assert_close(getattr(found, name), wanted[name], wanted, name)
 
 
 @pytest.mark.parametrize("chunk_rows", [7, 2**18])
-def test_shapley_values_add_up_to_the_models_log_odds_where_its_probabilities_are_given(
-    explained, chunk_rows
-):
+def test_shapley_values_add_up_to_the_models_scores_where_its_answers_are_given(explained, chunk_rows):
     explainer, _, wanted = explained
     module, X = illume.torch_module(explainer, chunk_rows=chunk_rows), rows_of(wanted)
     if explainer.fitted_.shapley is None:
-        with pytest.raises(ValueError, match="leave probabilities out"):
+        with pytest.raises(ValueError, match="leave its predictions out"):
             module(X, torch.ones(len(X), 2))
         return
-    P = torch.from_numpy(wanted["model_probabilities"])
+    P = torch.from_numpy(wanted["model_answers"])
     found = module(X, P)
-    np.testing.assert_allclose(found.contributions, wanted["model_contributions"], rtol=2e-5, atol=2e-5)
-    np.testing.assert_allclose(found.log_odds, wanted["model_log_odds"], rtol=1e-5, atol=1e-5)
-    with pytest.raises(ValueError, match="probabilities has the shape"):
+    assert_close(found.contributions, wanted["model_contributions"], wanted, tolerance=2e-5)
+    assert_close(found.score, wanted["model_score"], wanted)
+    total = found.contributions.sum(-1) + torch.from_numpy(wanted["base_values"]).float()
+    assert_close(total, wanted["model_score"], wanted)
+    with pytest.raises(ValueError, match="predictions has the shape"):
         module(X, P[:-1])
 
 

@@ -35,8 +35,8 @@ def test_files_of_other_kinds_are_named(refused):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (6, "format version 6, and this illume reads 5; update illume"),
-        (4, "is 4, expected 5; fit and save again"),
+        (7, "format version 7, and this illume reads 6; update illume"),
+        (5, "is 5, expected 6; fit and save again"),
         (0, "is 0"),
         ("1", "is '1'"),
         (True, "is True"),
@@ -107,15 +107,17 @@ MODEL, ROWS = "model.safetensors", "rows.safetensors"
         (MODEL, "tree.children_left", lambda a: a * 0, "do not form a tree"),
         (MODEL, "tree.children_left", lambda a: np.where(a >= 0, 10**9, a), "do not form a tree"),
         (MODEL, "tree.feature", lambda a: a + 10**6, "do not form a tree"),
-        (MODEL, "tree.decisions", lambda a: a + 7, "must lie from 0 to 1"),
+        (MODEL, "tree.answers", lambda a: a[:-1], "has shape"),
+        (MODEL, "tree.spread", lambda a: a - 1, "negative spreads"),
+        (MODEL, "tree.support", lambda a: a - 10**6, "negative spreads or numbers of rows"),
         (MODEL, "encoder.0.maps.layers.0.weight", lambda a: np.zeros((4, 4), np.float32), "has shape"),
         (MODEL, "encoder.0.bins.column", lambda a: a + 10**6, "must lie from 0 to"),
         (MODEL, "encoder.0.bins.low", lambda a: a[:-1], "has shape"),
         (MODEL, "encoder.0.bins.steepness", lambda a: 0 * a, "must be above 0"),
-        (ROWS, "training.probabilities", lambda a: a * 3, "no probabilities"),
+        (ROWS, "training.answers", lambda a: a * 3, "no answers of a model"),
         (ROWS, "training.numbers", lambda a: a[:-1], "shape|rows"),
         (ROWS, "training.position", lambda a: a - 10**6, "must lie from"),
-        (ROWS, "polishing.decisions", lambda a: a + 2, "must lie from 0 to 1"),
+        (ROWS, "polishing.answers", lambda a: a - 2, "no answers of a model"),
         (ROWS, "pool.values", lambda a: a.astype(np.int64), "holds int64"),
         (ROWS, "trust.anchors", lambda a: a[:3], "shape|anchors"),
     ],
@@ -148,7 +150,9 @@ def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):
         (["settings", "more"], 1, "no settings"),
         (["schema", "features", 0, "kind"], "complex", "expected one of"),
         (["schema", "features", 0, "name"], "x1", "every feature once"),
-        (["classes"], ["one"], "1 classes"),
+        (["outputs", "names"], ["one"], "1 classes"),
+        (["outputs", "names"], "ab", "expected a list of texts"),
+        (["outputs", "task"], "ranking", "task is 'ranking'"),
         (["columns"], ["x9"], "not those of the schema"),
         (["quality", "n_training"], "many", "quality.n_training is 'many', expected int"),
         (["quality", "report", "agreement"], None, "expected float"),
@@ -180,10 +184,10 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     members, comment = members_of(small_file)
     manifest = json.loads(members["manifest.json"])
     assert manifest["format"] == "illume"
-    assert manifest["version"] == 5
+    assert manifest["version"] == 6
     assert set(manifest["libraries"]) >= {"illume", "numpy", "torch", "scikit-learn"}
     assert [feature["name"] for feature in manifest["schema"]["features"]] == ["x0", "x1", "x2"]
     assert manifest["settings"]["queries"] == small.queries
     assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
-    assert comment.startswith(b"illume 5 sha256:")
+    assert comment.startswith(b"illume 6 sha256:")

@@ -60,14 +60,14 @@ def test_the_same_model_raises_no_warning(small, small_file):
 
 def test_another_model_is_told_with_how_much_differs(small_file):
     with pytest.warns(
-        illume.errors.ModelChangedWarning, match=r"on 42 of 42 stored rows.*42 are decided otherwise"
+        illume.errors.ModelChangedWarning, match=r"on 42 of 42 stored rows.*42 are clearly different"
     ):
         illume.load(small_file, model=lambda rows: 1 - steep(rows))
 
 
 def test_a_model_that_moves_by_less_than_the_tolerance_is_the_same(small, small_file):
     illume.load(small_file, model=lambda rows: small.model(rows) + 4e-7 * np.sign(0.5 - small.model(rows)))
-    with pytest.warns(illume.errors.ModelChangedWarning, match="0 are decided otherwise"):
+    with pytest.warns(illume.errors.ModelChangedWarning, match="0 are clearly different"):
         illume.load(small_file, model=lambda rows: 0.999 * small.model(rows) + 0.0005)
 
 

@@ -29,6 +29,9 @@ class Classes(Outputs):
     member: ClassVar[str] = "class"
     members: ClassVar[str] = "classes"
     scale_name: ClassVar[str] = "log-odds"
+    link: ClassVar[str] = "log-odds"
+    dashboard_scale: ClassVar[str] = "logodds"
+    words: ClassVar[tuple[str, str]] = ("log_odds", "probabilities")
     error_unit: ClassVar[str] = "log-odds"
     agreement_note: ClassVar[str] = ""
 
@@ -57,6 +60,14 @@ class Classes(Outputs):
     def explained(self) -> tuple[str, ...]:
         """The second of two classes, or every class."""
         return self.names[1:] if len(self.names) == 2 else self.names
+
+    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
+        """Return an array per class; that of the first of two classes is the opposite of the second's."""
+        if output is not None:
+            raise ValueError(f"output is for models that answer with numbers, found {output!r}; leave it out")
+        if len(self) == 2:
+            return [-array, array]
+        return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
 
     def describe_scale(self, i: int = 0) -> str:
         """Describe log-odds.

@@ -39,6 +39,8 @@ class Numbers(Outputs):
     spread: tuple[float, ...] = ()
     edges: tuple[tuple[float, ...], ...] = ()
     task: ClassVar[str] = "regression"
+    dashboard_scale: ClassVar[str] = "raw"
+    words: ClassVar[tuple[str, str]] = ("score", "predictions")
     member: ClassVar[str] = "output"
     members: ClassVar[str] = "outputs"
     choose_by_r2: ClassVar[bool] = True
@@ -89,6 +91,11 @@ class Numbers(Outputs):
     def agreement_note(self) -> str:
         """See `Outputs`."""
         return " agreement: within a tenth of a standard deviation; error: mean absolute"
+
+    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
+        """Return the array of one number."""
+        at = self.position(output)
+        return [array if len(self) == 1 else np.ascontiguousarray(array[..., at])]
 
     def describe_scale(self, i: int = 0) -> str:
         """See `Outputs`.
@@ -304,7 +311,9 @@ class Numbers(Outputs):
             or len(found.spread) != len(names)
         ):
             raise ValueError(f"{values!r} does not describe the numbers of a model")
-        if min(found.spread) <= 0 or any(len(each) < 2 or list(each) != sorted(each) for each in edges):
+        finite = np.isfinite([*found.spread, *(edge for each in edges for edge in each)]).all()
+        rising = all(len(each) >= 2 and list(each) == sorted(each) for each in edges)
+        if not finite or not rising or min(found.spread) <= 0:
             raise ValueError(f"{values!r} holds spreads or edges that are none")
         return found
 

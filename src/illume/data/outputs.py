@@ -56,6 +56,28 @@ class Outputs(ABC):
 
     @property
     @abstractmethod
+    def link(self) -> str:
+        """How scores come from answers: `log-odds`, `identity` or `log`."""
+
+    @property
+    @abstractmethod
+    def words(self) -> tuple[str, str]:
+        """What scores and answers are called in exported graphs."""
+
+    @property
+    @abstractmethod
+    def dashboard_scale(self) -> str:
+        """What explainerdashboard calls the scale of contributions."""
+
+    @abstractmethod
+    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
+        """Return contributions, or base values, per class or for one number, as other packages take them.
+
+        Where several outputs are explained, these are the last axis of the array.
+        """
+
+    @property
+    @abstractmethod
     def error_unit(self) -> str:
         """What errors of contributions are measured in."""
 
@@ -218,7 +240,9 @@ class Outputs(ABC):
         kinds = {kind.task: kind for kind in Outputs.__subclasses__()}
         if values["task"] not in kinds:
             raise ValueError(f"task is {values['task']!r}, expected one of {sorted(kinds)}")
-        names = tuple(str(name) for name in values["names"])
+        names = tuple(values["names"])
+        if not all(isinstance(name, str) for name in names) or isinstance(values["names"], str):
+            raise ValueError(f"names is {values['names']!r}, expected a list of texts")
         return kinds[values["task"]]._read(names, values)
 
     @classmethod

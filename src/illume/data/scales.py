@@ -17,9 +17,11 @@ class Scale(Protocol):
     """A scale on which contributions add up.
 
     Shapley values are learned of standardised scores; `center + unit * score`, (s,) each, is on the scale
-    that users see.
+    that users see. A probability below `least` counts as that.
     """
 
+    @property
+    def least(self) -> float: ...  # noqa: D102
     @property
     def center(self) -> FloatArray: ...  # noqa: D102
     @property
@@ -81,6 +83,7 @@ class NumberScale:
     link: str
     center: FloatArray
     unit: FloatArray
+    least: ClassVar[float] = 0.0
 
     @classmethod
     def fit(cls, P: FloatArray, link: str = "identity") -> NumberScale:

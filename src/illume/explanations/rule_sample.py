@@ -46,7 +46,7 @@ class Sample:
     def _right(self) -> BoolArray:
         """For which rows each decision is right, (n_decisions, N)."""
         every = [self.right(c) for c in range(len(self.question.names))]
-        return np.array(every, dtype=bool).reshape(-1, len(self))
+        return np.array(every, dtype=bool).reshape(len(every), len(self))
 
     def right(self, decision: int) -> BoolArray:
         """Return for which rows a decision is right, (N,)."""

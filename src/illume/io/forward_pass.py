@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.outputs import Outputs
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.forward import Forward, SoftBins
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Precision = Literal["float32", "tf32", "bfloat16"]
 CHUNK_ROWS = 2**18
-NOT_SHAPLEY = "only Shapley values can add up to the model's log-odds; leave probabilities out"
+NOT_SHAPLEY = "only Shapley values can add up to what the model answers; leave its predictions out"
 
 
 class FittedExplainer(Protocol):
@@ -41,17 +42,18 @@ def torch_module(
     """Return the explainer's forward pass as a `torch.nn.Module`, for instance for a GPU.
 
     `module.to("cuda")(X)` takes encoded rows X (n, m) as float32, as `explainer.fitted_.encoding.transform`
-    gives them, with NaN for missing numbers. It returns slopes, contributions per feature, and the log-odds
-    that contributions and base values add up to. Shapley values add up to the log-odds of the model's
-    probabilities, `module(X, probabilities)`, or by default to those of the surrogate. Other contributions
-    are not refined, because that needs the black box.
+    gives them, with NaN for missing numbers. It returns slopes, contributions per feature, and the scores
+    that contributions and base values add up to: log-odds, or the numbers of a regressor, with `link="log"`
+    their logarithms. Shapley values add up to the scores of the model's answers, `module(X, predictions)`, or
+    by default to those of the surrogate. Other contributions are not refined, because that needs the black
+    box.
 
     Parameters
     ----------
     precision
         Of the network's matrix products: `float32`, or, on the tensor cores of a GPU, `bfloat16`, which is
         off by about 0.3 % of a slope on average, and `tf32`, which has three bits more. Contributions always
-        add up to the log-odds.
+        add up to the scores.
     chunk_rows
         How many rows are worked on at once.
     compiling
@@ -78,8 +80,9 @@ class ForwardPass:
     """The weights of an encoder and of the surrogate.
 
     `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the inputs. The
-    surrogate has `coef` (c, k) and `intercept` (c,), and `owner` (m,) is the feature that each input belongs
-    to. Without a model of Shapley values, contributions are slopes times inputs.
+    surrogate has `coef` (c, k) and `intercept` (c,), `owner` (m,) is the feature that each input belongs
+    to, and `outputs` what the model answers. Without a model of Shapley values, contributions are slopes
+    times inputs.
     """
 
     weights: Mapping[str, FloatArray]
@@ -88,6 +91,7 @@ class ForwardPass:
     intercept: FloatArray
     owner: IntArray
     n_features: int
+    outputs: Outputs
     bins: SoftBins = field(default_factory=SoftBins.none)
     shapley: ShapleyModel | None = None
 
@@ -99,7 +103,7 @@ class ForwardPass:
     @property
     def base_values(self) -> FloatArray:
         """What contributions are added to, (c,)."""
-        return self.intercept if self.shapley is None else self.shapley.base
+        return self.intercept if self.shapley is None else self.shapley.base_values
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -131,6 +135,7 @@ class ForwardPass:
             intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
             owner=encoding.owner,
             n_features=len(encoding.schema),
+            outputs=fitted.outputs,
             bins=bins,
             shapley=fitted.shapley,
         )
@@ -142,7 +147,7 @@ def shapley_arrays(model: ShapleyModel) -> dict[str, Any]:
     Numbers are embedded as `start + clip((x - low) * steepness, 0, 1) @ rise`, missing ones as
     `number_missing`. Categories are embedded as `nodes[category_missing + step]`, where `step` is the
     `category_step` of the indicator that is set, 0 if none is. `order` puts numbers and then categories into
-    the order of the features.
+    the order of the features. Values are multiplied by `unit` and then add up to scores less `base`.
     """
     coding, table = model.coding, model.values.table
     embedding, others = RowEmbedding.from_table(coding, table), np.flatnonzero(~coding.numeric)
@@ -163,7 +168,8 @@ def shapley_arrays(model: ShapleyModel) -> dict[str, Any]:
         "category_owner": np.repeat(np.arange(len(others)), sizes),
         "category_step": within - np.repeat(sizes, sizes),
         "order": np.argsort(np.concatenate([embedding.numbers, others])),
-        "base": model.base,
+        "base": model.base_values,
+        "unit": model.scale.unit,
         "share": model.errors.share,
         "features": coding.features,
     }

@@ -216,6 +216,8 @@ class _Reader:
         figures = parts.take_fields(
             self.model, "tree", np.float64, answers=shape, spread=shape, support=shape[:1]
         )
+        good = bool((figures["spread"] >= 0).all() and (figures["support"] >= 0).all())
+        self.model.require(good, "tree holds negative spreads or numbers of rows")
         neighbours = self._neighbours("rules", encoder, training)
         leaves, layout = LeafBoxes.of(tree, k), Layout.of(self.encoding)
         targets = self.model.take("curve.targets", np.float64, (None,), finite=False)

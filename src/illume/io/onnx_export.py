@@ -34,15 +34,17 @@ def export_onnx(
     path: str | os.PathLike[str],
     *,
     inputs: Inputs = "raw",
-    probabilities: bool = False,
+    predictions: bool = False,
 ) -> None:
     """Write the explainer's forward pass, without refinement, as an ONNX graph (opset 19).
 
     The graph returns, as float64, `slopes` (rows, outputs, inputs), `contributions` (rows, outputs,
-    features), `log_odds` (rows, outputs), `probabilities` (rows, classes) and `latents` (rows, latents).
-    Contributions and the base values, which are in the file's metadata along with the names of features and
-    classes, add up to the log-odds. The black box is not part of the graph: probabilities are those of the
-    surrogate, and so are the log-odds that Shapley values add up to, unless the graph is given the model's.
+    features), `log_odds` (rows, outputs), `probabilities` (rows, classes) and `latents` (rows, latents); for
+    a regressor, `score` (rows, outputs) and `predictions` (rows, outputs) in the place of log-odds and
+    probabilities, where scores are the predictions or, with `link="log"`, their logarithms. Contributions and
+    the base values, which are in the file's metadata along with the names of features and outputs, add up to
+    the scores. The black box is not part of the graph: probabilities and predictions are those of the
+    surrogate, and so are the scores that Shapley values add up to, unless the graph is given the model's.
 
     Parameters
     ----------
@@ -53,22 +55,23 @@ def export_onnx(
         `categories` (rows, other features), the categories as text, `(missing)` for missing ones; an unknown
         category is treated as with `unknown="ignore"`. `encoded`: the graph reads `X` (rows, inputs),
         float32, as `explainer.fitted_.encoding.transform` gives them, NaN for missing numbers.
-    probabilities
-        Let the graph also read `model_probabilities` (rows, classes), float64: Shapley values then add up to
-        the log-odds of the model, which are its `log_odds`.
+    predictions
+        Let the graph also read what the model answers, `model_probabilities` (rows, classes) or
+        `model_predictions` (rows, outputs), float64: Shapley values then add up to the model's own scores,
+        which are the graph's `log_odds` or `score`.
     """
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
     fitted, graph = require_fitted(explainer), Graph()
     parts, encoding = ForwardPass.from_fitted(fitted), fitted.encoding
-    if probabilities and parts.shapley is None:
+    if predictions and parts.shapley is None:
         raise ValueError(NOT_SHAPLEY)
     if inputs == "raw":
         rows = scale_rows(graph, encoding)
     else:
         rows = graph.input("X", np.float32, encoding.n_inputs).cast(np.float64)
-    n_classes = len(fitted.outputs)
-    P = graph.input("model_probabilities", np.float64, n_classes) if probabilities else None
+    outputs = fitted.outputs
+    P = graph.input(f"model_{outputs.words[1]}", np.float64, len(outputs)) if predictions else None
     _add_forward_pass(graph, parts, rows, P)
     features = fitted.schema.features
     about = {
@@ -76,7 +79,10 @@ def export_onnx(
         "numbers": [feature.name for feature in features if feature.numeric],
         "categories": {feature.name: feature.labels for feature in features if not feature.numeric},
         "inputs": encoding.input_names,
-        "classes": [str(name) for name in fitted.outputs.names],
+        "classes": list(outputs.names),
+        "outputs": list(outputs.explained),
+        "task": outputs.task,
+        "link": outputs.link,
         "base_values": parts.base_values.tolist(),
         "kind": "pullback" if parts.shapley is None else "shapley",
     }
@@ -229,21 +235,41 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
     else:
         slopes, Z = _add_maps(graph, parts, X)
     values = slopes * X.unsqueeze(1)
-    log_odds = values.sum(2) + parts.intercept
-    both = graph("Concat", log_odds * 0.0, log_odds, axis=1) if c == 1 else log_odds
-    Q = graph("Softmax", both, axis=1)
+    outputs, scores = parts.outputs, values.sum(2) + parts.intercept
+    Q = ANSWERS[outputs.link](scores, c)
     if parts.shapley is not None:
-        least = parts.shapley.scale.least
-        logs = graph("Log", (Q if P is None else P).clip(least, 1.0 - least))
-        log_odds = logs.take([1]) - logs.take([0]) if c == 1 else logs - graph("ReduceMean", logs, [1])
-        values = _add_shapley_values(graph, parts.shapley, X, missing, log_odds)
+        scores = SCORES[outputs.link](Q if P is None else P, parts.shapley.scale.least, c)
+        values = _add_shapley_values(graph, parts.shapley, X, missing, scores)
     elif parts.membership is not None:
         values @= parts.membership
     graph.output("slopes", slopes, c, m)
     graph.output("contributions", values, c, parts.n_features)
-    graph.output("log_odds", log_odds, c)
-    graph.output("probabilities", Q, max(c, 2))
+    graph.output(outputs.words[0], scores, c)
+    graph.output(outputs.words[1], Q, len(outputs))
     graph.output("latents", Z, k)
+
+
+def _softmax(scores: Value, c: int) -> Value:
+    both = scores.graph("Concat", scores * 0.0, scores, axis=1) if c == 1 else scores
+    return scores.graph("Softmax", both, axis=1)
+
+
+def _log_odds(P: Value, least: float, c: int) -> Value:
+    logs = P.graph("Log", P.clip(least, 1.0 - least))
+    return logs.take([1]) - logs.take([0]) if c == 1 else logs - P.graph("ReduceMean", logs, [1])
+
+
+# Answers of scores, and scores of answers, by the link of the outputs
+ANSWERS: dict[str, Callable[[Value, int], Value]] = {
+    "log-odds": _softmax,
+    "identity": lambda scores, _: scores,
+    "log": lambda scores, _: scores.graph("Exp", scores),
+}
+SCORES: dict[str, Callable[[Value, float, int], Value]] = {
+    "log-odds": _log_odds,
+    "identity": lambda P, _, __: P,
+    "log": lambda P, _, __: P.graph("Log", P),
+}
 
 
 def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]:
@@ -268,14 +294,12 @@ def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]
     return graph("Div", parts.coef, length.unsqueeze(1)) @ V, Z
 
 
-def _add_shapley_values(
-    graph: Graph, model: ShapleyModel, X: Value, missing: Value, log_odds: Value
-) -> Value:
-    """Return Shapley values (rows, outputs, features) that add up to the log-odds."""
+def _add_shapley_values(graph: Graph, model: ShapleyModel, X: Value, missing: Value, scores: Value) -> Value:
+    """Return Shapley values (rows, outputs, features) that add up to the scores."""
     arrays = shapley_arrays(model)
     embedded = _embed(graph, arrays, X.cast(np.float32), missing)
-    values = _add_value_network(graph, arrays, embedded).cast(np.float64)
-    remainder = log_odds - model.base - values.sum(1)
+    values = _add_value_network(graph, arrays, embedded).cast(np.float64) * arrays["unit"]
+    remainder = scores - arrays["base"] - values.sum(1)
     values = graph("Transpose", values + remainder.unsqueeze(1) * model.errors.share, perm=[0, 2, 1])
     features = model.coding.features
     if len(features) == model.n_features:

@@ -29,7 +29,7 @@ def dump_shapley(model: ShapleyModel, arrays: ArrayWriter) -> float:
     add_fields(arrays, "shapley.errors", model.errors, *names)
     arrays.add("shapley.center", model.scale.center)
     arrays.add("shapley.unit", model.scale.unit)
-    return float(getattr(model.scale, "least", 0.0))
+    return float(model.scale.least)
 
 
 def read_shapley(least: float, arrays: ArrayReader, encoding: Encoding, outputs: Outputs) -> ShapleyModel:

@@ -20,11 +20,39 @@ from illume.shapley.shapley_model import ShapleyModel
 
 
 class Explained(NamedTuple):
-    """Slopes (n, c, m) per input, contributions (n, c, features) and log-odds (n, c)."""
+    """Slopes (n, c, m) per input, contributions (n, c, features) and scores (n, c), such as log-odds."""
 
     slopes: Tensor
     contributions: Tensor
-    log_odds: Tensor
+    score: Tensor
+
+    @property
+    def log_odds(self) -> Tensor:
+        """The scores of a classifier."""
+        return self.score
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    one = scores.shape[1] == 1
+    return (torch.cat([torch.zeros_like(scores), scores], 1) if one else scores).softmax(1)
+
+
+def _log_odds(P: Tensor, least: float) -> Tensor:
+    logs = torch.log(P.clamp(least, 1.0 - least))
+    return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdim=True)
+
+
+# Answers of scores, and scores of answers, by the link of the outputs
+ANSWERS: dict[str, Callable[[Tensor], Tensor]] = {
+    "log-odds": _softmax,
+    "identity": lambda scores: scores,
+    "log": torch.exp,
+}
+SCORES: dict[str, Callable[[Tensor, float], Tensor]] = {
+    "log-odds": _log_odds,
+    "identity": lambda P, _: P,
+    "log": lambda P, _: torch.log(P),
+}
 
 
 class ExplainingModule(nn.Module):
@@ -55,23 +83,24 @@ class ExplainingModule(nn.Module):
         self.register_buffer("intercept", _tensor(parts.intercept))
         membership = parts.membership
         self.register_buffer("membership", None if membership is None else _tensor(membership))
-        self.values = None if parts.shapley is None else ShapleyModule(parts.shapley)
+        self.link, self.n_outputs = parts.outputs.link, len(parts.outputs)
+        self.values = None if parts.shapley is None else ShapleyModule(parts.shapley, self.link)
         self._run: Callable[..., Any] = (
             torch.compile(self._explain, **compiling) if compiling else self._explain
         )
 
     @torch.inference_mode()
-    def forward(self, X: Tensor, probabilities: Tensor | None = None) -> Explained:
+    def forward(self, X: Tensor, predictions: Tensor | None = None) -> Explained:
         """Explain rows, a chunk at a time.
 
-        Shapley values add up to the log-odds of the model's `probabilities` (n, classes), by default to those
-        of the surrogate's.
+        Shapley values add up to the scores of the model's `predictions`, its probabilities (n, classes) or
+        numbers (n, outputs), by default to those of the surrogate's.
         """
-        if probabilities is not None and self.values is None:
+        if predictions is not None and self.values is None:
             raise ValueError(NOT_SHAPLEY)
-        wanted = (len(X), max(2, len(self.coef)))
-        if probabilities is not None and tuple(probabilities.shape) != wanted:
-            raise ValueError(f"probabilities has the shape {tuple(probabilities.shape)}, expected {wanted}")
+        wanted = (len(X), self.n_outputs)
+        if predictions is not None and tuple(predictions.shape) != wanted:
+            raise ValueError(f"predictions has the shape {tuple(predictions.shape)}, expected {wanted}")
         if X.ndim != 2 or X.shape[1] != self.shape[1]:
             raise ValueError(f"X has the shape {tuple(X.shape)}, expected (rows, {self.shape[1]})")
         n, c, m = len(X), len(self.coef), self.shape[1]
@@ -80,7 +109,7 @@ class ExplainingModule(nn.Module):
         result = Explained(X.new_empty((n, c, m)), X.new_empty((n, c, n_values)), X.new_empty((n, c)))
         with matmul_precision("highest" if self.precision == "float32" else "high"):
             for rows in row_chunks(n, self.chunk_rows):
-                P = None if probabilities is None else probabilities[rows].to(X.dtype)
+                P = None if predictions is None else predictions[rows].to(X.dtype)
                 for whole, part in zip(result, self._run(X[rows], P), strict=True):
                     whole[rows] = part
         if self.membership is None:
@@ -92,13 +121,10 @@ class ExplainingModule(nn.Module):
         X = torch.where(given.isnan(), 0.0, given)
         slopes = self._slopes(X).expand(len(X), -1, -1)
         values = slopes * X[:, None, :]
-        log_odds = values.sum(-1) + self.intercept
+        scores = values.sum(-1) + self.intercept
         if self.values is None:
-            return slopes, values, log_odds
-        if P is None:
-            one = log_odds.shape[1] == 1
-            P = (torch.cat([torch.zeros_like(log_odds), log_odds], 1) if one else log_odds).softmax(1)
-        return slopes, *self.values(given, P)
+            return slopes, values, scores
+        return slopes, *self.values(given, ANSWERS[self.link](scores) if P is None else P)
 
     def _slopes(self, X: Tensor) -> Tensor:
         """Return slopes (n, c, m), of a single row if all rows share one map."""
@@ -114,9 +140,10 @@ class ExplainingModule(nn.Module):
 class ShapleyModule(nn.Module):
     """Shapley values of encoded rows X (n, m), NaN for missing numbers; see `shapley_arrays`."""
 
-    def __init__(self, model: ShapleyModel) -> None:
+    def __init__(self, model: ShapleyModel, link: str) -> None:
         super().__init__()
-        self.least, self.n_features = model.scale.least, model.n_features
+        self.least, self.n_features, self.link = model.scale.least, model.n_features, link
+        self.has_unit = bool((model.scale.unit != 1.0).any())
         self.n_main = model.values.table.n_main
         for name, array in shapley_arrays(model).items():
             self.register_buffer(name, _tensor(array))
@@ -125,16 +152,14 @@ class ShapleyModule(nn.Module):
         return super().__getattr__(name)  # type: ignore[return-value]
 
     def forward(self, X: Tensor, P: Tensor) -> tuple[Tensor, Tensor]:
-        """Return values (n, c, features) and the log-odds (n, c) that they add up to with the base values."""
-        values, log_odds = self._values(self._embed(X)), self._log_odds(P)
-        remainder = log_odds - self.base - values.sum(1)
+        """Return values (n, c, features) and the scores (n, c) that they add up to with the base values."""
+        values, scores = self._values(self._embed(X)), SCORES[self.link](P, self.least)
+        if self.has_unit:
+            values = values * self.unit
+        remainder = scores - self.base - values.sum(1)
         values = (values + remainder[:, None] * self.share).transpose(1, 2)
         every = values.new_zeros((*values.shape[:2], self.n_features))
-        return every.index_copy(2, self.features, values), log_odds
-
-    def _log_odds(self, P: Tensor) -> Tensor:
-        logs = torch.log(P.clamp(self.least, 1.0 - self.least))
-        return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdim=True)
+        return every.index_copy(2, self.features, values), scores
 
     def _embed(self, X: Tensor) -> Tensor:
         x = X[:, self.number_inputs]

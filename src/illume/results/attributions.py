@@ -294,27 +294,30 @@ class Attributions(LabelledBatch[Attribution]):
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for everything in `shap.plots`.
 
-        Most of these plots take one output: with more than two classes, name the class. The offset of refined
-        rows goes into their base values; plots with one base value for all rows (`decision`, and `force` of
-        many) need `offset="feature"`, which makes it a column of its own.
+        Most of these plots take one output: of more than two classes, or of several numbers, name one.
+        The offset of refined rows goes into their base values; plots with one base value for all rows
+        (`decision`, and `force` of many) need `offset="feature"`, which makes it a column of its own.
         """
         return interop.shap_explanation(self, None if output is None else self.output(output), offset)
 
-    def to_shapash(self) -> dict[str, Any]:
+    def to_shapash(self, output: int | str | None = None) -> dict[str, Any]:
         """Return arguments for shapash: `SmartExplainer(model).compile(x=rows, **arguments)`.
 
         `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows goes
-        into their base values.
+        into their base values. Of several numbers, name one.
         """
-        return interop.shapash_contributions(self)
+        return interop.shapash_contributions(self, output)
 
-    def to_explainerdashboard(self, dashboard: Any = None) -> interop.DashboardValues:
+    def to_explainerdashboard(
+        self, dashboard: Any = None, output: int | str | None = None
+    ) -> interop.DashboardValues:
         """Return the arguments of explainerdashboard's `set_shap_values`; call it if `dashboard` is given.
 
-        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")` of the explained rows. Turn off
-        what shap would compute anew: `ExplainerDashboard(dashboard, whatif=False, shap_interaction=False)`.
+        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")`, or a `RegressionExplainer`, of
+        the explained rows; of several numbers, name one. Turn off what shap would compute anew:
+        `ExplainerDashboard(dashboard, whatif=False, shap_interaction=False)`.
         """
-        return interop.dashboard_values(self, dashboard)
+        return interop.dashboard_values(self, dashboard, output)
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and global importance as a chart."""

@@ -58,56 +58,58 @@ def _as_numbers(data: np.ndarray[Any, Any]) -> FloatArray:
     return numbers
 
 
-def _by_class(batch: Attributions, array: FloatArray) -> list[FloatArray]:
-    """Return an array per class; that of the first of two classes is the opposite of the second's."""
-    if batch.values.ndim == 2:
-        return [-array, array]
-    return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
-
-
-def shapash_contributions(batch: Attributions) -> dict[str, Any]:
-    """Return contributions, a pandas frame or one per class, and base values, (n, n_classes).
+def shapash_contributions(batch: Attributions, output: int | str | None = None) -> dict[str, Any]:
+    """Return contributions, a pandas frame or one per class, and base values, (n, n_classes) or (n,).
 
     For two classes shapash takes the second's contributions alone, and both base values.
     """
-    base, origin = batch.base_values + batch.offset + batch.rest, Origin("pandas", batch.origin.index)
+    outputs, origin = batch.outputs, Origin("pandas", batch.origin.index)
     tables = [
         origin.frame(dict(zip(batch.feature_names, values.T.copy(), strict=True)))
-        for values in _by_class(batch, batch.values)
+        for values in outputs.each(batch.values, output)
     ]
-    contributions = tables[1] if batch.values.ndim == 2 else tables
-    return {"contributions": contributions, "base_values": np.stack(_by_class(batch, base), axis=1)}
+    base = outputs.each(batch.base_values + batch.offset + batch.rest, output)
+    return {
+        "contributions": tables if len(tables) > 2 else tables[-1],
+        "base_values": np.stack(base, axis=1) if len(base) > 1 else base[0],
+    }
 
 
 class DashboardValues(NamedTuple):
-    """The two arguments of `set_shap_values`: per class a base value, and contributions (n, n_features)."""
+    """The two arguments of `set_shap_values`: a base value, and contributions (n, n_features), per class.
 
-    base_value: list[float]
-    shap_values: list[FloatArray]
+    For a number, the base value and the contributions themselves.
+    """
+
+    base_value: list[float] | float
+    shap_values: list[FloatArray] | FloatArray
 
 
-def dashboard_values(batch: Attributions, dashboard: Any = None) -> DashboardValues:
-    """Return base values and contributions of every class, and set them if a dashboard is given.
+def dashboard_values(
+    batch: Attributions, dashboard: Any = None, output: int | str | None = None
+) -> DashboardValues:
+    """Return base values and contributions of every class or of a number; set them if a dashboard is given.
 
     A dashboard has one base value for all rows, and no place for an offset or for features left out.
     """
     if not len(batch):
         raise ValueError("a dashboard needs at least one row, found none; explain the rows that it shows")
-    beside = np.abs(batch.offset + batch.rest)
+    outputs, beside = batch.outputs, np.abs(batch.offset + batch.rest)
+    base = [float(number[0]) for number in outputs.each(batch.base_values[:1], output)]
+    values = outputs.each(batch.values, output)
     if beside.any():
         rows = int(beside.reshape(len(beside), -1).any(1).sum())
         warnings.warn(
-            f"on {rows} of {len(beside)} rows base value and contributions differ from the log-odds, by at "
-            f"most {beside.max():.3g}: a dashboard has no place for the offset of refined rows, nor for "
-            "features that were left out",
+            f"on {rows} of {len(beside)} rows base value and contributions differ from the "
+            f"{outputs.scale_name}, by at most {beside.max():.3g}: a dashboard has no place for the offset "
+            "of refined rows, nor for features that were left out",
             UserWarning,
             stacklevel=3,
         )
-    base = [float(number[0]) for number in _by_class(batch, batch.base_values[:1])]
-    found = DashboardValues(base, _by_class(batch, batch.values))
+    found = DashboardValues(base, values) if len(base) > 1 else DashboardValues(base[0], values[0])
     if dashboard is not None:
         _require_same_rows(batch, dashboard)
-        dashboard.model_output = "logodds"  # with shap="kernel" it takes all values for probabilities
+        dashboard.model_output = outputs.dashboard_scale  # shap="kernel" takes all values for probabilities
         dashboard.set_shap_values(*found)
     return found
 
