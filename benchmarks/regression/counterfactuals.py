@@ -32,13 +32,18 @@ def counterfactual_figures(case: Case, explainer: Any, name: str) -> Line:
     explainer.counterfactuals(outside.head(5), n=1, desired_range=[low, high])
     found = {"low": low, "high": high, "share_in_range": share}
     found |= our_figures(case, explainer, outside.head(MANY), low, high)
+    del found["changes"]
     compared = outside.head(COMPARED)
     ours = our_figures(case, explainer, compared, low, high)
+    mine = ours.pop("changes")
     found |= {f"compared_{key}": value for key, value in ours.items()}
     for method in METHODS:
         with no_warnings():
             theirs = dice_figures(case, method, compared, low, high)
+        both = [(mine[row], changes) for row, changes in theirs.pop("changes").items() if row in mine]
         found |= {f"{method}_{key}": value for key, value in theirs.items()}
+        if both:  # rows for which both found an example
+            found[f"{method}_both_ours"], found[f"{method}_both_theirs"] = map(float, np.mean(both, axis=0))
         if theirs["rows_per_second"]:
             found[f"{method}_times_as_fast"] = ours["rows_per_second"] / theirs["rows_per_second"]
     return found
@@ -49,6 +54,7 @@ def our_figures(case: Case, explainer: Any, rows: pd.DataFrame, low: float, high
     found = explainer.counterfactuals(rows, n=1, desired_range=[low, high])
     seconds = time.perf_counter() - start
     figures = example_figures(case, rows.iloc[found.row], found.examples, low, high)
+    figures["changes"] = dict(zip(np.asarray(found.row).tolist(), figures["changes"], strict=True))
     figures |= {"n_rows": len(rows), "found": float(np.mean(found.found))}
     return figures | {"asked_per_row": found.n_asked / len(rows), "rows_per_second": len(rows) / seconds}
 
@@ -56,12 +62,13 @@ def our_figures(case: Case, explainer: Any, rows: pd.DataFrame, low: float, high
 def example_figures(case: Case, before: pd.DataFrame, after: pd.DataFrame, low: float, high: float) -> Line:
     """Measure examples, given the rows that they were made for."""
     if not len(after):
-        return {"in_range": None, "median_changes": None, "mean_changes": None}
+        return {"in_range": None, "median_changes": None, "mean_changes": None, "changes": []}
     answers, changes = case.black_box.predict(after), count_changes(before, after)
     return {
         "in_range": in_range(answers, low, high),
         "median_changes": float(np.median(changes)),
         "mean_changes": float(np.mean(changes)),
+        "changes": changes.tolist(),
     }
 
 
@@ -78,7 +85,7 @@ def dice_figures(case: Case, method: str, rows: pd.DataFrame, low: float, high: 
     """Return the figures of a method of DiCE, row by row, until its time is up."""
     explain, typed = dice_regressor(case, method)
     seed_generators()
-    start, done, before, after, errors = time.perf_counter(), 0, [], [], []
+    start, done, places, after, errors = time.perf_counter(), 0, [], [], []
     for i in range(len(rows)):
         try:
             examples = explain(rows.iloc[[i]], low, high)
@@ -86,14 +93,16 @@ def dice_figures(case: Case, method: str, rows: pd.DataFrame, low: float, high: 
             examples = None
             errors.append(type(error).__name__)
         if examples is not None and len(examples):
-            before.append(rows.iloc[[i]])
-            after.append(typed(examples))
+            places.append(i)
+            after.append(typed(examples.head(1)))
         done += 1
         if time.perf_counter() - start > LIMIT_S:
             break
     seconds = time.perf_counter() - start
-    parts = [pd.concat(each) if each else rows.head(0) for each in (before, after)]
-    figures = example_figures(case, *parts, low, high) | {"n_rows": done, "found": len(after) / done}
+    examples = pd.concat(after) if after else rows.head(0)
+    figures = example_figures(case, rows.iloc[places], examples, low, high)
+    figures |= {"changes": dict(zip(places, figures["changes"], strict=True))}
+    figures |= {"n_rows": done, "found": len(after) / done}
     kinds = {name: errors.count(name) for name in sorted(set(errors))}
     return figures | {"rows_per_second": done / seconds, "errors": kinds}
 
