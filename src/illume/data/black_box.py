@@ -187,9 +187,9 @@ def _question(model: Any, task: str) -> Callable[[Any], Any]:
     for name in ("predict",) if task == "regression" else ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
-            return method  # type: ignore[no-any-return]
+            return method
     if callable(model):
-        return model  # type: ignore[no-any-return]
+        return model
     raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}")
 
 

@@ -51,7 +51,7 @@ class Question(ABC):
         if values["kind"] not in kinds:
             raise ValueError(f"kind is {values['kind']!r}, expected one of {sorted(kinds)}")
         given = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
-        return kinds[given.pop("kind")](**given)
+        return kinds[str(given.pop("kind"))](**given)
 
 
 @dataclass(frozen=True)

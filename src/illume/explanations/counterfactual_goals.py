@@ -15,8 +15,15 @@ from illume.data.questions import Question
 class Goal(Protocol):
     """What the answers to changed rows should be; `row` (k,) are positions among the rows of a task."""
 
-    question: Question  # what the rules of counterfactuals are for
-    text: str  # what the model should do, after "makes the model"
+    @property
+    def question(self) -> Question:
+        """What the rules of counterfactuals are for."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What the model should do, after "makes the model"."""
+        ...
 
     @property
     def reached(self) -> BoolArray:

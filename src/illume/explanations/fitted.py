@@ -74,8 +74,8 @@ class FitRows:
     @classmethod
     def split(cls, outputs: Outputs, answered: AnsweredRows, split: Split, queries: AnsweredRows) -> FitRows:
         """Divide answered rows."""
-        parts = (AnsweredRows(answered.X[rows], answered.P[rows]) for rows in split)
-        return cls(outputs, *parts, queries)
+        training, validation, report = (AnsweredRows(answered.X[rows], answered.P[rows]) for rows in split)
+        return cls(outputs, training, validation, report, queries)
 
     @classmethod
     def only_training(cls, outputs: Outputs, training: AnsweredRows) -> FitRows:

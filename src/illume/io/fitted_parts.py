@@ -223,9 +223,9 @@ def dump_sample(arrays: ArrayWriter, name: str, encoding: Encoding, sample: Samp
 
 def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, outputs: Outputs) -> Sample:
     """Return rows that rules are chosen or measured on; zero rows if the file holds none."""
-    if f"{name}.numbers" not in arrays:
-        X, P = np.empty((0, encoding.n_inputs)), np.empty((0, len(outputs)))
-    else:
+    X: FloatArray = np.empty((0, encoding.n_inputs))
+    P: FloatArray = np.empty((0, len(outputs)))
+    if f"{name}.numbers" in arrays:
         X = read_rows(arrays, name, encoding)
         P = read_answers(arrays, f"{name}.answers", len(X), outputs)
     return Sample(Layout.of(encoding), X, P, outputs.strata)

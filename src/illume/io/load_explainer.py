@@ -239,8 +239,8 @@ class _Reader:
         return parts.read_sample(self.rows, name, self.encoding, self.head.outputs)
 
     def _intervals(self) -> IntervalModel:
-        shapes = {"typical": (self.c,), "margins": (self.c, len(LEVELS))}
-        found = parts.take_fields(self.model, "intervals", np.float64, **shapes)
+        c, take = self.c, parts.take_fields
+        found = take(self.model, "intervals", np.float64, typical=(c,), margins=(c, len(LEVELS)))
         good = all(bool((array >= 0).all()) for array in found.values())
         self.model.require(good, "intervals holds negative figures")
         return IntervalModel(self._sample("intervals"), **found)
