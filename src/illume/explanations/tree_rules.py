@@ -99,16 +99,17 @@ class TreeRules:
     def top(self) -> IntArray:
         """The node whose conditions rules have, for each node, (n_nodes,): the leaf itself.
 
-        For rules that end in intervals, the first node on the way to it whose numbers are close together, or
-        of whose children one has too few rows.
+        For rules that end in intervals, the last node on the way to it that has enough rows, and before which
+        there is none whose numbers are close together.
         """
         top, left, right = np.arange(len(self.answers)), self.tree.children_left_, self.tree.children_right_
         if isinstance(self.question, Bands):
-            fewest = np.minimum(self.support[left], self.support[right])
-            ends = (self.spread[:, self.question.output] <= self.question.close) | (fewest < FEWEST)
+            close = self.spread[:, self.question.output] <= self.question.close
+            ends, few = close.copy(), self.support < FEWEST
             for node in np.flatnonzero(left >= 0):  # parents come before their children
-                if ends[top[node]]:
-                    top[[left[node], right[node]]] = top[node]
+                for child in (left[node], right[node]):
+                    if ends[node] or few[child]:
+                        top[child], ends[child] = top[node], True
         return top
 
     @property
