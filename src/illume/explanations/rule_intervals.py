@@ -6,33 +6,38 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri  # type: ignore[import-untyped]
 
 from illume._typing import FloatArray
 from illume.explanations.boxes import Boxes
 from illume.explanations.rule_sample import Sample
 
 LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.975, 0.99])
-FEW = 10.0  # rows that the typical spread of a rule counts as, beside the rule's own rows
+FEW = 25.0  # rows that what is typical of rules counts as, beside the rule's own rows
+NARROWEST = -1.0  # margin, in spreads
 
 
-class Spreads(NamedTuple):
-    """Mean and spread of the numbers that rules cover, (n,) each."""
+class Starts(NamedTuple):
+    """Where intervals start from, before margins: their ends, and the spread of their numbers, (n,) each."""
 
-    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
     spread: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class IntervalModel:
-    """Where the numbers of the rows that a rule covers lie: around their mean, by a multiple of their spread.
+    """Where the numbers of the rows that a rule covers lie.
 
-    The multiple is the one at which, on average over the rules of validation rows, the wanted share of the
-    other validation rows that a rule covers lies inside (normalised split conformal prediction).
+    An interval starts from quantiles of the covered training rows' numbers; of few rows, from those of a
+    normal distribution. It is widened by a multiple of their spread: the one at which, on average over the
+    rules of validation rows, the wanted share of the other validation rows that a rule covers lies inside
+    (normalised split conformal prediction).
 
     Parameters
     ----------
     sample
-        Training rows, whose numbers have the mean and spread.
+        Training rows.
     typical
         The typical spread of a rule for each output, (c,), towards which that of few rows is shrunk.
     margins
@@ -45,43 +50,57 @@ class IntervalModel:
 
     def __call__(self, output: int, boxes: Boxes, X: FloatArray, y: FloatArray, level: float) -> FloatArray:
         """Return intervals (n, 2) of boxes made for rows X, whose own numbers are y (n,)."""
-        mean, spread = self.spreads(output, boxes, X, y)
+        low, high, spread = self.starts(output, boxes, X, y, level)
         margin = float(np.interp(level, LEVELS, self.margins[output])) * spread
-        return np.stack([mean - margin, mean + margin], axis=1)
+        ends = np.stack([low - margin, high + margin], axis=1)
+        return np.where(ends[:, :1] <= ends[:, 1:], ends, ends.mean(1, keepdims=True))
 
-    def spreads(self, output: int, boxes: Boxes, X: FloatArray, y: FloatArray) -> Spreads:
-        """Return mean and spread of the training rows that boxes cover, the rows' own numbers included."""
-        numbers = self.sample.P[:, output]
-        shift = float(numbers.mean()) if len(numbers) else 0.0
-        numbers, own = numbers - shift, y - shift
-        table = np.stack([np.ones(len(numbers)), numbers, np.square(numbers)], axis=1)
-        sums = np.stack([np.ones(len(y)), own, np.square(own)], axis=1)
+    def starts(self, output: int, boxes: Boxes, X: FloatArray, y: FloatArray, level: float) -> Starts:
+        """Return where intervals of boxes start from; the rows' own numbers count as covered, too."""
+        order = np.argsort(self.sample.P[:, output], kind="stable")
+        numbers = self.sample.P[order, output]
+        mean, spread, n, low, high = np.empty((5, len(boxes)))
         for rows, inside in self.sample.iter_members(boxes, X):
-            sums[rows] += inside.astype(np.float64) @ table
-        n, mean = sums[:, 0], sums[:, 1] / sums[:, 0]
-        variance = np.maximum(sums[:, 2] / n - np.square(mean), 0.0)
-        shrunk = (n * variance + FEW * self.typical[output] ** 2) / (n + FEW)
-        return Spreads(mean + shift, np.sqrt(shrunk))
+            own, weight = y[rows], inside[:, order]
+            count = np.cumsum(weight, axis=1, dtype=np.int32)
+            n[rows] = total = weight.sum(1)
+            mean[rows] = (weight @ numbers + own) / (total + 1)
+            apart = np.square(numbers - mean[rows, None]) * weight
+            spread[rows] = np.sqrt((apart.sum(1) + np.square(own - mean[rows])) / (total + 1))
+            first = np.maximum(np.floor((1 - level) / 2 * (total + 1)), 1)
+            for bound, rank in ((low, first), (high, total + 1 - first)):
+                at = (count >= rank[:, None]).argmax(1)
+                bound[rows] = np.where(total > 0, numbers[at], own) if len(numbers) else own
+        shrunk = (n * np.square(spread) + FEW * self.typical[output] ** 2) / (n + FEW)
+        spread, share = np.sqrt(shrunk), n / (n + FEW)
+        normal = float(ndtri((1 + level) / 2)) * spread
+        low, high = share * low + (1 - share) * (mean - normal), share * high + (1 - share) * (mean + normal)
+        return Starts(low, high, spread)
 
     def calibrate(
         self, output: int, boxes: Boxes, X: FloatArray, y: FloatArray, validation: Sample
     ) -> FloatArray:
         """Return the multiples for all levels, from the boxes of validation rows X with numbers y."""
-        (mean, spread), numbers = self.spreads(output, boxes, X, y), validation.P[:, output]
-        scores, weights, n_rules = [np.empty(0)], [np.empty(0)], 0
-        for rows, inside in validation.iter_members(boxes, X):
-            rule, row = np.nonzero(inside)
-            off = np.abs(numbers[row] - mean[rows][rule]) / spread[rows][rule]
-            # where the row's own number is farther off on the same side, the interval is widened to hold it
-            own = (y - mean)[rows][rule] / spread[rows][rule]
-            same = np.sign(own) == np.sign(numbers[row] - mean[rows][rule])
-            scores.append(np.where(same & (np.abs(own) >= off), 0.0, off))
-            weights.append(1.0 / inside.sum(1)[rule])
-            n_rules += int(inside.any(1).sum())
-        if not n_rules:
-            return np.full(len(LEVELS), 3.0)
-        levels = np.minimum(1.0, LEVELS * (1 + 1 / n_rules))
-        return weighted_quantiles(np.concatenate(scores), np.concatenate(weights), levels)
+        numbers, margins = validation.P[:, output], np.ones(len(LEVELS))
+        members = [
+            (rows, *np.nonzero(inside), inside.sum(1)) for rows, inside in validation.iter_members(boxes, X)
+        ]
+        n_rules = sum(int((total > 0).sum()) for *_, total in members)
+        for k, level in enumerate(LEVELS) if n_rules else ():
+            low, high, spread = self.starts(output, boxes, X, y, level)
+            scores, weights = [], []
+            for rows, rule, row, total in members:
+                ends, own = (low[rows][rule], high[rows][rule]), y[rows][rule]
+                off = np.maximum(ends[0] - numbers[row], numbers[row] - ends[1]) / spread[rows][rule]
+                # an interval is widened to hold the row's own number, and with it what lies before
+                middle, number = (ends[0] + ends[1]) / 2, numbers[row]
+                held = (np.minimum(own, middle) <= number) & (number <= np.maximum(own, middle))
+                scores.append(np.where(held, -np.inf, off))
+                weights.append(1.0 / total[rule])
+            wanted = np.array([min(1.0, level * (1 + 1 / n_rules))])
+            found = weighted_quantiles(np.concatenate(scores), np.concatenate(weights), wanted)[0]
+            margins[k] = max(found, NARROWEST)
+        return margins
 
 
 def weighted_quantiles(values: FloatArray, weights: FloatArray, levels: FloatArray) -> FloatArray:

@@ -127,7 +127,7 @@ def _fit_intervals(model: RuleModel, rows: FitRows) -> IntervalModel | None:
         question = rows.outputs.question(i)
         boxes = model.ask(question, training.P).rules(judged.X, question.decide(judged.P)).boxes
         known = (i, boxes, judged.X, judged.P[:, i])
-        found.typical[i] = np.median(found.spreads(*known).spread)
+        found.typical[i] = np.median(found.starts(*known, LEVELS[0]).spread)
         found.margins[i] = found.calibrate(*known, others)
     return found
 
