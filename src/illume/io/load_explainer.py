@@ -32,7 +32,7 @@ from illume.explanations.fitted import (
 )
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.options import OPTION_TYPES
-from illume.explanations.rule_intervals import LEVELS, IntervalModel
+from illume.explanations.rule_intervals import LEVELS, NARROWEST, IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
@@ -241,8 +241,8 @@ class _Reader:
     def _intervals(self) -> IntervalModel:
         c, take = self.c, parts.take_fields
         found = take(self.model, "intervals", np.float64, typical=(c,), margins=(c, len(LEVELS)))
-        good = all(bool((array >= 0).all()) for array in found.values())
-        self.model.require(good, "intervals holds negative figures")
+        good = (found["typical"] >= 0).all() and (found["margins"] >= NARROWEST).all()
+        self.model.require(bool(good), "intervals holds figures that are too small")
         return IntervalModel(self._sample("intervals"), **found)
 
 
