@@ -53,7 +53,7 @@ class UnknownCategoryError(RowError):
 
 @dataclass(eq=False)
 class BlackBoxError(IllumeError, RuntimeError):
-    """The model to explain failed, did not answer with probabilities, or is missing.
+    """The model to explain failed, answered with something else than probabilities or numbers, or is missing.
 
     `rows` are positions of rows that it failed on, only the first of them if there are `more`.
 

@@ -327,7 +327,7 @@ def load(path: str | PathLike[str], model: Any = None) -> Explainer:
 
     A file that is damaged or of another format version raises `FormatError`. `model` is the model that was
     explained: it is asked about some stored rows, with a `ModelChangedWarning` if its answers differ. Without
-    it, the surrogate's decisions and probabilities take its place, and there are no counterfactuals.
+    it, the surrogate's answers take its place, and there are no counterfactuals.
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known)

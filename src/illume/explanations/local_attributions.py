@@ -1,7 +1,7 @@
 r"""Attributions of the local surrogate: slopes :math:`\psi = \beta W(x)` times centred inputs, then refined.
 
 Where the surrogate decides otherwise than the black box, the row's explanation is moved towards that of the
-nearest training row which both decide like the row.
+nearest training row which both decide like the row. Numbers are reached exactly, by a constant instead.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def measure_quality(
     source: LoadedRows,
     seconds: float,
 ) -> Quality:
-    """Return the quality of Shapley values and of the chosen pair, whose report probabilities are Q."""
+    """Return the quality of Shapley values and of the chosen pair, whose answers to report rows are Q."""
     report, schema, outputs = prepared.rows.report, prepared.encoding.schema, prepared.outputs
     seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
     return Quality(

@@ -1,6 +1,6 @@
 """Fields of a frozen result that are computed when they are first read.
 
-Leaving slopes, the surrogate's probabilities, trust and novelty of attributions until they are read gives
+Leaving slopes, the surrogate's answers, trust and novelty of attributions until they are read gives
 `explainer(X)` 2.4 times as many rows per second (100,000 rows of 30 numbers).
 """
 

@@ -115,7 +115,7 @@ def _row_notes(row: Attribution) -> Iterator[str]:
         )
     if batch.fell_back:
         yield FELL_BACK
-    if not row.agreed:
+    if not row.agreed and not (shapley and batch.refinement.exact):
         yield ("slopes " if shapley else "") + batch.refinement.note()
     if row.imputed:
         purpose = " for the surrogate" if shapley else ""

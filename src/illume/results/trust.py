@@ -21,12 +21,12 @@ class Trust(PerRow):
     Parameters
     ----------
     agreement, error, n_rows
-        Share of the `n_rows` report rows around it on which surrogate and black box decide alike, and the
-        mean total variation of their probabilities on these.
+        Share of the `n_rows` report rows around it on which surrogate and black box agree, and the mean error
+        of the surrogate on these: the total variation of probabilities, or the absolute error of numbers.
     distance
         Euclidean distance, in scaled inputs, to the nearest of them or of the centres that represent them.
     contribution_error
-        Typical error of the row's contributions, in log-odds: the root mean square of their standard errors.
+        Typical error of the row's contributions: the root mean square of their standard errors.
         NaN where these are not known, as for kind `pullback`.
     """
 
@@ -69,7 +69,7 @@ class Refinement(PerRow):
     neighbour
         Position of the neighbour among the rows given to `fit`; -1 where none was needed, or none exists.
     agreed
-        Whether the surrogate decided like the black box at once.
+        Whether the surrogate agreed with the black box at once.
     off
         Whether nothing could be refined, because the explainer was saved without rows.
     exact
@@ -124,7 +124,7 @@ class Refinement(PerRow):
         if self.agreed[row]:
             return ""
         if self.exact:
-            return "made to agree with the model's own number, from which the surrogate is further off"
+            return "shifted to the model's own number, which the surrogate misses"
         if self.off:
             return "not faithful: the surrogate decides otherwise; refinement is off, as there are no rows"
         if not self.refined[row]:

@@ -167,7 +167,7 @@ def gate(hidden: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ModelArrays:
-    """The network that learned the model: coded rows to log-odds."""
+    """The network that learned the model: coded rows to scores."""
 
     table: Table
     first: FloatArray
@@ -176,20 +176,20 @@ class ModelArrays:
     last_bias: FloatArray
 
     def __call__(self, codes: Codes) -> FloatArray:
-        """Return log-odds (n, c)."""
+        """Return scores (n, c)."""
         main, embedding = self.table.look_up(codes)
         return main.sum(1) + self.embedded_interactions(embedding)
 
     def embedded_interactions(self, embedding: FloatArray) -> FloatArray:
-        """Return what the gated units add to the log-odds of rows with embeddings (n, m, d)."""
+        """Return what the gated units add to the scores of rows with embeddings (n, m, d)."""
         return self.interaction_part(embedding.reshape(len(embedding), -1) @ self.first + self.first_bias)
 
     def coded_interactions(self, codes: Codes) -> FloatArray:
-        """Return what the gated units add to the log-odds of coded rows, (n, c)."""
+        """Return what the gated units add to the scores of coded rows, (n, c)."""
         return self.embedded_interactions(self.table.look_up(codes)[1])
 
     def interaction_part(self, hidden: FloatArray) -> FloatArray:
-        """Return what the gated units add to the log-odds, from the first layer's sums (…, 2 h)."""
+        """Return what the gated units add to the scores, from the first layer's sums (…, 2 h)."""
         return gate(hidden) @ self.last + self.last_bias
 
     def summands(self, embedding: FloatArray) -> FloatArray:
@@ -210,7 +210,7 @@ class ValueArrays:
     last_bias: FloatArray
 
     def __call__(self, codes: Codes) -> FloatArray:
-        """Return values (n, m, c), before they are made to add up to the model's log-odds."""
+        """Return values (n, m, c), before they are made to add up to the model's scores."""
         return self.from_embedding(*self.table.look_up(codes))
 
     def from_embedding(self, main: FloatArray, embedding: FloatArray) -> FloatArray:

@@ -70,7 +70,7 @@ def gate_units(hidden: Tensor) -> Tensor:
 
 
 class ModelNetwork(nn.Module):
-    """The model's log-odds: main effects of each feature, and gated units of all embeddings together.
+    """The model's scores: main effects of each feature, and gated units of all embeddings together.
 
     The first layer is a sum over features, so that a walk that changes one feature at a time changes one
     summand at a time.
@@ -118,7 +118,7 @@ class ValueNetwork(nn.Module):
         return main + self.constant + (coefficients * embedding[..., None]).sum(2)
 
 
-Answered = tuple[Codes, FloatArray]  # coded rows and the model's log-odds (n, c)
+Answered = tuple[Codes, FloatArray]  # coded rows and the model's scores (n, c)
 
 RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
@@ -186,7 +186,7 @@ def train_model_network(
     device: str,
     running: TrainingProgress,
 ) -> ModelArrays:
-    """Learn the log-odds of coded rows; an interrupt ends the training with what there is."""
+    """Learn the scores of coded rows; an interrupt ends the training with what there is."""
     (codes, targets), where = learned, torch.device(device)
     generator = torch.Generator().manual_seed(seed)
     network = ModelNetwork(coding, targets.shape[1], sizes.n_embedding, sizes.n_units, generator).to(where)
@@ -242,7 +242,7 @@ def _nodes(table: Any, coding: Coding, codes: Codes) -> FloatArray:
 def _model_arrays(
     network: ModelNetwork, coding: Coding, codes: Codes, scale: float, middle: FloatArray
 ) -> ModelArrays:
-    """Return the network as arrays whose answers are log-odds."""
+    """Return the network as arrays whose answers are scores."""
     nodes = _nodes(network.table, coding, codes)
     nodes[:, : len(middle)] *= scale
     return ModelArrays(
