@@ -5,7 +5,12 @@ import pandas as pd
 import pytest
 import torch
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -32,9 +37,12 @@ def loan_model(loan_frame):
     X = loan_frame
     income = X["income"].fillna(30.0)
     y = np.where(income + 10 * (X["education"] == "high") - 0.3 * X["age"] > 20, "grant", "refuse")
+    return _boosted(HistGradientBoostingClassifier(max_iter=20, random_state=0)).fit(X, y)
+
+
+def _boosted(booster):
     text = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    encode = make_column_transformer((text, ["education"]), remainder="passthrough")
-    return make_pipeline(encode, HistGradientBoostingClassifier(max_iter=20, random_state=0)).fit(X, y)
+    return make_pipeline(make_column_transformer((text, ["education"]), remainder="passthrough"), booster)
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +82,27 @@ def three_class_pullback(three_class):
 def three_class_explainer(three_class):
     model, X = three_class
     return Explainer(model, **QUICK).fit(X)
+
+
+@pytest.fixture(scope="session")
+def limit_model(loan_frame):
+    """A Pipeline on raw columns that answers with a number: how much may be lent."""
+    X = loan_frame
+    y = 1000 * (30 + X["income"].fillna(30.0) + 10 * (X["education"] == "high") - 0.3 * X["age"])
+    return _boosted(HistGradientBoostingRegressor(max_iter=20, random_state=0)).fit(X, y)
+
+
+@pytest.fixture(scope="session")
+def limit_explainer(limit_model, loan_frame):
+    settings = grouped(n_latents=3, queries=300, training=FAST, output_names=["limit"])
+    return Explainer(limit_model, **settings).fit(loan_frame).fit_rules()
+
+
+@pytest.fixture(scope="session")
+def two_numbers():
+    """A black box of two numbers, `size` and `weight`, its rows, and its explainer."""
+    X = pd.DataFrame(np.random.default_rng(1).normal(size=(150, 3)), columns=list("abc"))
+    Y = np.column_stack([X["a"] + X["b"] ** 2, 100 * X["c"] - 50 * X["a"]])
+    model = RandomForestRegressor(20, random_state=0).fit(X, Y)
+    settings = grouped(n_latents=3, queries=300, training=FAST, output_names=["size", "weight"])
+    return model, X, Explainer(model, **settings).fit(X).fit_rules()

@@ -145,7 +145,7 @@ def test_text_that_looks_like_numbers_stays_text(run, explainer, folder, tmp_pat
         (("-o a.xlsx",), 2, "must end in .parquet or .csv or .json or .jsonl"),
         (("-o absent/a.csv",), 1, "create it first"),
         (("--keep customr",), 1, "the nearest column is 'customer'"),
-        (("-k counterfactuals --desired maybe",), 1, "maybe"),
+        (("-k counterfactuals --desired maybe",), 2, "maybe"),
         (("-k counterfactuals --vary agee",), 1, "agee"),
     ],
 )
@@ -203,7 +203,7 @@ def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, exp
     assert answer.exit_code == 0
     assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
     assert answer.stderr == (
-        f"note: without the model, its decisions are guessed by the surrogate; give it with --model {model}\n"
+        f"note: without the model, its answers are guessed by the surrogate; give it with --model {model}\n"
     )
 
 

@@ -73,7 +73,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Explain a tabular classifier: attributions, rules and counterfactuals for every row.",
+    help="Explain a tabular classifier or regressor: attributions, rules and counterfactuals for every row.",
     epilog=EPILOG,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 Layout = Literal["wide", "long", "records"]
 WORKERS = 2
+OPTION_WORDS = re.compile(
+    r"\b(\w+_\w+|((?<=^)|(?<=use )|(?<=and )|(?<=or )|(?<= a ))(precision|interval|threshold|output))\b"
+)
 FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
@@ -52,6 +56,23 @@ def explain(
         float | None, Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
     ] = None,
     max_conditions: Annotated[int | None, Option(min=1, help="Rules: most conditions.")] = None,
+    interval: Annotated[
+        float | None,
+        Option(min=0.5, max=1.0, help="Rules on numbers: share that their interval holds (0.9 by default)."),
+    ] = None,
+    desired_range: Annotated[
+        str | None,
+        Option(metavar="LOW,HIGH", help="Counterfactuals: numbers to reach; an end may be left out."),
+    ] = None,
+    desired_change: Annotated[
+        float | None, Option(help="Counterfactuals: by how much the number should rise, or fall.")
+    ] = None,
+    threshold: Annotated[
+        float | None, Option(help="Numbers: rules for a side of it; counterfactuals that cross it.")
+    ] = None,
+    output: Annotated[
+        str | None, Option(metavar="NAME", help="Rules and counterfactuals: which of several numbers.")
+    ] = None,
     refine: Annotated[int | None, Option(min=1, help="Attributions: more model queries per row.")] = None,
     workers: Annotated[
         int | None,
@@ -73,14 +94,18 @@ def explain(
     `row` is the position of the row in ROWS, from 0; --keep copies columns to join by.
 
     [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
+
+    [b]illume explain homes.illume new.csv -k counterfactuals --desired-range 200000,250000 --model …[/]
     """
     messages = options.start(context, quiet, debug)
     changes = {"desired_class": desired, "features_to_vary": vary or None, "max_changes": max_changes}
+    numbers = {"desired_range": _parse_range(desired_range), "desired_change": desired_change}
+    question = {"threshold": threshold, "output": output}
     arguments = _arguments(
         kind,
         attributions={"refine": refine},
-        rules={"precision": precision, "max_conditions": max_conditions},
-        counterfactuals={"n": n, **changes},
+        rules={"precision": precision, "max_conditions": max_conditions, "interval": interval, **question},
+        counterfactuals={"n": n, **changes, **numbers, **question},
     )
     require_csv(rows, missing)
     if kind == "counterfactuals" and model is None:
@@ -88,6 +113,7 @@ def explain(
         raise UsageError(f"counterfactuals are verified on the model; give it with {option}")
     if rows.is_dir() or workers is not None:
         _require_folder(out, explainer, model, other_layout=json or long)
+        _check_arguments(load.load_explainer(explainer, None, messages), kind, arguments)
         if model is not None and not trust_model:
             load.warn_of_code(model, messages)
         arguments |= {"model": model, "workers": WORKERS if workers is None else workers, "unknown": unknown}
@@ -98,6 +124,7 @@ def explain(
     if out is not None:
         require_output(out, SUFFIXES, explainer, rows, model)
     loaded = load.load_explainer(explainer, model, messages, trust_model, unknown)
+    _check_arguments(loaded, kind, arguments)
     load.note_stand_in(explainer, model, messages)
     frame = load.read_rows_for(loaded, rows, missing)
     kept = split_names(keep, list(frame.columns))
@@ -111,11 +138,41 @@ def explain(
 def _arguments(kind: Kind, **by_kind: dict[str, Any]) -> dict[str, Any]:
     """Return the given arguments of a kind; raise if one belongs to another kind."""
     given = [(name, other) for other, each in by_kind.items() for name in each if each[name] is not None]
-    for name, other in given:
-        if other != kind:
-            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
-            raise UsageError(f"{flag} goes with --kind {other}, not with --kind {kind}")
+    for name, _ in given:
+        if name not in by_kind[kind]:
+            kinds = " or ".join(other for other, each in by_kind.items() if name in each)
+            raise UsageError(f"{_flag(name)} goes with --kind {kinds}, not with --kind {kind}")
     return {name: by_kind[kind][name] for name, _ in given}
+
+
+def _flag(name: str) -> str:
+    return FLAGS.get(name, f"--{name.replace('_', '-')}")
+
+
+def _parse_range(text: str | None) -> list[float | None] | None:
+    """Parse the ends of a range, None for one that is left out.
+
+    >>> _parse_range("200000,"), _parse_range("-1.5, 3")
+    ([200000.0, None], [-1.5, 3.0])
+    """
+    if text is None:
+        return None
+    try:
+        low, high = (float(end) if end.strip() else None for end in text.split(","))
+    except ValueError:
+        raise UsageError(f"--desired-range must be LOW,HIGH, such as 200000,250000, found {text!r}") from None
+    return [low, high]
+
+
+def _check_arguments(explainer: Explainer, kind: Kind, arguments: dict[str, Any]) -> None:
+    """Raise if options do not go with what the explained model answers, before rows are read."""
+    from illume.explanations.check_options import check_options
+
+    try:
+        check_options(explainer.fitted_.outputs, kind, arguments)
+    except ValueError as error:
+        text = str(error).replace("=[low, high]", " LOW,HIGH")
+        raise UsageError(OPTION_WORDS.sub(lambda name: _flag(name.group()), text)) from None
 
 
 def _require_layout(out: Path | None, json: bool, long: bool) -> None:
@@ -163,7 +220,9 @@ def _explain_frame(
     columns = rename_taken(kept_columns(frame, keep), ["row"])
     if kind != "counterfactuals":  # these have the column already
         columns = kept_columns(frame.assign(row=range(len(frame))), ["row"]) | columns
-    table = OutputFormat(explainer, kind, {name: column.type for name, column in columns.items()})
+    types = {name: column.type for name, column in columns.items()}
+    question = {name: arguments[name] for name in ("threshold", "output") if name in arguments}
+    table = OutputFormat(explainer, kind, types, **question)
     explain_rows = explainer if kind == "attributions" else getattr(explainer, kind)
     arguments, kept = _split_vary(arguments, list(frame.columns)), frame[list(keep)]
     reasons: list[str] = []

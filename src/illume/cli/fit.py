@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from typer import Argument, Context, Option, echo
 
 from illume.cli import options
-from illume.cli.load import load_model, model_path, require_features
+from illume.cli.load import load_model, model_path, require_features, write_model
 from illume.cli.messages import Messages, UsageError
 from illume.cli.options import Names, Unknown, split_names
 from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
-from illume.data.archive import atomic_path
 
 if TYPE_CHECKING:
     from illume import Explainer
-    from illume.cli.train import Score, TrainingRows
+    from illume.cli.targets import Score, Target
+    from illume.cli.train import TrainingRows
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about the model's answers."""
+
+    target: str | None
+    task: str
+    link: str
+    names: tuple[str, ...]
+
+    def check(self) -> Self:
+        """Raise if options of numbers are given for classes."""
+        given = {"--link": self.link != "identity", "--output-name": bool(self.names)}
+        for option, is_given in given.items():
+            if is_given and self.task == "classification":
+                raise UsageError(f"{option} is for models that answer with numbers; this one has classes")
+        return self
+
+    def for_model(self, model: Any) -> dict[str, Any]:
+        """Return the options of an explainer; the only number that a model answers is named by the target."""
+        classes = self.task == "auto" and hasattr(model, "predict_proba")
+        asked = replace(self, task="classification") if classes else self
+        names: Any = asked.check().names
+        if not names and self.target is not None and getattr(model, "n_outputs_", 1) == 1:
+            names = (self.target,)
+        return {"task": self.task, "link": self.link, "output_names": names or None}
 
 
 def fit(
@@ -29,10 +56,23 @@ def fit(
     ],
     *,
     out: Annotated[Path, Option("--out", "-o", metavar="FILE.illume", help="File to write or replace.")],
-    target: Annotated[str | None, Option(metavar="COL", help="Column of classes; not a feature.")] = None,
+    target: Annotated[
+        str | None, Option(metavar="COL", help="Column of classes or numbers; not a feature.")
+    ] = None,
     model: options.Model = None,
     trainer: Annotated[
         Literal["gbm"] | None, Option("--train", help="Train a model, and write it to FILE.model.joblib.")
+    ] = None,
+    task: Annotated[
+        Literal["auto", "classification", "regression"],
+        Option(help="Whether the model answers with classes or numbers; auto finds out."),
+    ] = "auto",
+    link: Annotated[
+        Literal["identity", "log"],
+        Option(help="Numbers: contributions add up to the number, or are factors of it (log)."),
+    ] = "identity",
+    output_name: Annotated[
+        Names, Option(metavar="A,B", help="Numbers: their names; by default that of the target.")
     ] = None,
     categorical: Annotated[Names, Option(metavar="A,B", help="Columns whose numbers are categories.")] = None,
     drop: Annotated[Names, Option(metavar="A,B", help="Columns to leave out, such as identifiers.")] = None,
@@ -74,6 +114,7 @@ def fit(
     [b]illume fit loans.csv --target decision --train gbm -o loans.illume[/]
     """
     from illume import Checkpoints, DataOptions, SurrogateOptions
+    from illume.cli.targets import parse_target
     from illume.cli.train import load_training_rows
     from illume.data.checkpoints import lock_folder
 
@@ -89,12 +130,12 @@ def fit(
         "random_state": seed,
         "unknown": unknown,
         "surrogate_options": surrogate_options,
-        "data_options": DataOptions(row_budget=row_budget),
         # kept until the explainer is written
         "checkpoint_dir": checkpoint_dir and Checkpoints(checkpoint_dir, keep=True),
     }
     max_stored = _number_or_word(stored_rows, ("all", "none"), "--rows")
     _require_model_source(model, trainer, target)
+    asked = Asked(target, task, link, split_names(output_name)).check()
     require_csv(train, text, number, missing)
     require_output(out, (".illume",), train, model)
     words = MISSING if missing is None else split_names(missing)
@@ -110,7 +151,11 @@ def fit(
             black_box = load_model(model, messages, trust_model)
             require_features(black_box, rows.columns, target)
         else:
-            black_box, score = _train_model(rows, names, model_file, seed, messages)
+            known = parse_target(rows.target, task, link)
+            asked = replace(asked, task=known.task).check()
+            black_box, score = _train_model(rows, known, names, seed, messages)
+            write_model(black_box, model_file, messages)
+        settings["data_options"] = DataOptions(row_budget=row_budget, **asked.for_model(black_box))
         explainer = _fit_explainer(black_box, rows, names, messages, **settings)
         if missing is not None:  # rows to explain are then read in the same way
             explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
@@ -118,12 +163,7 @@ def fit(
         if explainer.stages_ is not None:
             explainer.stages_.remove()
     messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file}")
-    if json:
-        files = {"explainer": str(out), "model": str(model_file)}
-        print_json(files | _summary(explainer, score, rows.n_rows))
-    else:
-        files_text = f"Explainer: {out}\nModel:     {model_file}"
-        echo(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{files_text}")
+    _print_answer(explainer, {"Explainer": out, "Model": model_file}, score, rows.n_rows, json=json)
 
 
 def _require_model_source(model: Path | None, trainer: str | None, target: str | None) -> None:
@@ -134,7 +174,7 @@ def _require_model_source(model: Path | None, trainer: str | None, target: str |
     if model is not None and trainer is not None:
         raise UsageError("--model gives a model and --train trains one; use one of the two")
     if trainer is not None and target is None:
-        raise UsageError("--train needs --target, the column of classes")
+        raise UsageError("--train needs --target, the column of classes or numbers")
 
 
 def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int = 1) -> Any:
@@ -152,20 +192,16 @@ def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int =
 
 
 def _train_model(
-    rows: TrainingRows, categorical: tuple[str, ...], path: Path, seed: int, messages: Messages
+    rows: TrainingRows, target: Target, categorical: tuple[str, ...], seed: int, messages: Messages
 ) -> tuple[Any, Score]:
-    import joblib
-
     from illume.cli.train import train_gbm
     from illume.data.schema import Schema
 
     schema = Schema.infer(rows.features, categorical)
     names = [feature.name for feature in schema.features if not feature.numeric]
-    model, score = train_gbm(rows.features, rows.target, names, seed)
+    messages.info(f"Training a {target} (--task says otherwise)")
+    model, score = train_gbm(rows.features, target, names, seed)
     messages.info(f"Model: gradient boosting, {score}; then trained on all {rows.n_rows:,} rows")
-    with atomic_path(path) as temporary:
-        joblib.dump(model, temporary)
-    messages.info(f"Model written to {path}")
     return model, score
 
 
@@ -185,12 +221,22 @@ def _fit_explainer(
     return explainer
 
 
-def _summary(explainer: Explainer, score: Score | None, n_rows: int) -> dict[str, Any]:
-    return {
+def _print_answer(
+    explainer: Explainer, files: dict[str, Path], score: Score | None, n_rows: int, *, json: bool
+) -> None:
+    if not json:
+        lines = "\n".join(f"{f'{name}:':<10} {path}" for name, path in files.items())
+        echo(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{lines}")
+        return
+    outputs = explainer.fitted_.outputs
+    summary = {
+        **{name.lower(): str(path) for name, path in files.items()},
         "model_score": score and asdict(score),
         "n_rows": n_rows,
         "features": list(explainer.schema_.names),
-        "classes": list(explainer.class_names_),
+        "task": outputs.task,
+        outputs.members: list(outputs.names),
         "quality": explainer.quality_.to_dict(),
         "rule_quality": explainer.rule_quality_.to_dict(),
     }
+    print_json(summary)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from illume.cli.messages import CommandError, Messages
 from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
+from illume.data.archive import atomic_path
 from illume.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> No
     """Tell if there is no model."""
     if model is None:
         option = model_option(explainer)
-        messages.note(f"without the model, its decisions are guessed by the surrogate; give it with {option}")
+        messages.note(f"without the model, its answers are guessed by the surrogate; give it with {option}")
 
 
 def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
@@ -85,6 +86,15 @@ def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
     for note in dict.fromkeys(_version_note(path, warning.message) for warning in caught):
         messages.note(note)
     return model
+
+
+def write_model(model: Any, path: Path, messages: Messages) -> None:
+    """Write a model to a joblib file, completely or not at all."""
+    import joblib
+
+    with atomic_path(path) as temporary:
+        joblib.dump(model, temporary)
+    messages.info(f"Model written to {path}")
 
 
 def warn_of_code(path: Path, messages: Messages) -> None:

@@ -43,7 +43,7 @@ def serve(
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /quality, /health, /metrics.
+    """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health.
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 

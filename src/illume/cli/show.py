@@ -41,7 +41,7 @@ def show(
 
 
 def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
-    rules = getattr(explainer, "rule_quality_", None)
+    rules, outputs = getattr(explainer, "rule_quality_", None), explainer.fitted_.outputs
     return {
         "explainer": str(path),
         "n_bytes": path.stat().st_size,
@@ -49,7 +49,8 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
         "versions": manifest["libraries"],
         "settings": manifest["settings"],
         "rows": manifest["rows"],
-        "classes": list(explainer.class_names_),
+        "task": outputs.task,
+        outputs.members: list(outputs.names),
         "features": [
             {
                 "name": feature.name,
@@ -71,7 +72,7 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
     settings |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
     lines = {
         "File": f"{path}, {path.stat().st_size / 1e3:,.0f} kB, format {manifest['version']}",
-        "Explains": " or ".join(map(repr, explainer.class_names_)),
+        "Explains": explainer.fitted_.outputs.summary,
         "Holds": f"{rows['held']:,} of {rows['of']:,} training rows; not the model",
         "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
         "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
@@ -85,12 +86,13 @@ def rules(
     context: Context,
     explainer: options.ExplainerFile,
     *,
+    output: Annotated[str | None, Option(metavar="NAME", help="Which of several numbers.")] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show the global view: what the model decides where, with a typical rule for each region."""
-    leaves = load_explainer(explainer, None, options.start(context, quiet, debug)).rule_set()
+    """Show the global view: what the model answers where, with a typical rule for each region."""
+    leaves = load_explainer(explainer, None, options.start(context, quiet, debug)).rule_set(output)
     if json:
         print_json(leaves.to_frame().to_dict("records"))
     else:
@@ -163,7 +165,7 @@ def report(
     """
     messages = options.start(context, quiet, debug)
     if model is None:
-        raise UsageError(f"a report shows the model's decisions; give it with {model_option(explainer)}")
+        raise UsageError(f"a report shows the model's answers; give it with {model_option(explainer)}")
     require_csv(rows, missing)
     require_output(out, (".html", ".htm"), explainer, rows, model)
     loaded = load_explainer(explainer, model, messages, trust_model, unknown)

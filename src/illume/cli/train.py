@@ -12,11 +12,10 @@ import numpy as np
 from illume.cli.messages import Messages, UsageError
 from illume.cli.options import split_names
 from illume.cli.read_rows import CsvOptions, is_parquet, read_rows, require_names
-from illume.errors import SchemaError
+from illume.cli.targets import Score, Target
 
 UNNAMED_INDEX = "Unnamed: 0"  # the name that pandas gives to an unnamed index in CSV
 VALIDATION_SHARE = 0.2
-MAX_CLASSES = 50
 MAX_CATEGORIES = 200  # HistGradientBoosting allows 255
 
 
@@ -117,69 +116,25 @@ def _drop_identifiers(rows: Any, target: str | None, messages: Messages) -> Any:
     return rows
 
 
-@dataclass(frozen=True)
-class Score:
-    """Accuracy on validation rows, and that of always predicting the most common class."""
-
-    accuracy: float
-    baseline: float
-    commonest: str
-    n_training: int
-    n_validation: int
-
-    def __str__(self) -> str:
-        return (
-            f"accuracy {self.accuracy:.3f} on {self.n_validation:,} validation rows "
-            f"(always {self.commonest!r}: {self.baseline:.3f})"
-        )
-
-
-def train_gbm(rows: Any, target: Any, categorical: Sequence[str], seed: int) -> tuple[Any, Score]:
+def train_gbm(rows: Any, target: Target, categorical: Sequence[str], seed: int) -> tuple[Any, Score]:
     """Train gradient boosting on all rows; its score is that of a model trained without validation rows."""
     from sklearn.model_selection import train_test_split
 
-    labels = _class_labels(target)
-    counts = np.unique(labels, return_counts=True)[1]
-    n_validation = max(len(counts), round(VALIDATION_SHARE * len(labels)))
-    stratify = counts.min() >= 2 and len(labels) - n_validation >= len(counts)
+    n_validation = max(target.n_least, round(VALIDATION_SHARE * len(target)))
     training, validation = train_test_split(
-        np.arange(len(labels)),
+        np.arange(len(target)),
         test_size=n_validation,
         random_state=seed,
-        stratify=labels if stratify else None,
+        stratify=target.strata(n_validation),
     )
-    trial = _pipeline(rows.iloc[training], categorical, seed).fit(rows.iloc[training], labels[training])
-    names, counts = np.unique(labels[validation], return_counts=True)
-    score = Score(
-        accuracy=float((trial.predict(rows.iloc[validation]) == labels[validation]).mean()),
-        baseline=float(counts.max() / len(validation)),
-        commonest=str(names[counts.argmax()]),
-        n_training=len(training),
-        n_validation=len(validation),
-    )
-    return _pipeline(rows, categorical, seed).fit(rows, labels), score
+    trial = _pipeline(rows.iloc[training], target, categorical, seed)
+    predicted = trial.fit(rows.iloc[training], target.values[training]).predict(rows.iloc[validation])
+    score = target.score(predicted, training, validation)
+    return _pipeline(rows, target, categorical, seed).fit(rows, target.values), score
 
 
-def _class_labels(target: Any) -> np.ndarray[Any, Any]:
-    """Return classes as integers, booleans or text; raise for a continuous target."""
-    classes = sorted(set(target.astype("str")))
-    advice = "illume explains classifiers: turn it into classes first (for instance above 1000 or not)"
-    if target.dtype.kind == "f" and (target % 1 != 0).any():
-        raise SchemaError(f"the target {target.name!r} holds numbers such as {target.iloc[0]}; {advice}")
-    if len(classes) > MAX_CLASSES:
-        raise SchemaError(f"the target {target.name!r} holds {len(classes)} different values; {advice}")
-    if len(classes) < 2:
-        raise SchemaError(f"the target {target.name!r} holds only {classes[0]!r}; two classes are needed")
-    if target.dtype.kind == "f":  # integers that a missing value made floats
-        return np.asarray(target, dtype=np.int64)
-    if target.dtype.kind in "biu":
-        return np.asarray(target)
-    return np.asarray(target.astype("str"), dtype=object).astype(str)
-
-
-def _pipeline(rows: Any, categorical: Sequence[str], seed: int) -> Any:
+def _pipeline(rows: Any, target: Target, categorical: Sequence[str], seed: int) -> Any:
     from sklearn.compose import make_column_transformer
-    from sklearn.ensemble import HistGradientBoostingClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OrdinalEncoder
 
@@ -192,7 +147,7 @@ def _pipeline(rows: Any, categorical: Sequence[str], seed: int) -> Any:
     # HistGradientBoosting fails on a column without any value.
     numeric = [name for name in rows.columns if name not in categorical and rows[name].notna().any()]
     encode = make_column_transformer((codes, list(categorical)), ("passthrough", numeric))
-    boosting = HistGradientBoostingClassifier(
+    boosting = target.booster(
         categorical_features=list(range(len(categorical))) or None, early_stopping=False, random_state=seed
     )
-    return make_pipeline(encode, boosting)
+    return target.wrap(make_pipeline(encode, boosting))

@@ -28,6 +28,7 @@ class Classes(Outputs):
     task: ClassVar[str] = "classification"
     member: ClassVar[str] = "class"
     members: ClassVar[str] = "classes"
+    decides: ClassVar[bool] = True
     scale_name: ClassVar[str] = "log-odds"
     link: ClassVar[str] = "log-odds"
     dashboard_scale: ClassVar[str] = "logodds"
@@ -78,6 +79,15 @@ class Classes(Outputs):
         if len(self.names) == 2:
             return f"log-odds of {self.names[1]!r} against {self.names[0]!r}"
         return f"log-odds of {self.names[i]!r} against the mean of {len(self.names)} classes"
+
+    @property
+    def summary(self) -> str:
+        """See `Outputs`.
+
+        >>> Classes(("no", "yes")).summary
+        "'no' or 'yes'"
+        """
+        return " or ".join(map(repr, self.names))
 
     @property
     def table_caption(self) -> str:
@@ -139,6 +149,10 @@ class Classes(Outputs):
                 f"probabilities of {list(self.names)}"
             )
         return MostLikely(self.names)
+
+    def example_wish(self) -> dict[str, Any]:
+        """See `Outputs`."""
+        return {}
 
     def require_variety(self, P: FloatArray) -> None:
         """See `Outputs`."""

@@ -43,6 +43,7 @@ class Numbers(Outputs):
     words: ClassVar[tuple[str, str]] = ("score", "predictions")
     member: ClassVar[str] = "output"
     members: ClassVar[str] = "outputs"
+    decides: ClassVar[bool] = False
     choose_by_r2: ClassVar[bool] = True
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
@@ -106,6 +107,16 @@ class Numbers(Outputs):
         return f"logarithm of {self.names[i]}" if self.link == "log" else self.names[i]
 
     @property
+    def summary(self) -> str:
+        """See `Outputs`.
+
+        >>> Numbers(("price", "rent"), link="log").summary
+        'numbers: price, rent; contributions are factors (link log)'
+        """
+        factors = "; contributions are factors (link log)" if self.link == "log" else ""
+        return f"numbers: {', '.join(self.names)}{factors}"
+
+    @property
     def table_caption(self) -> str:
         """See `Outputs`."""
         return self.describe_scale()
@@ -165,6 +176,15 @@ class Numbers(Outputs):
         if not math.isfinite(threshold):
             raise ValueError(f"threshold must be finite, found {threshold!r}")
         return Threshold(at, float(threshold))
+
+    def example_wish(self) -> dict[str, Any]:
+        """Return a threshold in the middle of the first output.
+
+        >>> Numbers(("price",), edges=((0.0, 512.25, 1000.0),)).example_wish()
+        {'threshold': 512.0}
+        """
+        middle = float(f"{self.edges[0][len(self.edges[0]) // 2]:.3g}")
+        return {"threshold": middle} | ({"output": self.names[0]} if len(self) > 1 else {})
 
     @property
     def strata(self) -> Question:

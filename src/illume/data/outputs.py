@@ -26,6 +26,7 @@ class Outputs(ABC):
     task: ClassVar[str]
     member: ClassVar[str]  # the word for one of the names
     members: ClassVar[str]
+    decides: ClassVar[bool]  # whether an answer decides for one of the outputs
     choose_by_r2: ClassVar[bool] = False  # whether surrogates are chosen by R² alone
 
     def __len__(self) -> int:
@@ -92,6 +93,11 @@ class Outputs(ABC):
 
     @property
     @abstractmethod
+    def summary(self) -> str:
+        """What the model answers, in a line."""
+
+    @property
+    @abstractmethod
     def table_caption(self) -> str:
         """What contributions in a table with a line per row are to."""
 
@@ -131,6 +137,10 @@ class Outputs(ABC):
     @abstractmethod
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         """Return how answers become decisions."""
+
+    @abstractmethod
+    def example_wish(self) -> dict[str, Any]:
+        """Return options of rules or counterfactuals that suit the answers, as an example."""
 
     @property
     def strata(self) -> Question:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from illume.data.outputs import Outputs
 from illume.errors import import_extra
 from illume.results.frames import decided_class, rename_taken
+from illume.results.rules import question_columns
 from illume.results.text import format_value, plain_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
@@ -35,8 +37,9 @@ class Columns(NamedTuple):
 
 
 def pyarrow() -> Any:
-    """Import pyarrow with its Parquet module."""
-    import_extra("pyarrow.parquet", "pyarrow")
+    """Import pyarrow with its modules for Parquet and for computing."""
+    for module in ("pyarrow.parquet", "pyarrow.compute"):
+        import_extra(module, "pyarrow")
     return import_extra("pyarrow", "pyarrow")
 
 
@@ -50,6 +53,8 @@ class OutputFormat:
     classes: str = "decided"
     float32: bool = False
     standard_errors: bool = False
+    threshold: float | None = None
+    output: int | str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in PIECE_ROWS:
@@ -90,34 +95,45 @@ class OutputFormat:
 
     def piece_rows(self) -> int:
         """Return how many rows to explain at once, so that memory stays bounded."""
-        n_values = len(self.explainer.fitted_.schema) * len(self._outputs)
+        n_values = len(self.explainer.fitted_.schema) * len(self._outputs.explained)
         return int(np.clip(2**22 // n_values, 1, PIECE_ROWS[self.kind]))
 
     @property
-    def _outputs(self) -> tuple[str, ...]:
-        names: tuple[str, ...] = self.explainer.fitted_.outputs.names
-        return names[1:] if len(names) == 2 else names
+    def _outputs(self) -> Outputs:
+        return self.explainer.fitted_.outputs
 
     @property
-    def _every_class(self) -> bool:
-        return self.classes == "all" and len(self._outputs) > 1
+    def _every_output(self) -> bool:
+        outputs = self._outputs
+        return len(outputs.explained) > 1 and (self.classes == "all" or not outputs.decides)
 
     def _about(self) -> list[Columns]:
-        fitted, outputs = self.explainer.fitted_, self._outputs
-        about = [
-            columns._replace(type=tuple(fitted.outputs.names)) if columns.names == ["decision"] else columns
-            for columns in COLUMNS[self.kind]
-        ]
+        first, others = COLUMNS[self.kind]
+        about = [*first, *self._answers(), *others]
         if self.kind != "attributions":
             return about
-        if not self._every_class:
-            positions = (lambda a: a.decisions) if len(outputs) > 1 else (lambda a: np.zeros(len(a)))
-            about.append(_column("output", outputs, positions))
+        outputs = self._outputs
+        if not self._every_output:
+            about.append(_column("output", outputs.explained, lambda a: outputs.first(a.predictions)))
         about += [self._numbers(["base_value"], "base_values"), self._numbers(["offset"], "offset")]
         if self.standard_errors:
-            names = [f"{name} (standard error)" for name in fitted.schema.names]
+            names = [f"{name} (standard error)" for name in self.explainer.fitted_.schema.names]
             about.append(self._numbers(names, "standard_errors"))
         return about
+
+    def _answers(self) -> list[Columns]:
+        """Return the columns of the model's answers, and those that are made of them."""
+        outputs, none = self._outputs, np.empty((0, len(self._outputs)))
+        words = outputs.names
+        found = _answer_columns(outputs.columns(none), words, lambda r: outputs.columns(r.predictions))
+        if self.kind == "attributions":
+            read = lambda a: outputs.surrogate_columns(a.predictions, a.surrogate_predictions)  # noqa: E731
+            found |= _answer_columns(outputs.surrogate_columns(none, none), words, read)
+        if self.kind == "rules":
+            question = outputs.question(self.output, self.threshold)
+            empty = question_columns(question, np.empty(0, dtype=np.intp), np.empty((0, 2)))
+            found |= _answer_columns(empty, question.names, lambda rules: rules.question_columns)
+        return list(found.values())
 
     def _features(self) -> list[Columns]:
         schema = self.explainer.fitted_.schema
@@ -134,15 +150,15 @@ class OutputFormat:
         ]
 
     def _numbers(self, names: Sequence[str], attribute: str) -> Columns:
-        """Return the columns of an array of attributions: of the decided class, or of every class."""
+        """Return the columns of an array of attributions: of one output, or of every output."""
         number = "float32" if self.float32 else "float64"
 
         def values(result: Any) -> Any:
             array = getattr(result, attribute)
-            flat = (array if self._every_class else decided_class(result, array)).reshape(len(result), -1)
+            flat = (array if self._every_output else decided_class(result, array)).reshape(len(result), -1)
             return np.ascontiguousarray(flat.T, dtype=number)
 
-        suffixes = [f"[{name}]" for name in self._outputs] if self._every_class else [""]
+        suffixes = [f"[{name}]" for name in self._outputs.explained] if self._every_output else [""]
         return Columns([f"{name}{suffix}" for name in names for suffix in suffixes], number, values)
 
 
@@ -152,11 +168,15 @@ def _arrow_type(t: Type) -> Any:
 
 
 def _arrow_array(values: Any, t: Type) -> Any:
-    """Return an Arrow array; dictionary-encoded strings are given as positions."""
+    """Return an Arrow array; dictionary-encoded strings are given as positions or as themselves."""
     pa = pyarrow()
     if isinstance(t, str):
         return pa.array(values, type=_arrow_type(t))
-    return pa.DictionaryArray.from_arrays(np.asarray(values, dtype=np.int32), pa.array(t, pa.string()))
+    known, values = pa.array(t, pa.string()), np.asarray(values)
+    if values.dtype.kind in "OU":
+        positions = pa.compute.index_in(pa.array(values, pa.string()), value_set=known)
+        return pa.DictionaryArray.from_arrays(positions, known)
+    return pa.DictionaryArray.from_arrays(values.astype(np.int32), known)
 
 
 class ExampleLines:
@@ -176,10 +196,11 @@ class ExampleLines:
         """Return the number of each example among those of its row, -1 where there is none."""
         return np.where(self.example < 0, -1, self.example - np.searchsorted(self.result.row, self.row))
 
-    def probabilities(self) -> Any:
-        """Return the probabilities of the changed row, or of the row itself."""
-        P, exists = self.result.probabilities[self.row], self.example >= 0
-        P[exists] = self.result.example_probabilities[self.example[exists]]
+    @property
+    def predictions(self) -> Any:
+        """The model's answers to the changed rows, or to the row itself."""
+        P, exists = self.result.predictions[self.row], self.example >= 0
+        P[exists] = self.result.example_predictions[self.example[exists]]
         return P
 
     def take(self, values: Any, otherwise: Any) -> Any:
@@ -201,8 +222,16 @@ def _column(name: str, t: Type, values: Callable[[Any], Any]) -> Columns:
     return Columns([name], t, lambda result: [values(result)])
 
 
-def _decided(result: Any, probabilities: Any) -> Any:
-    return probabilities[np.arange(len(result)), result.decisions]
+def _answer_columns(
+    empty: Mapping[str, Any], words: Sequence[str], read: Callable[[Any], Mapping[str, Any]]
+) -> dict[str, Columns]:
+    """Return the columns that `read` finds in a result; `empty` has the same without rows."""
+
+    def column(name: str) -> Columns:
+        t = tuple(words) if np.asarray(empty[name]).dtype.kind == "O" else "float64"
+        return _column(name, t, lambda result: read(result)[name])
+
+    return {name: column(name) for name in empty}
 
 
 def _status(result: Any) -> Any:
@@ -219,51 +248,51 @@ def _conditions_json(rules: Any) -> list[str]:
 
 
 _STAND_IN = _column("stand_in", "bool_", lambda result: np.full(len(result), result.stand_in))
-_DECISION = _column("decision", (), lambda result: result.decisions)
-_PROBABILITY = _column("probability", "float64", lambda result: _decided(result, result.probabilities))
 _STATUS = _column("status", STATUSES, _status)
 _OUTSIDE = _column("outside", "bool_", lambda result: result.outside)
 
+# By kind: the columns before the model's answers, and those after.
 COLUMNS = {
     "attributions": (
-        _STAND_IN,
-        _DECISION,
-        _PROBABILITY,
-        _column("surrogate_probability", "float64", lambda a: _decided(a, a.surrogate_probabilities)),
-        _column("agreed", "bool_", lambda a: a.agreed),
-        _STATUS,
-        _OUTSIDE,
-        _column("trust_agreement", "float64", lambda a: a.trust.agreement),
-        _column("trust_error", "float64", lambda a: a.trust.error),
-        _column("trust_contribution_error", "float64", lambda a: a.trust.contribution_error),
-        _column("kind", CONTRIBUTIONS, lambda a: np.full(len(a), CONTRIBUTIONS.index(a.kind))),
+        (_STAND_IN,),
+        (
+            _column("agreed", "bool_", lambda a: a.agreed),
+            _STATUS,
+            _OUTSIDE,
+            _column("trust_agreement", "float64", lambda a: a.trust.agreement),
+            _column("trust_error", "float64", lambda a: a.trust.error),
+            _column("trust_contribution_error", "float64", lambda a: a.trust.contribution_error),
+            _column("kind", CONTRIBUTIONS, lambda a: np.full(len(a), CONTRIBUTIONS.index(a.kind))),
+        ),
     ),
     "rules": (
-        _STAND_IN,
-        _DECISION,
-        _PROBABILITY,
-        _column("rule", "string", _rule_texts),
-        _column("n_conditions", "int32", lambda r: r.n_conditions),
-        _column("precision", "float64", lambda r: r.precision),
-        _column("precision_low", "float64", lambda r: r.precision_interval[0]),
-        _column("precision_high", "float64", lambda r: r.precision_interval[1]),
-        _column("coverage", "float64", lambda r: r.coverage),
-        _column("n_covered", "int32", lambda r: r.n_covered),
-        _column("polished", "bool_", lambda r: r.polished),
-        _STATUS,
-        _OUTSIDE,
-        _column("conditions", "string", _conditions_json),
+        (_STAND_IN,),
+        (
+            _column("rule", "string", _rule_texts),
+            _column("n_conditions", "int32", lambda r: r.n_conditions),
+            _column("precision", "float64", lambda r: r.precision),
+            _column("precision_low", "float64", lambda r: r.precision_interval[0]),
+            _column("precision_high", "float64", lambda r: r.precision_interval[1]),
+            _column("coverage", "float64", lambda r: r.coverage),
+            _column("n_covered", "int32", lambda r: r.n_covered),
+            _column("polished", "bool_", lambda r: r.polished),
+            _STATUS,
+            _OUTSIDE,
+            _column("conditions", "string", _conditions_json),
+        ),
     ),
     "counterfactuals": (
-        _column("row", "int64", lambda lines: lines.row + lines.first_row),
-        _column("example", "int32", ExampleLines.number),
-        _column("reason", "string", lambda lines: [str(r) for r in lines.result.reasons[lines.row]]),
-        _column("decision", (), lambda lines: lines.probabilities().argmax(1)),
-        _column("probability", "float64", lambda lines: lines.probabilities().max(1, initial=0.0)),
-        _column("n_changes", "int32", lambda lines: lines.take(lines.result.n_changes, 0)),
-        _column("distance", "float64", lambda lines: lines.take(lines.result.distance, np.nan)),
-        _column("plausibility", "float64", lambda lines: lines.take(lines.result.plausibility, np.nan)),
-        _column("changes", "string", ExampleLines.changes_json),
+        (
+            _column("row", "int64", lambda lines: lines.row + lines.first_row),
+            _column("example", "int32", ExampleLines.number),
+            _column("reason", "string", lambda lines: [str(r) for r in lines.result.reasons[lines.row]]),
+        ),
+        (
+            _column("n_changes", "int32", lambda lines: lines.take(lines.result.n_changes, 0)),
+            _column("distance", "float64", lambda lines: lines.take(lines.result.distance, np.nan)),
+            _column("plausibility", "float64", lambda lines: lines.take(lines.result.plausibility, np.nan)),
+            _column("changes", "string", ExampleLines.changes_json),
+        ),
     ),
 }
 

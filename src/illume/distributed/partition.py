@@ -15,6 +15,7 @@ from illume.data.schema import Unknown, check_names, describe_unknown
 from illume.distributed.output_columns import ExampleLines, OutputFormat, pyarrow
 from illume.distributed.packed_explainer import PackedExplainer, load_explainer
 from illume.errors import SchemaError, rows_after
+from illume.explanations.check_options import check_options
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
@@ -54,13 +55,13 @@ def explain_partition(
         `attributions`, `rules` or `counterfactuals`; `options` are those of the explainer's method.
     model
         With a path: the model, or the path of its joblib file, which is loaded only with `trust_model=True`
-        because loading runs code in it. Without a model, the surrogate's decisions stand in.
+        because loading runs code in it. Without a model, the surrogate's answers stand in.
     keep
         Columns of the frame to copy to the answer, for instance a key; a mapping also gives their Arrow
         types, which one partition alone may not determine.
     classes
         With more than two classes: contributions to the `decided` class, or to `all`, in columns
-        `feature[class]`.
+        `feature[class]`. With several numbers there are always columns `feature[output]` for all of them.
     float32
         Contributions in single precision, half the size.
     standard_errors
@@ -76,7 +77,9 @@ def explain_partition(
     rows = pyarrow().Table.from_batches([frame]) if type(frame).__name__ == "RecordBatch" else frame
     kept = kept_columns(rows, keep)
     types = {name: column.type for name, column in kept.items()}
-    layout = OutputFormat(loaded, kind, types, classes, float32, standard_errors)
+    question = {name: options[name] for name in ("threshold", "output") if name in options}
+    layout = OutputFormat(loaded, kind, types, classes, float32, standard_errors, **question)
+    check_options(loaded.fitted_.outputs, kind, options)
     method = loaded if kind == "attributions" else getattr(loaded, kind)
     tables, lines = [], [np.empty(0, dtype=np.intp)]
     for at, piece in chunks(as_frame(_rows_for_model(rows, loaded, list(kept))), layout.piece_rows()):
@@ -97,12 +100,14 @@ def output_schema(
     classes: str = "decided",
     float32: bool = False,
     standard_errors: bool = False,
+    threshold: float | None = None,
+    output: int | str | None = None,
 ) -> Any:
     """Return the Arrow schema of the answer of `explain_partition`; `keep` maps kept columns to Arrow types.
 
     Strings with few values are dictionary-encoded: categories in pandas, plain strings in Spark.
 
-    **Attributions**: `stand_in` (there was no model, and the surrogate's decision stands in), `decision`,
+    **Attributions**: `stand_in` (there was no model, and the surrogate's answer stands in), `decision`,
     `probability` and `surrogate_probability` of it, `agreed`, `status` (agreed, refined, not faithful),
     `outside` (unlike the fitted rows), `trust_agreement` and `trust_error` on nearby held-out rows,
     `trust_contribution_error` (typical standard error of the contributions), `kind` (of contributions,
@@ -117,10 +122,15 @@ def output_schema(
     is none), `decision` and `probability` of the changed row, `n_changes`, `distance`, `plausibility`,
     `changes` as JSON, and one column per feature with its new value, empty where it does not change.
 
+    Where the model answers with a number, `prediction` and `surrogate_prediction` replace `decision` and
+    probabilities; several numbers have `prediction: name` each. Their rules have `interval_low` and
+    `interval_high`, or with a `threshold` the `decision`, the side that the row is on.
+
     If a feature has one of these names, the other column gets an underscore; so do kept columns.
     """
     loaded = load_explainer(explainer)
-    return OutputFormat(loaded, kind, keep or {}, classes, float32, standard_errors).schema
+    layout = OutputFormat(loaded, kind, keep or {}, classes, float32, standard_errors, threshold, output)
+    return layout.schema
 
 
 def kept_columns(rows: Any, keep: Keep) -> dict[str, Any]:

@@ -138,7 +138,7 @@ def rules_columns(rules: Rules) -> dict[str, Any]:
     low, high = rules.precision_interval
     return (
         answer_columns(rules)
-        | rules.question_columns
+        | _plain_columns(rules.question_columns)
         | {
             "rule": [" and ".join(map(str, rules.bounds.conditions(i))) for i in range(len(rules))],
             "n_conditions": rules.n_conditions,

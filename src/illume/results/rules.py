@@ -268,9 +268,7 @@ class Rules(Batch[Rule]):
     @property
     def question_columns(self) -> dict[str, Any]:
         """What rules on numbers end in, as columns of a frame: an interval, or a side of a threshold."""
-        if self.interval is not None:
-            return {f"interval_{end}": self.interval[:, k].copy() for k, end in enumerate(("low", "high"))}
-        return {"decision": [self.question.names[c] for c in self.decisions]}
+        return question_columns(self.question, self.decisions, self.interval)
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).
@@ -312,3 +310,12 @@ class Rules(Batch[Rule]):
         yield from (f"  {rule.text}" for rule in self[:SHOWN])
         if n > SHOWN:
             yield f"  … and {n - SHOWN} more"
+
+
+def question_columns(
+    question: Question, decisions: IntArray, interval: FloatArray | None
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Return what rules end in as columns of a frame: an interval of numbers, or a decision."""
+    if question.intervals and interval is not None:
+        return {f"interval_{end}": interval[:, k].copy() for k, end in enumerate(("low", "high"))}
+    return {"decision": np.array(question.names, dtype=object)[decisions]}

@@ -128,13 +128,13 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
     api.state.settings = settings
     add_error_handlers(api, settings, service.rows.example)
     security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
-    for name, options, example in (
-        ("explain", schemas.ExplainOptions, {}),
-        ("rules", schemas.RulesOptions, {"precision": 0.9}),
-        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2}),
+    wish = service.outputs.example_wish()
+    for name, options, example, answer in (
+        ("explain", schemas.ExplainOptions, {}, schemas.explain_answer(service.outputs)),
+        ("rules", schemas.RulesOptions, {"precision": 0.9, **wish}, schemas.RulesAnswer),
+        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2, **wish}, schemas.CounterfactualsAnswer),
     ):
         model = service.rows.request(f"{name.capitalize()}Request", options, settings.max_rows, **example)
-        answer = getattr(schemas, f"{name.capitalize()}Answer")
         api.post(
             f"/{name}",
             name=name,
@@ -188,6 +188,7 @@ def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, secu
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     for endpoint, answer, needs in (
+        (service.info, {"model": schemas.InfoAnswer}, security),
         (service.quality, {"model": schemas.QualityAnswer}, security),
         (service.health, {"model": schemas.HealthAnswer}, []),
         (metrics, text, security),

@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from pydantic_core import to_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-PATHS = frozenset({"/explain", "/rules", "/counterfactuals", "/quality", "/health", "/metrics"})
+PATHS = frozenset({"/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/metrics"})
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 MAX_PATH = 100

@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
 from typing_extensions import TypedDict
 
 from illume.data.frames import Frame
 from illume.data.match_dtypes import FrameBuilder
+from illume.data.outputs import Outputs
 from illume.data.schema import Feature, Kind, Other, describe_unseen
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Boolean = Annotated[bool, Field(strict=True)]
 Scalar = Boolean | Number | Annotated[str, Field(strict=True)] | None
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
+NUMBERS = "For models that answer with numbers:"
+OutputName = Annotated[str | None, Field(strict=True, description=f"{NUMBERS} which of several.")]
 
 
 class Answer(BaseModel):
@@ -32,7 +36,7 @@ class Answer(BaseModel):
 
 
 class FeatureContribution(BaseModel):
-    """The contribution of one feature of one row, in log-odds."""
+    """The contribution of one feature of one row, on the scale of the row."""
 
     name: str
     value: Any
@@ -51,13 +55,10 @@ class TrustFigures(BaseModel):
 
 
 class ExplainedRow(BaseModel):
-    """Contributions to the log-odds of `output`; with base value and offset they add up to the score."""
+    """Contributions to `output` on a scale; with base value and offset they add up to the score."""
 
     model_config = ConfigDict(extra="allow")
 
-    decision: str
-    probability: float
-    surrogate_probability: float | None
     agreed: bool
     stand_in: bool
     status: str
@@ -95,7 +96,8 @@ class QualityAnswer(BaseModel):
 
     quality: dict[str, Any]
     rule_quality: dict[str, Any] | None
-    class_names: list[str]
+    class_names: list[str] | None = None
+    output_names: list[str] | None = Field(None, description="Of a model that answers with numbers.")
 
 
 class HealthAnswer(BaseModel):
@@ -105,7 +107,18 @@ class HealthAnswer(BaseModel):
     version: str
     model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
     features: int
-    classes: int
+    classes: int | None = None
+    outputs: int | None = Field(None, description="Of a model that answers with numbers.")
+
+
+class InfoAnswer(BaseModel):
+    """What the model answers, and the features of rows."""
+
+    task: str = Field(description="classification, or regression if the model answers with numbers.")
+    names: list[str] = Field(description="The classes, or the names of the numbers.")
+    scale: str = Field(description="What contributions add up to.")
+    model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
+    features: list[dict[str, str]]
 
 
 class Problem(BaseModel):
@@ -148,6 +161,9 @@ class RulesOptions(Options):
     polish: Boolean = True
     precision: Annotated[float, Field(strict=True, ge=0.5, lt=1)] = 0.95
     max_conditions: Count | None = None
+    interval: Annotated[float, Field(strict=True, ge=0.5, lt=1, description=f"{NUMBERS} share in it.")] = 0.9
+    threshold: Annotated[Number | None, Field(description=f"{NUMBERS} end in a side of it.")] = None
+    output: OutputName = None
 
 
 class CounterfactualsOptions(Options):
@@ -159,6 +175,27 @@ class CounterfactualsOptions(Options):
     permitted_range: dict[str, list[Scalar]] | None = None
     max_changes: Count | None = None
     min_probability: Annotated[float, Field(strict=True, ge=0, lt=1)] = 0.0
+    desired_range: Annotated[
+        list[Number | None] | None, Field(description=f"{NUMBERS} [low, high], null for an open end.")
+    ] = None
+    desired_change: Annotated[Number | None, Field(description=f"{NUMBERS} rise or fall, at least.")] = None
+    threshold: Annotated[Number | None, Field(description=f"{NUMBERS} to be crossed.")] = None
+    output: OutputName = None
+
+
+def explain_answer(outputs: Outputs) -> type[ExplainAnswer]:
+    """Return the model of answers to `/explain`, whose rows have the columns of a model's answers."""
+    none = np.empty((0, len(outputs)))
+    answers, guesses = outputs.columns(none), outputs.surrogate_columns(none, none)
+    fields: dict[str, Any] = {
+        **{name: (str if column.dtype == object else float, ...) for name, column in answers.items()},
+        **dict.fromkeys(guesses, (float | None, ...)),
+    }
+    row = create_model("ExplainedRow", __base__=ExplainedRow, __doc__=ExplainedRow.__doc__, **fields)
+    rows: Any = (list[row] | None, None)  # type: ignore[valid-type]
+    return create_model(
+        "ExplainAnswer", __base__=ExplainAnswer, __doc__=ExplainAnswer.__doc__, explanations=rows
+    )
 
 
 class RowSchema:

@@ -170,6 +170,17 @@ class Service:
             problem = {"loc": ("body", *field[:1]), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
 
+    async def info(self) -> dict[str, Any]:
+        """Tell what the model answers, and the features of rows."""
+        features = self.explainer.schema_.features
+        return {
+            "task": self.outputs.task,
+            "names": list(self.outputs.names),
+            "scale": self.outputs.describe_scales(),
+            "model": not self.stand_in,
+            "features": [{"name": feature.name, "kind": feature.kind.value} for feature in features],
+        }
+
     async def quality(self) -> dict[str, Any]:
         """Quality of the explainer, measured on held-out rows."""
         rules = getattr(self.explainer, "rule_quality_", None)
