@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from illume.metrics import deletion, infidelity, insertion, local_fidelity, model_queries, prediction_gap
-from illume.metrics.model_queries import importance, log_odds, places, probability, typical_row
+from illume.metrics.model_queries import ask_answer, importance, log_odds, places, typical_row
 from tests.metrics.common import linear
 
 W = np.array([1.5, -1.0, 0.5, 0.0])
@@ -211,7 +211,7 @@ def test_the_black_box_is_asked_few_rows_at_a_time(monkeypatch):
 
 def test_answers_of_a_wrong_shape_and_owners_of_other_columns_are_refused():
     with pytest.raises(ValueError, match="ask must answer"):
-        probability(lambda X: X[:, 0], rows(), ones(40))
+        ask_answer(lambda X: X[:, 0], rows(), ones(40))
     with pytest.raises(ValueError, match="one owner per column"):
         deletion(rows(), rows(), linear(W), ones(40), background=rows(), owner=np.arange(3))
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.column_values import is_missing
 from illume.errors import BlackBoxError
 
 MOST_NAMED = 10
@@ -27,13 +30,33 @@ def as_answer(answer: Any, n_rows: int) -> np.ndarray[Any, Any]:
             f"the model answered {n_rows} rows with shape {np.shape(answer)}, expected ({n_rows},), or "
             f"({n_rows}, c) for c classes or numbers"
         )
+    if raw.dtype.kind not in "fiubOUST":
+        raise BlackBoxError(
+            f"the model answered with {raw.dtype}, expected numbers, probabilities or labels; {ADVICE}"
+        )
     if raw.ndim == 2 and raw.shape[1] == 1:
         raw = raw[:, 0]
+    raw = _without_objects(raw) if raw.dtype.kind == "O" else raw
     if raw.dtype.kind == "f":
         bad = ~np.isfinite(raw.reshape(n_rows, -1)).all(1)
         if bad.any():
             raise bad_rows(bad, "the model answered NaN or infinity")
     return raw
+
+
+def _without_objects(raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return an array of objects as numbers, if all are, or as labels in text.
+
+    >>> _without_objects(np.array([1, 2.5, Decimal("0.5")], dtype=object))
+    array([1. , 2.5, 0.5])
+    """
+    missing = np.array([is_missing(value) for value in raw.flat], dtype=bool).reshape(len(raw), -1)
+    if missing.any():
+        raise bad_rows(np.asarray(missing.any(1)), "the model answered None or NaN")
+    if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in raw.flat):
+        whole = all(isinstance(value, Integral) and abs(int(value)) < 2**63 for value in raw.flat)
+        return raw.astype(np.int64 if whole else np.float64)
+    return raw.astype(str)
 
 
 def is_distribution(raw: np.ndarray[Any, Any]) -> bool:
@@ -85,16 +108,19 @@ def require_numbers(raw: np.ndarray[Any, Any], positive: bool = False) -> FloatA
     return P
 
 
-def label_positions(raw: np.ndarray[Any, Any], names: Sequence[str]) -> IntArray:
-    """Return the position of each label among the names of classes."""
+def label_positions(raw: np.ndarray[Any, Any], known: Sequence[str]) -> IntArray:
+    """Return the position of each label among all."""
     if raw.ndim != 1:
         raise BlackBoxError(f"the model answered {raw.shape[1]} values a row, expected one label; {ADVICE}")
-    labels, which = np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw, return_inverse=True)
-    places = []
-    for label in labels.tolist():
-        if str(label) not in names:
-            raise BlackBoxError(f"the model answered {label!r}, which is none of its classes {list(names)}")
-        places.append(list(names).index(str(label)))
+    labels, which = np.unique(raw, return_inverse=True)
+    unknown = [label for label in labels.tolist() if str(label) not in known]
+    if unknown:
+        raise bad_rows(
+            raw == unknown[0],
+            f"the model answered {unknown[0]!r}, which is none of the labels seen before, {list(known)}; "
+            f"name all labels with class_names",
+        )
+    places = [known.index(str(label)) for label in labels.tolist()]
     return np.array(places, dtype=np.intp)[which]
 
 

@@ -197,23 +197,37 @@ def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
     """Find out what a model answers, from what it is and from its first answers.
 
     A classifier has `predict_proba`, or answers with labels: text, booleans, or few different whole numbers.
-    Answers that can be probabilities are probabilities, unless the model is a regressor. All else is numbers.
+    Answers that can be probabilities are probabilities, unless the model is a regressor, or the user names
+    numbers. All else is numbers.
     """
-    task = request.task
+    task, for_numbers = request.task, request.link != "identity" or request.output_names is not None
     if task == "auto":
-        classifier = hasattr(model, "predict_proba") or _has_type(model, "classifier")
-        regressor = _has_type(model, "regressor")
-        classes = classifier or is_labels(raw) or is_distribution(raw) or _few_whole_numbers(raw)
-        task = "classification" if classes and not regressor else "regression"
+        classifier = hasattr(model, "predict_proba") or _has_type(model, "classifier") or is_labels(raw)
+        like_classes = is_distribution(raw) or _few_whole_numbers(raw)
+        numbers = _has_type(model, "regressor") or not like_classes or for_numbers
+        task = "regression" if numbers and not classifier else "classification"
     if task == "regression":
-        n = 1 if raw.ndim == 1 else raw.shape[1]
-        names = default_names(n, request.output_names)
-        if len(names) != n:
-            raise BlackBoxError(f"output_names has {len(names)} names, the model answers {n} numbers")
-        return Numbers(names, request.link)
-    if request.link != "identity":
-        raise BlackBoxError(f"link={request.link!r} is for models that answer with numbers, not with classes")
+        return _find_numbers(raw, request)
+    if for_numbers:
+        name = "output_names" if request.output_names is not None else "link"
+        raise BlackBoxError(
+            f"{name}={getattr(request, name)!r} is for models that answer with numbers, but this one "
+            f"answers with classes"
+        )
     return _find_classes(model, raw, request.class_names)
+
+
+def _find_numbers(raw: Answer, request: OutputRequest) -> Numbers:
+    n = 1 if raw.ndim == 1 else raw.shape[1]
+    names = default_names(n, request.output_names)
+    if len(names) != n:
+        raise BlackBoxError(f"output_names has {len(names)} names, the model answers {n} numbers")
+    if request.class_names is not None:
+        raise BlackBoxError(
+            f"class_names={list(request.class_names)!r} is for models that answer with classes, but this one "
+            f"answers with numbers such as {raw.flat[0].item()!r}; name them with output_names"
+        )
+    return Numbers(names, request.link)
 
 
 def _few_whole_numbers(raw: Answer) -> bool:
@@ -225,23 +239,38 @@ def _few_whole_numbers(raw: Answer) -> bool:
 
 def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Classes:
     own = getattr(model, "classes_", None)
-    certain = not hasattr(model, "predict") and is_distribution(raw)  # probabilities of exactly 0 and 1
     known = None if own is None else np.asarray(own).tolist()
-    if (is_labels(raw) or _few_whole_numbers(raw)) and not certain:
-        seen = np.unique(raw.astype(str) if raw.dtype.kind == "O" else raw).tolist()
-        found = [str(label) for label in (known or seen if given is None else given)]
-        if given is not None and not {str(label) for label in seen} <= set(found):
-            raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
-        warnings.warn(
-            "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
-            "contributions tell which features change the decision, but not how close it is; a model with "
-            "predict_proba, or a callable that returns probabilities, tells more",
-            LabelsOnlyWarning,
-            stacklevel=6,
-        )
-        return Classes(tuple(found), labels_only=True)
+    certain = not hasattr(model, "predict") and is_distribution(raw)  # probabilities of exactly 0 and 1
+    if not certain and _answers_labels(raw, known):
+        return _find_labels(raw, known, given)
     n = 2 if raw.ndim == 1 else raw.shape[1]
     if given is not None and len(given) != n:
         raise BlackBoxError(f"class_names has {len(given)} names, the model has {n} classes")
     names = given if given is not None else known if known is not None and len(known) == n else range(n)
     return Classes(tuple(str(name) for name in names))
+
+
+def _answers_labels(raw: Answer, known: Sequence[Any] | None) -> bool:
+    """Whether a classifier answers with labels instead of probabilities."""
+    if raw.ndim != 1 or raw.dtype.kind != "f" or _few_whole_numbers(raw):
+        return raw.ndim == 1
+    found = np.unique(raw)
+    if known is not None and set(found.tolist()) <= set(known):
+        return True
+    return len(found) <= MOST_LABELS and not is_distribution(raw)
+
+
+def _find_labels(raw: Answer, known: Sequence[Any] | None, given: Sequence[Any] | None) -> Classes:
+    seen = np.unique(raw).tolist()
+    found = [str(label) for label in (known or seen if given is None else given)]
+    if given is not None and not {str(label) for label in seen} <= set(found):
+        raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
+    numbers = "" if is_labels(raw) else "; if these labels are numbers, say DataOptions(task='regression')"
+    warnings.warn(
+        "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
+        "contributions tell which features change the decision, but not how close it is; a model with "
+        f"predict_proba, or a callable that returns probabilities, tells more{numbers}",
+        LabelsOnlyWarning,
+        stacklevel=7,
+    )
+    return Classes(tuple(found), labels_only=True)

@@ -183,6 +183,11 @@ class Classes(Outputs):
         """Return the decided class, or the only output of two classes."""
         return np.zeros(len(P), dtype=np.intp) if len(self.names) == 2 else P.argmax(1)
 
+    def side(self, p: FloatArray, i: int, threshold: float | None, base: float) -> int:
+        """See `Outputs`: of two classes, the second raises the score; of more, each its own."""
+        self.question(threshold=threshold)
+        return 1 if self.explained[i] == self.short(p) else -1
+
     def headline(self, p: FloatArray) -> str:
         """See `Outputs`.
 

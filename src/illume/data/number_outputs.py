@@ -221,6 +221,12 @@ class Numbers(Outputs):
         """Return the first output."""
         return np.zeros(len(P), dtype=np.intp)
 
+    def side(self, p: FloatArray, i: int, threshold: float | None, base: float) -> int:
+        """See `Outputs`: above or below the threshold, or else the base value."""
+        if threshold is None:
+            return 1 if self.scores(p[None])[0, i] >= base else -1
+        return 1 if self.question(i, threshold).decide(p[None])[0] else -1
+
     def format(self, number: float, i: int = 0) -> str:
         """Return a number as text, with as many decimals as its spread calls for.
 

@@ -172,6 +172,13 @@ class Outputs(ABC):
         """Return the explained output to read first, row by row, (n,)."""
 
     @abstractmethod
+    def side(self, p: FloatArray, i: int, threshold: float | None, base: float) -> int:
+        """Return 1 where contributions to an explained output that raise it led to the answer p (c,), or -1.
+
+        `base` is the base value, on the scale of contributions.
+        """
+
+    @abstractmethod
     def headline(self, p: FloatArray) -> str:
         """Describe one answer (c,)."""
 

@@ -277,7 +277,7 @@ def _agreement_warnings(check: Check) -> Iterator[str]:
     found = check.agreement
     if found is not None and found.high < found.fitted_low:
         yield (
-            f"surrogate and black box decide alike on {found.agreement:.1%} of a sample of these rows, on "
+            f"surrogate and black box agree on {found.agreement:.1%} of a sample of these rows, on "
             f"{found.fitted_agreement:.1%} while fitting; rules and slopes do not describe the model here, "
             f"and errors of contributions were not measured on such rows: fit again"
         )

@@ -161,6 +161,8 @@ class Settings:
             )
         _require_choice("task", data.task, TASKS)
         _require_choice("link", data.link, LINKS)
+        for name in ("class_names", "output_names"):
+            _require_names(name, getattr(data, name))
         budget = data.row_budget
         if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
             raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
@@ -225,6 +227,15 @@ def resolve_objective(objective: str | Objective) -> Objective:
 def _require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {tuple(choices)}, found {value!r}")
+
+
+def _require_names(name: str, given: Any) -> None:
+    if given is None:
+        return
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise ValueError(f"{name} must be a list of names, found {given!r}")
+    if len(set(map(str, given))) < len(given):
+        raise ValueError(f"{name} must be different from each other, found {list(given)!r}")
 
 
 def _copy_encoder(encoder: Any, known: dict[str, Any]) -> Encoder:

@@ -15,8 +15,10 @@ SAME = 1e-9
 """Values that differ by no more than this are the same."""
 
 
-def validity(examples: FloatArray, wanted: IntArray, ask: Ask) -> BoolArray:
+def validity(examples: FloatArray, wanted: IntArray | FloatArray, ask: Ask) -> BoolArray:
     """Return which examples (n, m) the black box gives the wanted class, (n,); never one that was not found.
+
+    For a black box that answers with numbers (n,), `wanted` is a range `[low, high]` for each row, (n, 2).
 
     >>> ask = lambda X: np.column_stack([X[:, 0] <= 0, X[:, 0] > 0]).astype(float)
     >>> validity(np.array([[1.0], [-1.0], [np.nan]]), np.array([1, 1, 1]), ask)
@@ -26,7 +28,11 @@ def validity(examples: FloatArray, wanted: IntArray, ask: Ask) -> BoolArray:
     there = np.flatnonzero(_found(examples))
     valid = np.zeros(len(examples), dtype=bool)
     for part in row_chunks(len(there), ROWS):
-        valid[there[part]] = np.asarray(ask(examples[there[part]])).argmax(axis=1) == wanted[there[part]]
+        answers, wish = np.asarray(ask(examples[there[part]])), wanted[there[part]]
+        if wish.ndim == 2:
+            valid[there[part]] = (answers.ravel() >= wish[:, 0]) & (answers.ravel() <= wish[:, 1])
+        else:
+            valid[there[part]] = answers.argmax(axis=1) == wish
     return valid
 
 

@@ -11,7 +11,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.threads import row_chunks
 
 Ask: TypeAlias = Callable[[FloatArray], FloatArray]
-"""Encoded rows (n, m) to probabilities (n, c)."""
+"""Encoded rows (n, m) to probabilities (n, c), or to numbers (n,)."""
 
 ROWS, CELLS = 50_000, 2**23
 """Largest number of rows, and of cells, in one call of the black box."""
@@ -30,20 +30,36 @@ def log_odds(p: FloatArray) -> FloatArray:
     return np.log(p) - np.log1p(-p)
 
 
-def probability(ask: Ask, rows: FloatArray, classes: IntArray) -> FloatArray:
-    """Return the probability of a row's class, for rows (..., m) whose first axis the classes belong to."""
+def ask_answer(ask: Ask, rows: FloatArray, classes: IntArray | None) -> FloatArray:
+    """Return the probability of a row's class, for rows (..., m) whose first axis the classes belong to.
+
+    Without classes, the black box answers with a number, and that is returned.
+    """
     flat = rows.reshape(-1, rows.shape[-1])
-    wanted = np.repeat(classes, np.prod(rows.shape[1:-1], dtype=int))
+    shape = "(n,) numbers" if classes is None else "(n, c) probabilities"
+    wanted = None if classes is None else np.repeat(classes, np.prod(rows.shape[1:-1], dtype=int))
     found = np.empty(len(flat))
     for part in row_chunks(len(flat), _rows_at_once(flat.shape[1])):
         answers = np.asarray(ask(flat[part]))
-        if answers.ndim != 2 or len(answers) != part.stop - part.start:
+        if wanted is None and answers.ndim == 2 and answers.shape[1] == 1:
+            answers = answers[:, 0]
+        if answers.ndim != (1 if wanted is None else 2) or len(answers) != part.stop - part.start:
             raise ValueError(
-                f"ask must answer (n, c) probabilities for n rows, however: {answers.shape=}, "
-                f"n={part.stop - part.start}"
+                f"ask must answer {shape} for n rows, however: {answers.shape=}, n={part.stop - part.start}"
             )
-        found[part] = answers[np.arange(len(answers)), wanted[part]]
+        found[part] = answers if wanted is None else answers[np.arange(len(answers)), wanted[part]]
     return found.reshape(rows.shape[:-1])
+
+
+def ask_score(ask: Ask, rows: FloatArray, classes: IntArray | None) -> FloatArray:
+    """Return the log-odds of a row's class, or the number itself, see `ask_answer`."""
+    found = ask_answer(ask, rows, classes)
+    return found if classes is None else log_odds(found)
+
+
+def of_rows(classes: IntArray | None, part: slice) -> IntArray | None:
+    """Return the classes of some rows; None if the black box answers with numbers."""
+    return None if classes is None else classes[part]
 
 
 def batches(n_rows: int, n_samples: int, n_columns: int) -> Iterator[slice]:

@@ -9,12 +9,13 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.metrics.model_queries import (
     Ask,
+    ask_answer,
+    ask_score,
     batches,
     features,
     importance,
-    log_odds,
+    of_rows,
     places,
-    probability,
     typical_row,
 )
 from illume.metrics.similarity import cosine_score
@@ -39,7 +40,7 @@ def local_fidelity(
     slopes: FloatArray,
     X: FloatArray,
     ask: Ask,
-    classes: IntArray,
+    classes: IntArray | None,
     *,
     onehot: BoolArray | None = None,
     radius: float = 0.5,
@@ -57,9 +58,10 @@ def local_fidelity(
     X
         Encoded rows (n, m).
     ask
-        Encoded rows to probabilities (n, c).
+        Encoded rows to probabilities (n, c), or to numbers (n,).
     classes
-        The class that is explained, one per row.
+        The class that is explained, one per row; None if the black box answers with numbers, which then take
+        the place of log-odds and probabilities.
     onehot
         Columns that are left as they are; none by default.
     radius, n_samples, seed
@@ -71,7 +73,7 @@ def local_fidelity(
         `correlation` of predicted and true changes, the mean over rows: rows whose log-odds do not move are
         left out, slopes of zero count 0. `r2` is one minus the squared error over the squared
         true changes, over all rows together. `agreement` is the share of jittered rows that both models
-        put on the same side of p = 0.5. NaN where undefined.
+        put on the same side of p = 0.5; of numbers, on the same side of their mean. NaN where undefined.
 
     Examples
     --------
@@ -85,13 +87,14 @@ def local_fidelity(
     X = np.asarray(X, dtype=float)
     rng = np.random.default_rng(seed)
     fixed = np.zeros(X.shape[1], dtype=bool) if onehot is None else np.asarray(onehot, dtype=bool)
-    here = log_odds(probability(ask, X, classes))
+    here = ask_score(ask, X, classes)
+    middle = 0.0 if classes is not None or not len(X) else float(here.mean())
     correlated, n_moving, same, error, spread = 0.0, 0, 0, 0.0, 0.0
     for part in batches(len(X), n_samples, X.shape[1]):
         rows = X[part]
         step = rng.normal(scale=radius, size=(len(rows), n_samples, X.shape[1]))
         step[:, :, fixed] = 0.0
-        there = log_odds(probability(ask, rows[:, None, :] + step, classes[part]))
+        there = ask_score(ask, rows[:, None, :] + step, of_rows(classes, part))
         true = there - here[part, None]
         predicted = np.einsum("rsm,rm->rs", step, slopes[part])
         moving = np.ptp(true, axis=1) > STILL
@@ -100,7 +103,7 @@ def local_fidelity(
         n_moving += int(moving.sum())
         error += float(np.square(true - predicted).sum())
         spread += float(np.square(true).sum())
-        same += int(((here[part, None] + predicted > 0) == (there > 0)).sum())
+        same += int(((here[part, None] + predicted > middle) == (there > middle)).sum())
     return LocalFidelity(
         correlation=correlated / n_moving if n_moving else float("nan"),
         r2=1.0 - error / spread if spread > STILL**2 else float("nan"),
@@ -112,7 +115,7 @@ def prediction_gap(
     attributions: FloatArray,
     X: FloatArray,
     ask: Ask,
-    classes: IntArray,
+    classes: IntArray | None,
     *,
     background: FloatArray,
     owner: IntArray | None = None,
@@ -158,12 +161,12 @@ def prediction_gap(
     scores = importance(attributions, feature)
     number = max(1, int(share * scores.shape[1] + 0.5))
     chosen = places(scores if important else -scores, rng) < number
-    here = probability(ask, X, classes)
+    here = ask_answer(ask, X, classes)
     total = 0.0
     for part in batches(len(X), n_samples, X.shape[1]):
         others = background[rng.integers(len(background), size=(len(here[part]), n_samples))]
         rows = np.where(chosen[part][:, None, feature], others, X[part, None, :])
-        total += float(np.abs(probability(ask, rows, classes[part]) - here[part, None]).sum())
+        total += float(np.abs(ask_answer(ask, rows, of_rows(classes, part)) - here[part, None]).sum())
     return total / (len(X) * n_samples) if len(X) else float("nan")
 
 
@@ -171,7 +174,7 @@ def infidelity(
     contributions: FloatArray,
     X: FloatArray,
     ask: Ask,
-    classes: IntArray,
+    classes: IntArray | None,
     *,
     background: FloatArray,
     owner: IntArray | None = None,
@@ -206,7 +209,7 @@ def infidelity(
     rng = np.random.default_rng(seed)
     feature = features(owner, X.shape[1])
     worth = importance(contributions, feature, signed=True)
-    here = log_odds(probability(ask, X, classes))
+    here = ask_score(ask, X, classes)
     missed, moved = 0.0, 0.0
     for part in batches(len(X), 2 * n_samples, X.shape[1]):
         shape = (len(here[part]), n_samples)
@@ -215,7 +218,7 @@ def infidelity(
         columns = np.concatenate([replaced, replaced], axis=1)[:, :, feature]
         others = background[rng.integers(len(background), size=(shape[0], 2 * n_samples))]
         rows = np.where(columns, others, X[part, None, :])
-        there = log_odds(probability(ask, rows, classes[part]))
+        there = ask_score(ask, rows, of_rows(classes, part))
         first, second = np.split(here[part, None] - there, 2, axis=1)
         gain = np.maximum(0.0, (predicted * (first + second) / 2).sum(axis=1))
         size = np.square(predicted).sum(axis=1)
@@ -229,7 +232,7 @@ def deletion(
     attributions: FloatArray,
     X: FloatArray,
     ask: Ask,
-    classes: IntArray,
+    classes: IntArray | None,
     *,
     background: FloatArray,
     owner: IntArray | None = None,
@@ -273,7 +276,7 @@ def insertion(
     attributions: FloatArray,
     X: FloatArray,
     ask: Ask,
-    classes: IntArray,
+    classes: IntArray | None,
     *,
     background: FloatArray,
     owner: IntArray | None = None,
@@ -303,7 +306,7 @@ def _order(
     return place[:, feature], np.broadcast_to(typical_row(background, feature), attributions.shape)
 
 
-def _area(place: IntArray, start: FloatArray, end: FloatArray, ask: Ask, classes: IntArray) -> float:
+def _area(place: IntArray, start: FloatArray, end: FloatArray, ask: Ask, classes: IntArray | None) -> float:
     """Return the area under the class's probability on the way from the start rows to the end rows."""
     if not len(place):
         return float("nan")
@@ -313,6 +316,6 @@ def _area(place: IntArray, start: FloatArray, end: FloatArray, ask: Ask, classes
     for part in batches(len(place), len(number), place.shape[1]):
         reached = place[part, None, :] < number[:, None]
         rows = np.where(reached, end[part, None, :], start[part, None, :])
-        total += probability(ask, rows, classes[part]).sum(axis=0)
+        total += ask_answer(ask, rows, of_rows(classes, part)).sum(axis=0)
     heights, widths = (total[1:] + total[:-1]) / (2 * len(place)), np.diff(number) / n_features
     return float(heights @ widths)

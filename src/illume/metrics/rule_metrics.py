@@ -43,16 +43,17 @@ def rule_coverage(boxes: Boxes, X: FloatArray) -> FloatArray:
 
 def rule_precision(
     boxes: Boxes,
-    decisions_of_rules: IntArray,
+    decisions_of_rules: IntArray | FloatArray,
     X: FloatArray,
-    decisions: IntArray,
+    decisions: IntArray | FloatArray,
     own: IntArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return precision and coverage of each rule, (n_rules,) both, on rows with known decisions.
 
     Precision is the share of the covered rows that get the rule's decision, NaN where none is covered.
     The row that a rule was made for flatters it: where it is among the rows, `own` (n_rules,) says at which
-    position, and it is left out.
+    position, and it is left out. Where rules end in intervals, these are the
+    `decisions_of_rules`, (n_rules, 2), and `decisions` are numbers.
 
     >>> boxes = Boxes(np.array([[0.0], [9.0]]), np.array([[2.0], [np.inf]]))
     >>> rows, decided = np.array([[0.0], [1.0], [3.0], [4.0]]), np.array([1, 0, 1, 1])
@@ -68,11 +69,18 @@ def rule_precision(
         inside = covered(Boxes(boxes.low[part], boxes.high[part]), X)
         if own is not None:
             inside[np.arange(len(inside)), own[part]] = False
-        right = inside & (decisions_of_rules[part, None] == decisions[None, :])
+        right = inside & _is_right(decisions_of_rules[part], decisions)
         held = inside.sum(axis=1)
         np.divide(right.sum(axis=1), held, out=precision[part], where=held > 0)
         coverage[part] = held / others
     return precision, coverage
+
+
+def _is_right(ends: IntArray | FloatArray, answers: IntArray | FloatArray) -> BoolArray:
+    """Return which answers (n,) are what rules end in, (n_rules, n): equal decisions, or in the interval."""
+    if ends.ndim == 1:
+        return np.asarray(ends[:, None] == answers)
+    return np.asarray((ends[:, :1] <= answers) & (answers <= ends[:, 1:]))
 
 
 def rule_length(boxes: Boxes, owner: IntArray | None = None) -> IntArray:

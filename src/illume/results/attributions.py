@@ -91,6 +91,20 @@ class Attribution(LabelledRow):
             lines.append(Line(f"{others} other features" if others else text.LEFT_OUT, "", rest))
         return lines
 
+    def reasons(
+        self, n: int = 5, threshold: float | None = None, output: int | str | None = None
+    ) -> list[Line]:
+        """Return the features that pushed the row to its side, strongest first, at most n.
+
+        For a number with a threshold: those that raised it if it is at least the threshold, those that
+        lowered it if it is below. For a class: those that speak for the decision. Otherwise: those that
+        pushed the number away from the base value, to where it is.
+        """
+        i, answer = self.position(output), self.batch.predictions[0]
+        side = self.batch.outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
+        lines = self.lines(len(self.values), i)[: len(self.values)]
+        return [line for line in lines if line.contribution * side > 0][:n]
+
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""
         return Attribution(self.batch.top(n_features, self.position(output)))

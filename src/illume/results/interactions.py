@@ -35,7 +35,7 @@ class Interactions(Shown):
     Parameters
     ----------
     values
-        (n, k, k), or (n, k, k, n_classes), in log-odds; symmetric.
+        (n, k, k), or (n, k, k, n_outputs), on the scale of contributions; symmetric.
     features
         The k features, strongest first.
     """
@@ -89,7 +89,7 @@ class Interactions(Shown):
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the strongest pairs."""
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
-        yield f"Interactions of {len(self.features)} features over {rows}, mean absolute log-odds"
-        yield Table(
-            [[f"{first} × {second}", f"{size:.3f}"] for first, second, size in self.pairs(SHOWN)], "<<"
-        )
+        outputs = self.labels.outputs
+        yield f"Interactions of {len(self.features)} features over {rows}, mean absolute {outputs.scale_name}"
+        cells = [[f"{one} × {other}", outputs.format_error(size)] for one, other, size in self.pairs(SHOWN)]
+        yield Table(cells, "<<")
