@@ -68,7 +68,7 @@ def is_distribution(raw: np.ndarray[Any, Any]) -> bool:
 
 def is_labels(raw: np.ndarray[Any, Any]) -> bool:
     """Whether an answer can only be labels of classes: text, or True and False."""
-    return raw.ndim == 1 and raw.dtype.kind not in "fiu"
+    return raw.dtype.kind not in "fiub" or (raw.ndim == 1 and raw.dtype.kind == "b")
 
 
 def require_probabilities(raw: np.ndarray[Any, Any]) -> FloatArray:

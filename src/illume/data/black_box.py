@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.answers import ADVICE, MOST_NAMED, as_answer, is_distribution, is_labels
+from illume.data.answers import ADVICE, MOST_NAMED, as_answer, is_distribution, is_labels, label_positions
 from illume.data.class_outputs import Classes
 from illume.data.frames import Frame, chunks
 from illume.data.number_outputs import Numbers, default_names
@@ -252,12 +252,12 @@ def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Class
 
 def _answers_labels(raw: Answer, known: Sequence[Any] | None) -> bool:
     """Whether a classifier answers with labels instead of probabilities."""
-    if raw.ndim != 1 or raw.dtype.kind != "f" or _few_whole_numbers(raw):
-        return raw.ndim == 1
+    if is_labels(raw) or raw.ndim != 1:
+        return is_labels(raw)
     found = np.unique(raw)
-    if known is not None and set(found.tolist()) <= set(known):
+    if raw.dtype.kind != "f" or (known is not None and set(found.tolist()) <= set(known)):
         return True
-    return len(found) <= MOST_LABELS and not is_distribution(raw)
+    return len(found) <= MOST_LABELS and bool((found == np.round(found)).all())
 
 
 def _find_labels(raw: Answer, known: Sequence[Any] | None, given: Sequence[Any] | None) -> Classes:
@@ -265,6 +265,7 @@ def _find_labels(raw: Answer, known: Sequence[Any] | None, given: Sequence[Any] 
     found = [str(label) for label in (known or seen if given is None else given)]
     if given is not None and not {str(label) for label in seen} <= set(found):
         raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
+    label_positions(raw, found)
     numbers = "" if is_labels(raw) else "; if these labels are numbers, say DataOptions(task='regression')"
     warnings.warn(
         "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
