@@ -8,7 +8,7 @@ import pandas as pd
 
 from illume import Explainer, plots
 from illume.data.class_outputs import Classes
-from tests.common import grouped, loans
+from tests.common import brief_shapley, grouped, loans
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,12 @@ class Material:
         return Material(*(part[rows] for part in parts), self.frame.iloc[positions])
 
 
-def explained(explainer, frame):
+def explained(explainer, frame, output=None, **wish):
     return Material(
         explainer(frame),
         explainer.latents(frame, maps=True),
-        explainer.rules(frame),
-        explainer.counterfactuals(frame, n=2),
+        explainer.rules(frame, output=output),
+        explainer.counterfactuals(frame, n=2, output=output, **wish),
         frame,
     )
 
@@ -53,6 +53,29 @@ def two_latents():
 
     names = ["low", "mid", "top"]
     return Explainer(model, **grouped(class_names=names, **QUICK)).fit(X), X.iloc[:40]
+
+
+def prices():
+    """A model that answers with one large number, whose name looks like maths to matplotlib."""
+
+    def model(rows):
+        kind = rows["education"].map({"low": 0, "middle": 10, "high": 20}).astype(float)
+        return 1000 * (rows["age"] + 2 * rows["income"].fillna(30) + 15 * rows["owner"] + kind)
+
+    settings = {"encoder": "identity", "queries": 300, "effort": "quick", "output_names": ["price in $"]}
+    with brief_shapley():
+        return Explainer(model, **grouped(**settings)).fit(loans(120)), loans(30, seed=2)
+
+
+def two_numbers():
+    """A model that answers with two numbers, explained as factors."""
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(90, 2)), columns=["a", "b"])
+
+    def model(rows):
+        return np.exp(np.column_stack([rows["a"] - 5.0, 2 * rows["b"] + rows["a"] + 9]))
+
+    settings = {"link": "log", "output_names": ["rate", "a number with a name that is far too long to print"]}
+    return Explainer(model, **grouped(**settings, **QUICK)).fit(X), X.iloc[:30]
 
 
 def sixty_features():
@@ -100,6 +123,7 @@ MIXED, SEVERAL, FLAT = (
     "two latents, three classes",
 )
 WIDE = "60 features with long names, and ties"
+NUMBER, TWO = "one number", "two numbers, explained as factors"
 
 # Each takes the other cases and pytest's fixtures, by name
 CASES = {
@@ -109,6 +133,8 @@ CASES = {
     ),
     FLAT: lambda get, fixture: explained(*two_latents()),
     WIDE: lambda get, fixture: explained(*sixty_features()),
+    NUMBER: lambda get, fixture: explained(*prices(), desired_change=20_000),
+    TWO: lambda get, fixture: explained(*two_numbers(), output=1, desired_change=-10_000),
     "one class only": lambda get, fixture: get(MIXED).take(get(MIXED).batch.decisions == 0),
     "one row": lambda get, fixture: get(SEVERAL).take(slice(3, 4)),
     "all contributions 0, dollar signs in all names": lambda get, fixture: odd(get(MIXED)),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from illume import plots
+from illume.plots.looks import look_of
 from illume.plots.rule_charts import draw_chips
 from illume.results.conditions import Membership
 from illume.results.text import format_bound, format_value
@@ -82,7 +83,7 @@ def test_a_rule_names_its_decision_and_what_was_measured(case):
     ax = plots.rule(rule, case.frame)
     assert ax.get_title(loc="left").startswith("→ ")
     assert ax.get_xlabel().replace("\n", "  ") == rule.measured
-    assert len(ax.get_yticklabels()) == len(rule.conditions)
+    assert len(ax.get_yticklabels()) == len(rule.conditions) + (rule.interval is not None)
 
 
 def test_the_rule_of_a_counterfactual_is_drawn_without_a_row(mixed):
@@ -99,8 +100,8 @@ def test_every_change_of_every_example_has_a_line_with_both_values(case):
         names = [label.get_text() for label in ax.get_yticklabels()]
         assert len(names) == sum(len(example.changes) for example in found.examples)
         said = texts(ax)
-        for example in found.examples:
-            assert any(f"probability {example.probability:.3f}" in text for text in said)
+        for example, p in zip(found.examples, found.batch.example_predictions, strict=True):
+            assert any(f"→ {look_of(found).answer(p)}" == text for text in said)
             for change in example.changes:
                 for value in (change.before, change.after):
                     assert {

@@ -86,7 +86,7 @@ def test_rules_are_the_explainers(loan_report, loan_explainer, loan_frame):
     for row, at in enumerate(numbers(found["of_row"]).astype(int)):
         rule, expected = found["rules"][at], rules[row]
         assert rule["conditions"] == [str(condition) for condition in expected.conditions]
-        assert (rule["covered"], rule["decision"]) == (expected.n_covered, rules.decisions[row])
+        assert (rule["covered"], rule["decision"]) == (expected.n_covered, expected.decision)
         assert rule["precision"] == (pytest.approx(expected.precision) if expected.n_covered else None)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.answers import require_numbers
+from illume.data.number_words import NumberWords
 from illume.data.outputs import Outputs
 from illume.data.questions import Bands, Question, Threshold, band_edges
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
@@ -21,7 +22,7 @@ TOLERANCE = 0.1  # standard deviations of the predictions, within which two numb
 
 
 @dataclass(frozen=True)
-class Numbers(Outputs):
+class Numbers(NumberWords, Outputs):
     """One or several numbers.
 
     Parameters
@@ -87,6 +88,11 @@ class Numbers(Outputs):
         if len(self) > 1:
             return "standard deviations of each output"
         return "logarithms" if self.link == "log" else f"units of {self.names[0]}"
+
+    @property
+    def strength_unit(self) -> str:
+        """See `Outputs`."""
+        return "logarithms" if self.link == "log" else self.error_unit
 
     @property
     def agreement_note(self) -> str:
@@ -191,6 +197,16 @@ class Numbers(Outputs):
         """Bands of the first output."""
         return self.question(0)
 
+    @property
+    def common_unit(self) -> FloatArray:
+        """The standard deviation of each of several numbers in units of their own, else 1."""
+        return np.ones(1) if len(self) == 1 or self.link == "log" else self.unit
+
+    @property
+    def tolerance(self) -> FloatArray:
+        """How far two answers that agree may be apart, output by output, (c,)."""
+        return TOLERANCE * np.array(self.spread)
+
     def require_variety(self, P: FloatArray) -> None:
         """See `Outputs`."""
         if (P[:1] == P).all():
@@ -201,7 +217,7 @@ class Numbers(Outputs):
 
     def alike(self, P: FloatArray, Q: FloatArray) -> BoolArray:
         """Return where all numbers are within a tenth of a standard deviation."""
-        return np.asarray((np.abs(P - Q) <= TOLERANCE * np.array(self.spread)).all(1))
+        return np.asarray((np.abs(P - Q) <= self.tolerance).all(1))
 
     def error(self, P: FloatArray, Q: FloatArray) -> FloatArray:
         """Return absolute differences; of several outputs the mean, each in its standard deviations."""
@@ -226,69 +242,6 @@ class Numbers(Outputs):
         if threshold is None:
             return 1 if self.scores(p[None])[0, i] >= base else -1
         return 1 if self.question(i, threshold).decide(p[None])[0] else -1
-
-    def format(self, number: float, i: int = 0) -> str:
-        """Return a number as text, with as many decimals as its spread calls for.
-
-        >>> [Numbers(("price",), spread=(each,)).format(212345.678) for each in (5e4, 5.0)]
-        ['212,346', '212,345.68']
-        """
-        return f"{number:,.{self.decimals(i)}f}"
-
-    def decimals(self, i: int = 0) -> int:
-        """Return how many decimals numbers of an output are shown with."""
-        spread = self.spread[i] if self.spread else 1.0
-        return int(np.clip(2 - math.floor(math.log10(max(spread, 1e-12))), 0, 9))
-
-    def headline(self, p: FloatArray) -> str:
-        """See `Outputs`.
-
-        >>> Numbers(("price",), spread=(50.0,)).headline(np.array([212.3]))
-        'price = 212.3'
-        """
-        return ", ".join(f"{name} = {self.format(p[i], i)}" for i, name in enumerate(self.names))
-
-    def brief(self, p: FloatArray) -> str:
-        """See `Outputs`."""
-        return self.headline(p)
-
-    def short(self, p: FloatArray) -> str:
-        """See `Outputs`."""
-        return ", ".join(self.format(each, i) for i, each in enumerate(p))
-
-    def surrogate_short(self, p: FloatArray, q: FloatArray) -> str:
-        """See `Outputs`."""
-        return self.short(q)
-
-    def format_score(self, score: float, i: int = 0) -> str:
-        """Return a contribution as text; with a link, and the factor that it stands for.
-
-        >>> Numbers(("price",), spread=(50.0,)).format_score(12.34)
-        '+12.3'
-        >>> Numbers(("price",), link="log").format_score(np.log(2))
-        '+0.693 (× 2.000)'
-        """
-        if self.link == "log":
-            return f"{score:+.3f} (× {math.exp(min(score, 700.0)):.3f})"
-        return f"{score:+,.{self.decimals(i)}f}"
-
-    def format_total(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
-        return f"{score:+.3f}" if self.link == "log" else self.format(score, i)
-
-    def format_answer_error(self, error: float) -> str:
-        """Return an absolute error; of several outputs, in standard deviations."""
-        return self.format(error) if len(self) == 1 else f"{error:.3f} standard deviations"
-
-    def scale_notes(self, base: float, i: int = 0) -> Iterator[str]:
-        """Say that contributions to a logarithm are factors."""
-        if self.link == "log":
-            start = self.format(math.exp(min(base, 700.0)), i)
-            yield f"contributions are factors (×): {self.names[i]} is {start} times their product"
-
-    def format_error(self, error: float) -> str:
-        """See `Outputs`."""
-        return f"{error:.3f}" if self.link == "log" else f"{error:,.{self.decimals()}f}"
 
     def probabilities(self, P: FloatArray) -> FloatArray:
         """See `Outputs`."""

@@ -83,6 +83,11 @@ class Outputs(ABC):
         """What errors of contributions are measured in."""
 
     @property
+    def strength_unit(self) -> str:
+        """What sizes of contributions are measured in, if all outputs are added up."""
+        return self.error_unit
+
+    @property
     @abstractmethod
     def agreement_note(self) -> str:
         """What agreement and error mean, in a few words."""
@@ -146,6 +151,11 @@ class Outputs(ABC):
     def strata(self) -> Question:
         """Groups of similar answers, for drawing rows alike from all of them."""
         return self.question()
+
+    @property
+    def common_unit(self) -> FloatArray:
+        """What contributions are divided by to compare them over outputs, (s,)."""
+        return np.ones(1)
 
     @abstractmethod
     def require_variety(self, P: FloatArray) -> None:
@@ -221,6 +231,10 @@ class Outputs(ABC):
     @abstractmethod
     def format_error(self, error: float) -> str:
         """Return an error on the scale of contributions as text."""
+
+    def format_typical_error(self, error: float) -> str:
+        """Return an error over all outputs, in `error_unit`, as text."""
+        return self.format_error(error)
 
     @abstractmethod
     def probabilities(self, P: FloatArray) -> FloatArray:

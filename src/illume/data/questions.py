@@ -18,6 +18,7 @@ N_BANDS = 16  # that predictions are divided into
 class Question(ABC):
     """How answers become decisions, which rules and counterfactuals are about."""
 
+    output: int  # that decisions are about
     intervals: ClassVar[bool] = False  # whether rules end in an interval of numbers instead of a decision
 
     @property
@@ -59,6 +60,7 @@ class MostLikely(Question):
     """The class with the largest probability."""
 
     classes: tuple[str, ...]
+    output: ClassVar[int] = 0  # type: ignore[misc] -- all of them
 
     @property
     def names(self) -> tuple[str, ...]:

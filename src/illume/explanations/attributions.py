@@ -176,7 +176,9 @@ def _deferred_fields(
     """Return the fields that few users read; all that is not known yet is computed when it is read."""
 
     def look_around(X: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
-        trust = replace(fitted.trust_map(X), contribution_error=typical_errors(errors))
+        trust = replace(
+            fitted.trust_map(X), contribution_error=typical_errors(errors / fitted.outputs.common_unit)
+        )
         return _Around(trust, fitted.novelty_detector.find(odd, trust.distance))
 
     around = Source(look_around, X, errors, odd)

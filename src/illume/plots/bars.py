@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.plots import captions, style
+from illume.plots import captions, looks, style
+from illume.plots.look import tick_label
 from illume.plots.style import Axes
 from illume.results import colours, text
 from illume.results.attributions import SURE, Attribution, Attributions
@@ -33,16 +34,17 @@ def bar(
     )
     style.require_count(n_features, "n_features")
     reach: FloatArray = np.zeros(len(result.feature_names))
+    look, i = looks.look_of(result), 0
     if isinstance(result, Attribution):
         i = result.position(output)
-        values, caption = result.contributions(i), captions.contribution_caption(result.batch, i)
+        values, caption = result.contributions(i), look.contribution(result.batch, i)
         reach = SURE * np.nan_to_num(result.errors(i))
     elif output is None:
-        values, caption = result.strength, f"mean absolute contribution ({text.owner(result)} log-odds)"
+        values, caption = result.strength, look.describe_strength(result)
     else:
         i = result.output(output)
         values = result.importance if result.values.ndim == 2 else result.importance[:, i]
-        caption = f"mean absolute {captions.contribution_caption(result, i)}"
+        caption = f"mean absolute {look.contribution(result, i)}"
     order = style.strongest(values, n_features)
     names = captions.distinct_labels([result.feature_names[j] for j in order])
     ax = style.get_axes(ax, 1.2 + 0.32 * len(order), labels=names)
@@ -50,6 +52,7 @@ def bar(
     style.signed_bars(ax, values[order], names, height=0.7, reach=reach[order] if known else None)
     caption += "\nthin lines: 95 % intervals" if known else ""
     style.zero_line(ax)
+    look.format_axis(ax.xaxis, i)
     ax.set_xlabel(caption)
     return ax
 
@@ -61,16 +64,16 @@ def waterfall(
     n_features: int = 9,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw how features lead from the base value to the model's log-odds, strongest on top.
+    """Draw how features lead from the base value to the model's score, strongest on top.
 
     Thin lines are 95 % intervals of contributions, where their errors are known. For contributions of kind
-    `pullback`, the log-odds are the surrogate's.
+    `pullback`, the score is the surrogate's.
 
     `output` chooses the class, by name or position; the default is the decided one.
     """
     style.require(attribution, Attribution, "a waterfall shows one row", "write attributions[0]")
     style.require_count(n_features, "n_features")
-    i = attribution.position(output)
+    i, look, outputs = attribution.position(output), looks.look_of(attribution), attribution.batch.outputs
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     lines = attribution.lines(n_features, i)
     names = captions.distinct_labels([line.name for line in lines])
@@ -84,18 +87,20 @@ def waterfall(
     ax = style.get_axes(ax, 1.8 + 0.36 * len(steps), labels=labels)
     reach = SURE * np.nan_to_num(np.array([line.standard_error for line in lines]))
     bars = style.signed_bars(ax, steps, labels, left=starts, reach=reach if reach.any() else None)
-    ax.bar_label(bars, fmt="{:+.2f}", padding=4, fontsize="small", color=colours.INK)
+    moves = [outputs.format_score(step, i) for step in steps]
+    ax.bar_label(bars, moves, padding=4, fontsize="small", color=colours.INK)
     places = np.arange(len(steps))
     between: Any = {"color": colours.NEUTRAL, "linewidth": 0.6, "zorder": 0}
     ax.vlines(starts[:-1], places[:-1] - 0.33, places[1:] + 0.33, **between)
-    title = f"{captions.decision_caption(attribution)}\nbase value {base:+.2f}, this row {score:+.2f}"
+    ends_at = f"base value {look.show_total(base, i)}, this row {look.show_total(score, i)}"
+    title = f"{look.row(attribution)}\n{ends_at}"
     title += "; thin lines: 95 % intervals" if reach.any() else ""
     ax.use_sticky_edges = False
-    ax.margins(x=0.14)
-    if not steps.any():
-        style.widen_if_flat(ax)
+    ax.margins(x=0.06 + 0.011 * max(map(len, moves), default=0))
+    style.widen_if_flat(ax, np.append(starts, ends))
     ax.axvline(base, color=colours.NEUTRAL, linewidth=0.8, linestyle=":")
-    ax.set_xlabel(captions.log_odds_caption(attribution.batch, i))
+    ax.set_xlabel(look.total(attribution.batch, i))
+    look.format_axis(ax.xaxis, i, total=True)
     ax.set_title(title, fontsize="medium")
     return ax
 
@@ -144,6 +149,7 @@ def compare(
     ax.set_ylim(len(order) - 0.5, -0.5)
     style.zero_line(ax)
     share, unit = "share of the sum of absolute contributions", "contribution, in the explainer's own unit"
+    ax.xaxis.set_major_formatter(tick_label)
     ax.set_xlabel(share if normalise else unit)
     style.legend(ax, bars, [captions.as_label(name, 24) for name in attributions])
     style.hide_frame(ax)
@@ -197,7 +203,7 @@ def compare_rows(
     style.require_count(n_features, "n_features")
     if first.feature_names != second.feature_names:
         raise ValueError("the two rows have different features; compare rows of one explainer")
-    i = first.position(output)
+    i, look = first.position(output), looks.look_of(first)
     largest = np.maximum(*(np.abs(row.contributions(i)) for row in rows))
     order = style.strongest(largest, n_features)
     names = captions.distinct_labels([first.feature_names[j] for j in order])
@@ -209,6 +215,7 @@ def compare_rows(
         style.signed_bars(ax, row.contributions(i)[order], equations)
         style.zero_line(ax)
         ax.set_xlim(-reach, reach)
-        ax.set_xlabel(captions.contribution_caption(row.batch, i))
-        ax.set_title(captions.decision_caption(row), fontsize="medium")
+        look.format_axis(ax.xaxis, i, most=5)
+        ax.set_xlabel(look.contribution(row.batch, i))
+        ax.set_title(look.row(row), fontsize="medium")
     return pair

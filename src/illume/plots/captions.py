@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from os.path import commonprefix
 
-from illume.results import text
-from illume.results.attributions import Attribution, Attributions
 from illume.results.predictions import Labels
 
 LONGEST_LABEL = 32
@@ -77,30 +74,6 @@ def output_label(labels: Labels, i: int) -> str:
     """Return the short name of an output."""
     names = labels.outputs.names
     return class_labels(names)[names.index(labels.outputs.explained[i])]
-
-
-def log_odds_caption(batch: Attributions, i: int) -> str:
-    """Say which log-odds are shown, in class names that fit on a line."""
-    short = replace(batch.outputs, names=tuple(class_labels(batch.outputs.names)))
-    odds = short.describe_scale(i).replace("\\\\$", "\\$")  # repr doubles the backslash
-    caption = f"{text.owner(batch)} {odds}"
-    return caption if len(caption) < 45 else caption.replace(" against ", "\nagainst ", 1)
-
-
-def contribution_caption(batch: Attributions, i: int) -> str:
-    """Say what contributions contribute to."""
-    name = output_label(batch.labels, i)
-    return f"contribution to {text.owner(batch)} log-odds{chr(10) if len(name) > 12 else ' '}of '{name}'"
-
-
-def decision_caption(attribution: Attribution) -> str:
-    """Say what black box and surrogate decide about a row."""
-    batch = attribution.batch
-    decision = class_labels(batch.class_names)[int(batch.decisions[0])]
-    return (
-        f"{decision}, probability {attribution.probability:.3f}\n"
-        f"(surrogate {attribution.surrogate_probability:.3f}, {attribution.verdict})"
-    )
 
 
 def row_label(index: Sequence[object] | None, row: int) -> str:

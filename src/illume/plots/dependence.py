@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.plots.captions import as_label, distinct_labels, output_label
+from illume.plots.captions import as_label, distinct_labels
+from illume.plots.look import aligned, tick_label
+from illume.plots.looks import look_of
 from illume.plots.style import Axes, get_axes, hide_all, hide_frame, legend, require, write_in_cell
-from illume.results import colours, text
+from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.frames import Column
 from illume.results.interactions import Interactions
@@ -52,8 +54,9 @@ def dependence(
     else:
         _draw_coloured(ax, x, heights, attributions.column(second))
     ax.set_xlabel(as_label(column.name, 60))
-    name = output_label(attributions.labels, i)
-    ax.set_ylabel(f"contribution to {text.owner(attributions)} log-odds\nof '{name}'")
+    look = look_of(attributions)
+    look.format_axis(ax.yaxis, i)
+    ax.set_ylabel(look.contribution(attributions, i))
     hide_frame(ax, "top", "right")
     return ax
 
@@ -164,10 +167,13 @@ def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None
     shades = LinearSegmentedColormap.from_list("none-much", ["white", colours.FOR])
     limit = float(strength[pairs].max(initial=0.0)) or float(strength.max(initial=0.0)) or 1.0
     image = ax.imshow(strength, cmap=shades, vmin=0.0, vmax=limit, interpolation="nearest")
+    show = aligned(float(strength.max(initial=0.0)))
     for i, j in np.ndindex(k, k):
-        write_in_cell(ax, j, i, f"{strength[i, j]:.2f}", float(strength[i, j]) / limit)
+        write_in_cell(ax, j, i, show(float(strength[i, j])), float(strength[i, j]) / limit)
     ax.set_xticks(np.arange(k), names, rotation=40, ha="right", rotation_mode="anchor", fontsize="small")
     ax.set_yticks(np.arange(k), names, fontsize="small")
     hide_all(ax)
-    ax.figure.colorbar(image, ax=ax, label="mean |log-odds|", extend="max", pad=0.02, aspect=30)
+    label = f"mean absolute value, in {look_of(found.labels).outputs.strength_unit}"
+    look: Any = {"extend": "max", "pad": 0.02, "aspect": 30, "format": tick_label}
+    ax.figure.colorbar(image, ax=ax, label=label, **look)
     return ax

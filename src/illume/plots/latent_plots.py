@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.plots import captions, style
+from illume.plots import captions, looks, style
 from illume.plots.dependence import jitter
+from illume.plots.look import Key, Look, aligned
 from illume.plots.style import Axes
 from illume.results import colours
 from illume.results.latents import LatentRow, Latents
@@ -29,46 +30,47 @@ TITLES = (
 )
 
 
-def latent_map(latents: Latents, *, highlight: int | Sequence[int] = (), ax: Axes | None = None) -> Axes:
-    """Draw every row in the plane of its latents, with colour and marker of the black box's decision.
+def latent_map(
+    latents: Latents,
+    *,
+    output: int | str = 0,
+    highlight: int | Sequence[int] = (),
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw every row in the plane of its latents, in the colour of the black box's answer.
 
-    Rings mark rows on which the surrogate decides differently. With two latents, the surrogate's regions are
-    shaded; with more, the plane is that of the first two principal components, in which regions have no
-    border. `highlight` gives positions of rows to mark and to name.
+    Rings mark rows on which the surrogate disagrees. With two latents, the surrogate's answers are shaded;
+    with more, the plane is that of the first two principal components, in which regions have no border.
+    `highlight` gives positions of rows to mark and to name. Of several numbers, `output` chooses the one that
+    colours show.
     """
     style.require(latents, Latents, "a latent map shows many rows", "pass explainer.latents(X)")
     ax = style.get_axes(ax, 4.8)
     places = latents.plane
     if latents.n_latents == 1:
         places = np.column_stack([places[:, 0], jitter(len(places))])
-    handles, labels = _draw_rows(ax, latents, places)
+    i, look = latents.output(output), looks.look_of(latents)
+    handles, labels = _draw_rows(ax, latents, places, look, i)
     for row in style.row_positions(highlight, len(latents)):
         _draw_name(ax, captions.row_label(latents.origin.index, int(row)), places[row])
     if latents.n_latents <= 2 and len(latents):
-        handles.append(_draw_regions(ax, latents))
-        labels.append("shaded: surrogate's regions")
+        handles.append(_draw_regions(ax, latents, look, i))
+        labels.append("shaded: surrogate")
     _label_axes(ax, latents)
-    style.legend(ax, handles, labels, title="decision")
+    style.legend(ax, handles, labels, title=look.key_title, **look.key_place)
     style.hide_frame(ax, "top", "right")
     return ax
 
 
-def _draw_rows(ax: Axes, latents: Latents, places: FloatArray) -> tuple[list[Any], list[str]]:
-    """Draw all rows, a ring around those that are decided differently; return handles and labels."""
-    decisions, names = latents.decisions, captions.class_labels(latents.class_names)
+def _draw_rows(ax: Axes, latents: Latents, places: FloatArray, look: Look, i: int) -> Key:
+    """Draw all rows, a ring around those on which the surrogate disagrees; return handles and labels."""
     size = 22 if len(latents) <= 500 else 10
-    handles: list[Any] = []
-    labels = []
-    for c in np.unique(decisions):
-        x, y = places[decisions == c].T
-        look: Any = {"color": colours.class_colour(int(c)), "marker": colours.class_marker(int(c))}
-        handles.append(ax.scatter(x, y, s=size, alpha=0.75, linewidths=0, zorder=2, **look))
-        labels.append(names[c])
+    handles, labels = look.draw_rows(ax, places, latents.predictions, i, size)
     x, y = places[~latents.agreed].T
     if len(x):
         ring: Any = {"facecolors": "none", "edgecolors": colours.INK, "linewidths": 1.1, "zorder": 3}
         handles.append(ax.scatter(x, y, s=4 * size, **ring))
-        labels.append(f"surrogate decides differently\n({len(x)} of {len(latents)} rows)")
+        labels.append(f"surrogate {look.disagreement}\n({len(x)} of {len(latents)} rows)")
     return handles, labels
 
 
@@ -79,19 +81,15 @@ def _draw_name(ax: Axes, name: str, place: FloatArray) -> None:
     ax.annotate(name, tuple(place), arrowprops=arrow, bbox=box, **look)
 
 
-def _draw_regions(ax: Axes, latents: Latents) -> Any:
-    """Shade what the surrogate decides at each place of the current view."""
-    from matplotlib.colors import ListedColormap
+def _draw_regions(ax: Axes, latents: Latents, look: Look, i: int) -> Any:
+    """Shade what the surrogate answers at each place of the current view."""
     from matplotlib.patches import Patch
 
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     x, y = np.linspace(left, right, GRID), np.linspace(bottom, top, GRID)
-    decided = latents.decide(np.stack(np.meshgrid(x, y), axis=2)[:, :, : latents.n_latents])
-    n = len(latents.class_names)
-    shades = ListedColormap([colours.class_colour(c) for c in range(n)])
-    look: Any = {"cmap": shades, "vmin": -0.5, "vmax": n - 0.5, "alpha": 0.13, "zorder": 0}
-    place: Any = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto"}
-    ax.imshow(decided, interpolation="nearest", **look, **place)
+    Z = np.stack(np.meshgrid(x, y), axis=2)[:, :, : latents.n_latents]
+    place: Any = {"extent": (left, right, bottom, top), "origin": "lower", "aspect": "auto", "zorder": 0}
+    look.draw_regions(ax, latents, Z, i, **place)
     ax.set_xlim(left, right)
     ax.set_ylim(bottom, top)
     return Patch(color=colours.PALE)
@@ -166,9 +164,11 @@ def draw_weights(ax: Axes, weights: FloatArray, *, top: float = -0.5) -> None:
     shades = LinearSegmentedColormap.from_list("less-more", [colours.AGAINST, "white", colours.FOR])
     place: Any = {"extent": (-0.5, columns - 0.5, top + rows, top), "aspect": "auto"}
     ax.imshow(weights, cmap=shades, vmin=-limit, vmax=limit, interpolation="nearest", **place)
+    show = aligned(limit)
     if weights.size <= MOST_NUMBERS and columns <= MOST_COLUMNS:
         for r, c in np.argwhere(weights):
-            style.write_in_cell(ax, c, top + r + 0.5, f"{weights[r, c]:+.2f}", abs(weights[r, c]) / limit)
+            number = ("+" if weights[r, c] > 0 else "") + show(weights[r, c])
+            style.write_in_cell(ax, c, top + r + 0.5, number, abs(weights[r, c]) / limit)
 
 
 def exemplification(
@@ -197,17 +197,21 @@ def exemplification(
     """
     style.require(row, LatentRow, "this figure shows one row", ADVICE)
     style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
-    i, n_outputs = row.position(output), len(row.batch.output_names)
+    i, n_outputs, look = row.position(output), len(row.batch.output_names), looks.look_of(row)
     inputs, latents = _strongest(row, i, n_inputs, n_latents)
     outputs = list(range(n_outputs)) if n_outputs <= MOST_CLASSES else [i]
     n_classes = min(len(row.batch.class_names), MOST_CLASSES)
     axes = _lay_out(figure, len(inputs), len(latents), len(outputs), n_classes)
     A, B, C, D, E, F = axes
     _draw_row(A, row, inputs)
-    _draw_decision(B, row)
-    _draw_explanation(C, row, inputs, i)
+    _finish_bars(B, look.draw_answers(B, row))
+    if not row.agreed:
+        B.set_xlabel("they disagree", fontsize="small")
+    _draw_explanation(C, row, inputs, i, look)
     _draw_latents(D, row.z[latents])
-    draw_weights(E, row.batch.coefficients[outputs][:, latents])
+    for group in look.weight_groups(outputs):
+        draw_weights(E, row.batch.coefficients[group][:, latents], top=outputs.index(group[0]) - 0.5)
+    E.set_ylim(len(outputs) - 0.5, -0.5)
     names = [captions.output_label(row.batch.labels, c) for c in outputs]
     E.set_yticks(range(len(outputs)), names, fontsize="small")
     if len(outputs) > 1:
@@ -245,18 +249,6 @@ def _draw_row(ax: Axes, row: LatentRow, inputs: IntArray) -> None:
     _finish_bars(ax, [f"{name}: {value}" for name, value in zip(names, values, strict=True)])
 
 
-def _draw_decision(ax: Axes, row: LatentRow) -> None:
-    P, Q = row.batch.probabilities[0], row.batch.surrogate_probabilities[0]
-    first = np.sort(np.argsort(-P, kind="stable")[:MOST_CLASSES])
-    places, names = np.arange(len(first)), captions.class_labels(row.batch.class_names)
-    ax.barh(places, P[first], color=[colours.class_colour(int(c)) for c in first], height=0.55)
-    ax.scatter(Q[first], places, marker="D", s=28, color="white", edgecolors=colours.INK, zorder=3)
-    _finish_bars(ax, [names[c] for c in first])
-    ax.set_xlim(0, 1.03)
-    if not row.agreed:
-        ax.set_xlabel("they disagree", fontsize="small")
-
-
 def _finish_bars(ax: Axes, labels: list[str]) -> None:
     ax.set_yticks(np.arange(len(labels)), labels, fontsize="small")
     ax.set_ylim(len(labels) - 0.5, -0.5)
@@ -264,7 +256,7 @@ def _finish_bars(ax: Axes, labels: list[str]) -> None:
     style.hide_frame(ax)
 
 
-def _draw_explanation(ax: Axes, row: LatentRow, inputs: IntArray, i: int) -> None:
+def _draw_explanation(ax: Axes, row: LatentRow, inputs: IntArray, i: int, look: Look) -> None:
     from matplotlib.patches import Patch
 
     places = np.arange(len(inputs))
@@ -272,15 +264,14 @@ def _draw_explanation(ax: Axes, row: LatentRow, inputs: IntArray, i: int) -> Non
     dots = ax.scatter(row.slopes[i, inputs], places, marker="|", s=90, color=colours.INK, zorder=3)
     style.zero_line(ax)
     _finish_bars(ax, [""] * len(places))
-    title = (
-        f"log-odds of '{captions.output_label(row.batch.labels, i)}':\n"
-        f"intercept {row.batch.intercept[i]:+.2f}, in all {row.scores[i]:+.2f}"
-    )
+    ends = (look.outputs.format_total(number, i) for number in (row.batch.intercept[i], row.scores[i]))
+    title = f"{look.target(i)}:\nintercept {', in all '.join(ends)}"
     labels = ["contribution = slope × x", "slope = weights β through W"]
     above: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 2.2}
-    look: Any = {"title_fontsize": "small", "alignment": "left"}
+    above |= {"title_fontsize": "small", "alignment": "left"}
+    look.format_axis(ax.xaxis, i, most=4)
     title += "" if row.agreed else "\n(before refinement)"
-    drawn = style.legend(ax, [Patch(color=colours.NEUTRAL), dots], labels, title=title, **above, **look)
+    drawn = style.legend(ax, [Patch(color=colours.NEUTRAL), dots], labels, title=title, **above)
     drawn.set_in_layout(False)  # it is drawn in the empty corner
 
 

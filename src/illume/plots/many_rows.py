@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.plots import captions, style
+from illume.plots.looks import look_of
 from illume.plots.style import Axes
 from illume.results import colours
 from illume.results.attributions import Attributions
@@ -38,7 +39,9 @@ def beeswarm(
     style.zero_line(ax)
     ax.set_yticks(np.arange(len(order)), names)
     ax.invert_yaxis()
-    ax.set_xlabel(captions.contribution_caption(attributions, i))
+    look = look_of(attributions)
+    look.format_axis(ax.xaxis, i)
+    ax.set_xlabel(look.contribution(attributions, i))
     title = "dark: low value, bright: high, pink: category or missing"
     ax.set_title(title, fontsize="small", loc="right", color=colours.NEUTRAL)
     style.hide_frame(ax)
@@ -94,8 +97,9 @@ def decision_paths(
 ) -> Axes:
     """Draw one line per row, upwards from the base value; each feature moves it by its contribution.
 
-    The most important features are on top, so that a line ends at the row's log-odds. Features that are not
-    shown and the offset of refinements come first. Colours are the black box's decisions.
+    The most important features are on top, so that a line ends at the row's score. Features that are not
+    shown and the offset of refinements come first. Colours are the black box's decisions or
+    numbers.
 
     Parameters
     ----------
@@ -120,13 +124,15 @@ def decision_paths(
     else:
         paths = np.delete(paths, 0, axis=1)
     ax = style.get_axes(ax, 1.6 + 0.3 * len(labels), 7.6, labels)
-    _draw_lines(ax, attributions, paths, marked)
+    _draw_lines(ax, attributions, i, paths, marked)
     ax.axvline(float(base[:1].sum()), color=colours.NEUTRAL, linewidth=0.8, linestyle=":")
     ax.set_ylim(0, len(labels))
     ax.set_yticks(np.arange(len(labels)) + 0.5, labels)
     grid: Any = {"transform": ax.get_yaxis_transform(), "color": colours.PALE, "lw": 0.6, "zorder": 0}
     ax.hlines(np.arange(len(labels) + 1), 0, 1, **grid)
-    ax.set_xlabel(captions.log_odds_caption(attributions, i))
+    look = look_of(attributions)
+    look.format_axis(ax.xaxis, i, total=True)
+    ax.set_xlabel(look.total(attributions, i))
     style.hide_frame(ax)
     return ax
 
@@ -135,24 +141,20 @@ def _of_output(array: FloatArray, i: int) -> FloatArray:
     return array if array.ndim == 1 else array[:, i]
 
 
-def _draw_lines(ax: Axes, attributions: Attributions, paths: FloatArray, marked: IntArray) -> None:
+def _draw_lines(ax: Axes, attributions: Attributions, i: int, paths: FloatArray, marked: IntArray) -> None:
     from matplotlib.collections import LineCollection
-    from matplotlib.lines import Line2D
 
     n, n_steps = paths.shape
     heights = np.broadcast_to(np.arange(n_steps), paths.shape)
-    decisions, classes = attributions.decisions, captions.class_labels(attributions.class_names)
-    tints = [colours.class_colour(int(c)) for c in decisions]
+    look = look_of(attributions)
+    tints, (handles, names) = look.line_colours(ax, attributions.predictions, i)
     alpha = (0.25 if len(marked) else 0.6) if n <= 200 else (0.08 if len(marked) else 0.2)
     lines = list(np.stack([paths, heights], axis=2))
     ax.add_collection(LineCollection(lines, colors=tints, linewidths=0.9, alpha=alpha if n > 1 else 1.0))
-    decided = np.unique(decisions)
-    handles: list[Any] = [Line2D([], [], color=colours.class_colour(int(c))) for c in decided]
-    names = [classes[c] for c in decided]
     for k, row in enumerate(marked):
-        look: Any = {"color": tints[row], "linestyle": STYLES[k % len(STYLES)], "linewidth": 2.4}
-        handles += ax.plot(paths[row], heights[row], **look)
+        bold: Any = {"color": tints[row], "linestyle": STYLES[k % len(STYLES)], "linewidth": 2.4}
+        handles += ax.plot(paths[row], heights[row], **bold)
         names.append(captions.row_label(attributions.origin.index, int(row)))
     ax.autoscale_view()
-    style.widen_if_flat(ax)
-    style.legend(ax, handles, names, title="decision")
+    style.widen_if_flat(ax, paths)
+    style.legend(ax, handles, names, title=look.key_title, **look.key_place)

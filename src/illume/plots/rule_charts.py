@@ -12,7 +12,8 @@ from illume._typing import FloatArray
 from illume.data.column_values import is_missing
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import MISSING
-from illume.plots.captions import as_label, class_labels, distinct_labels
+from illume.plots.captions import as_label, distinct_labels
+from illume.plots.looks import look_of
 from illume.plots.style import Axes, get_axes, hide_all, require, require_count
 from illume.results import colours
 from illume.results.conditions import Interval, Membership
@@ -32,15 +33,17 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
 
     A bar shows the allowed interval, a diamond the row's own value; categories are filled where allowed,
     crossed out where not, and framed where they are the row's own. If a `frame` is given, its rows are shown
-    behind as a light histogram.
+    behind as a light histogram. If the rule ends in an interval of numbers, a last line shows it, with the
+    row's own prediction, on the range of predictions.
     """
     require(rule, Rule, "this chart shows one rule", "write rules[0]")
     rows = None if frame is None else as_frame(frame)
     conditions = rule.conditions
     names = distinct_labels([condition.name for condition in conditions])
-    ax = get_axes(ax, 1.4 + 0.75 * max(len(conditions), 1), labels=names)
+    n_lines, number = max(len(conditions), 1), rule.interval is not None
+    ax = get_axes(ax, 1.4 + 0.75 * (n_lines + number), labels=names)
     ax.set_xlim(-0.04, 1.04)
-    ax.set_ylim(max(len(conditions), 1) - 0.45, -0.55)
+    ax.set_ylim(n_lines + number - 0.45, -0.55)
     for y, condition in enumerate(conditions):
         if isinstance(condition, Interval):
             _draw_interval(ax, y, condition, rule, rows)
@@ -48,13 +51,38 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
             _draw_membership(ax, y, condition, rule)
     if not conditions:
         ax.text(0.5, 0, "no condition: always", ha="center", va="center")
-    ax.set_yticks(range(len(conditions)), names)
+    places, decision = list(range(len(conditions))), as_label(rule.decision)
+    if number:
+        places, names = [*places, n_lines], [*names, _draw_answer(ax, n_lines, rule)]
+        decision = f"{names[-1].removeprefix('→ ')}: {decision}"
+    ax.set_yticks(places, names)
     ax.set_xticks([])
     hide_all(ax)
-    decision = class_labels(rule.batch.class_names)[int(rule.batch.decisions[0])]
     ax.set_title(f"→ {decision}", loc="left", fontweight="bold", fontsize="medium")
     ax.set_xlabel(rule.measured.replace("  coverage", "\ncoverage"), fontsize="small", loc="left")
     return ax
+
+
+def _draw_answer(ax: Axes, y: int, rule: Rule) -> str:
+    """Draw the interval that a rule ends in, and the row's prediction; return the number's name."""
+    batch, look = rule.batch, look_of(rule)
+    i, show = batch.question.output, batch.outputs.format_bound
+    low, high = rule.interval or look.answer_range(i)
+    own = float(batch.predictions[0, i])
+    seen = (*look.answer_range(i), low, high, own)
+    start, span = min(seen), (max(seen) - min(seen)) or 1.0
+    left, right, at = ((number - start) / span for number in (low, high, own))
+    ax.axhline(y - 0.55, color=colours.PALE, linewidth=0.8)
+    ax.hlines(y, 0, 1, color=colours.PALE, linewidth=1, zorder=1)
+    ax.barh(y, right - left, left=left, height=0.13, color=colours.INK, edgecolor=colours.INK, zorder=2)
+    below: Any = {"va": "top", "fontsize": "small"}
+    ax.text(left, y + 0.12, show(low), ha="left" if left < 0.12 else "right", **below)
+    ax.text(right, y + 0.12, show(high), ha="right" if right > 0.88 else "left", **below)
+    if batch.data is not None:
+        diamond: Any = {"marker": "D", "s": 46, "color": "white", "edgecolors": colours.INK, "zorder": 4}
+        ax.scatter([at], [y], linewidths=1.5, **diamond)
+        _write(ax, (at, y - 0.16), f"this row: {show(own)}", va="bottom", colour=colours.INK)
+    return f"→ {look.names[i]}"
 
 
 def _draw_interval(ax: Axes, y: int, condition: Interval, rule: Rule, rows: Frame | None) -> None:
@@ -185,27 +213,26 @@ def draw_chips(ax: Axes, y: float, values: list[tuple[str, bool]], own: str | No
 
 
 def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | None = None) -> Axes:
-    """Draw for each example what changes, from the row's value to the new one, and what is decided then.
+    """Draw for each example what changes, from the row's value to the new one, and what is answered then.
 
     Every line spans the range of its feature; categories, and numbers that were missing, are written. If
     there is no example, the reason is shown.
     """
     require(result, Counterfactual, "this picture shows one row", "write counterfactuals[0]")
     require_count(n_examples, "n_examples")
-    examples, classes = result.examples[:n_examples], result.batch.class_names
-    class_label = dict(zip(classes, class_labels(classes), strict=True))
+    batch, look, examples = result.batch, look_of(result), result.examples[:n_examples]
+    asked = batch.question.output
     features = list(dict.fromkeys(change.feature for example in examples for change in example.changes))
     label = dict(zip(features, distinct_labels(features), strict=True))
     n_lines = sum(1 + len(example.changes) for example in examples)
     ax = get_axes(ax, 1.0 + 0.42 * max(n_lines, 2), labels=list(label.values()))
     ticks: dict[float, str] = {}
     y = 0.0
-    for example in examples:
-        text = f"→ {class_label[example.decision]}, probability {example.probability:.3f}"
-        bold = ax.text(-0.24, y, text, va="center", fontweight="bold", fontsize="medium")
+    for example, p in zip(examples, batch.example_predictions, strict=False):
+        bold = ax.text(-0.24, y, f"→ {look.answer(p)}", va="center", fontweight="bold", fontsize="medium")
         beside: Any = {"xycoords": bold, "va": "center", "fontsize": "small", "color": colours.NEUTRAL}
         ax.annotate(f"    distance {example.distance:.2f}", (1, 0.5), **beside)
-        colour = colours.class_colour(classes.index(example.decision))
+        colour = look.arrow_colour(batch.predictions[0], p, asked)
         for change in example.changes:
             y += 1.0
             _draw_change(ax, y, change, result, colour)
@@ -219,8 +246,7 @@ def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | No
     ax.set_yticks(list(ticks), list(ticks.values()))
     ax.set_xticks([])
     hide_all(ax)
-    title = f"now {class_label[result.decision]}, probability {result.probability:.3f}"
-    ax.set_title(title, loc="left", fontsize="medium")
+    ax.set_title(f"now {look.answer(batch.predictions[0])}", loc="left", fontsize="medium")
     return ax
 
 

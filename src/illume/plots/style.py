@@ -118,14 +118,16 @@ def hide_all(ax: Axes) -> None:
     ax.tick_params(length=0)
 
 
-def widen_if_flat(ax: Axes) -> None:
+def widen_if_flat(ax: Axes, numbers: FloatArray) -> None:
     """Widen the x axis if all numbers on it are the same."""
-    left, right = ax.get_xlim()
-    if right - left < 0.1:
-        ax.set_xlim(left - 0.5, right + 0.5)
+    if numbers.size and np.ptp(numbers) <= 1e-9 * np.abs(numbers).max():
+        middle = float(numbers.flat[0])
+        reach = max(0.5, 0.05 * abs(middle))
+        ax.set_xlim(middle - reach, middle + reach)
 
 
 def write_in_cell(ax: Axes, x: float, y: float, number: str, share: float) -> None:
     """Write into a cell, in white where the colour is more than about two thirds of the darkest."""
     ink = "white" if share > 0.65 else colours.INK
-    ax.text(x, y, number, ha="center", va="center", fontsize="x-small", color=ink)
+    size = "x-small" if len(number) <= 7 else "xx-small"
+    ax.text(x, y, number, ha="center", va="center", fontsize=size, color=ink)

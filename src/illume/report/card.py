@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -9,6 +10,7 @@ from typing import Any
 
 from illume.data.archive import library_versions
 from illume.data.schema import Feature, Schema
+from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.words import count, figure
 from illume.results.quality import UNKNOWN, Quality, RuleQuality
@@ -19,12 +21,12 @@ HIDDEN_SETTINGS = {"checkpoint_dir", "model", "schema", "verbose"}
 MOST_CATEGORIES = 12
 
 PULLBACK_LIMITS = (
-    "Everything here is about the surrogate's log-odds, not about the model's inner workings. Where the "
+    "Everything here is about the surrogate's answers, not about the model's inner workings. Where the "
     "surrogate answers like the model, its reasons are a good guess at the model's, but never a proof.",
     "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
 )
 SHAPLEY_LIMITS = (
-    "Contributions are estimates of interventional Shapley values of the model's log-odds: what the model "
+    "Contributions are estimates of interventional Shapley values of the model's answers: what the model "
     "answers when features of a row are replaced by those of other rows, whether or not such rows occur.",
     "Rules, slopes and the map of rows are about the surrogate, not about the model's inner workings.",
     "A contribution says what moved the model's answer, not what causes the outcome in the world.",
@@ -77,7 +79,7 @@ def data_facts(model: str, schema: Schema, explained: Explained, quality: Qualit
         ("Rows in this report", rows),
         ("Rows searched for counterfactuals", f"{len(explained.searched):,}"),
         ("Features", f"{len(schema)} ({counts})"),
-        ("Classes", ", ".join(explained.attributions.class_names)),
+        (answers_of(quality.outputs).outputs_noun, ", ".join(explained.attributions.class_names)),
         ("Training rows of the explainer", f"{quality.n_training:,}"),
         *([] if quality.sampling is None else [("Rows sampled", str(quality.sampling))]),
         ("Validation rows", f"{quality.n_validation:,}"),
@@ -90,13 +92,18 @@ def data_facts(model: str, schema: Schema, explained: Explained, quality: Qualit
 def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
     """Return all figures of quality."""
     low, high = quality.report.interval
-    worst, baseline = quality.worst, quality.baseline
+    worst, baseline, answers = quality.worst, quality.baseline, answers_of(quality.outputs)
     facts = [
         *_contribution_facts(quality),
-        ("Agreement of decisions", f"{figure(quality.agreement)} {_interval(low, high)}"),
-        ("Always the most common decision", figure(quality.majority)),
+        ("Agreement of surrogate and model", f"{figure(quality.agreement)} {_interval(low, high)}"),
+        *(
+            []
+            if math.isnan(quality.majority)
+            else [("Always the most common decision", figure(quality.majority))]
+        ),
         *([] if worst is None else [("Lowest agreement", f"{figure(worst.agreement)} ({worst.name})")]),
-        ("R² of probabilities", figure(quality.r2)),
+        (f"R² of {answers.variance}", figure(quality.r2)),
+        *answers.error_facts(quality),
         ("One linear model for all rows", f"{figure(baseline.agreement)}, R² {figure(baseline.r2)}"),
         ("Surrogate", "global, as a fallback" if quality.fell_back else f"{quality.encoder} encoder"),
         ("Latents", f"{quality.n_latents}"),
@@ -106,7 +113,11 @@ def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
         precision = f"{figure(rules.precision)} on {count(rules.n_rows, 'held-out row')}"
         leaves = f"{rules.n_leaves:,} {'leaf' if rules.n_leaves == 1 else 'leaves'}"
         facts += [
-            ("Mean precision of rules", precision),
+            (
+                "Mean precision of rules" if math.isnan(rules.width) else "Coverage of rules' intervals",
+                precision,
+            ),
+            *([] if math.isnan(rules.width) else [("Mean width", quality.outputs.format_bound(rules.width))]),
             ("Mean coverage of rules", figure(rules.coverage)),
             ("Source of rules", f"the {rules.source} tree, with {leaves}"),
         ]
@@ -127,7 +138,10 @@ def _contribution_facts(quality: Quality) -> Facts:
     ignored = [("Ignored by the model", ", ".join(quality.ignored))] if quality.ignored else []
     return [
         ("R² of contributions", f"{figure(found.r2)} {_interval(found.low, found.high)}, on {rows}"),
-        ("Typical error of a contribution", f"{figure(found.error)} in log-odds"),
+        (
+            "Typical error of a contribution",
+            f"{quality.outputs.format_typical_error(found.error)} in {quality.outputs.error_unit}",
+        ),
         ("Coverage of their 95 % intervals", figure(found.coverage)),
         *ignored,
     ]

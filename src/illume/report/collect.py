@@ -15,11 +15,11 @@ from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
 from illume.errors import renumber_rows
 from illume.explanations.attributions import attribute
-from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
 from illume.explanations.fitted import Fitted
 from illume.explanations.latents import explain_latents
-from illume.explanations.rules import RuleRequest, explain_rules
+from illume.explanations.rules import explain_rules
+from illume.report.answers import answers_of
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
@@ -85,10 +85,11 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
             bar.update()
             return result
 
-        every, search = np.arange(len(rows)), CounterfactualRequest(request.n_counterfactuals)
+        every = np.arange(len(rows))
+        wanted, search = answers_of(fitted.outputs).requests(request.n_counterfactuals)
         attributions = step("attributions", attribute, every)
         latents = step("latents", explain_latents, every)
-        rules = step("rules", explain_rules, every, RuleRequest()) if request.rules else None
+        rules = step("rules", explain_rules, every, wanted) if request.rules else None
         counterfactuals = (
             step("counterfactuals", find_counterfactuals, searched, search)
             if request.counterfactuals

@@ -7,7 +7,8 @@ import datetime as dt
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from importlib import import_module
 from importlib.resources import files
@@ -22,10 +23,10 @@ from illume.data.schema import Schema
 from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
+from illume.report.answers import answers_of
 from illume.report.collect import Explained, ReportRequest, explain_rows
 from illume.report.payload import payload
 from illume.report.sentences import (
-    LOW_AGREEMENT,
     WARNING,
     Notice,
     accuracy,
@@ -47,7 +48,8 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     rows, model = fitted.as_frame(frame), card.model_name(settings["model"])
     if not len(rows):
         raise SchemaError("the frame holds no rows; a report needs at least one")
-    title = f"How {model.split(' (')[0]} decides" if request.title is None else str(request.title)
+    usual = f"How {model.split(' (')[0]} {answers_of(fitted.outputs).verb}"
+    title = usual if request.title is None else str(request.title)
     date = date_text(request.date)
     explained = explain_rows(fitted, rows, request, settings["verbose"])
     rules = fitted.rule_quality if request.rules else None
@@ -57,7 +59,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         "Settings": card.setting_facts(settings),
         "Made with": card.version_facts(date),
     }
-    attributions, quality = explained.attributions, fitted.quality
+    attributions, quality, answers = explained.attributions, fitted.quality, answers_of(fitted.outputs)
     page = fill_page(
         payload(explained, fitted.schema),
         title=escape(title),
@@ -67,7 +69,13 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         notices=_notices(find_notices(attributions, quality, rules)),
         quality=_quality_rows(quality),
         accuracy=escape(accuracy(quality)),
-        output=escape(f"{owner(attributions)} {_output(attributions.class_names)}"),
+        output=escape(f"{owner(attributions)} {answers.scale()}"),
+        support=escape(answers.support),
+        output_noun=answers.output_noun,
+        noun=answers.noun,
+        noun_title=answers.noun.capitalize(),
+        agrees=escape(answers.agreement),
+        variance=answers.variance,
         map_note=escape(_map_note(explained)),
         rows=count(len(attributions), "row"),
         facts=_facts(facts),
@@ -151,13 +159,9 @@ def _tiles(attributions: Attributions, quality: Quality) -> str:
     if found is not None and found.word != UNKNOWN:
         rows = count(found.n_rows, "held-out row")
         accuracy, interval = figure(found.r2), f"{figure(found.low)} to {figure(found.high)}, on {rows}"
-    low, high = quality.report.interval
-    agreement = f"{percent(low)} to {percent(high)}, on held-out rows"
-    if not math.isnan(quality.majority):
-        agreement += f"; always the most common decision: {percent(quality.majority)}"
     tiles = (
         (accuracy, "R² of contributions", interval),
-        (percent(quality.agreement), "agreement of surrogate and model", agreement),
+        answers_of(quality.outputs).tile(quality),
         (f"{n:,}", "rows explained", f"{len(attributions.feature_names)} features each"),
         (f"{n_low:,}", "rows of low trust", f"{percent(n_low / n)} of the rows"),
     )
@@ -197,19 +201,29 @@ def _quality_rows(quality: Quality) -> str:
     most, linear = (
         f"For comparison: {name}" for name in ("always the most common decision", "one linear model")
     )
+    answers = answers_of(quality.outputs)
+    row = partial(_quality_row, answers.is_low)
+    shown = quality.classes if len(quality.classes) > 1 else ()
     rows = (
-        _quality_row("All held-out rows", report.agreement, report.r2, report.n_rows, note=interval),
-        *(_quality_row(f"decided {quote(c.name)}", c.agreement, c.r2, c.n_rows) for c in quality.classes),
-        _quality_row(most, quality.majority, math.nan, report.n_rows, other=True),
-        _quality_row(linear, baseline.agreement, baseline.r2, baseline.n_rows, other=True),
+        row("All held-out rows", report.agreement, report.r2, report.n_rows, note=interval),
+        *(row(f"{answers.decided}{quote(c.name)}", c.agreement, c.r2, c.n_rows) for c in shown),
+        *(row(most, quality.majority, math.nan, report.n_rows, other=True) for _ in answers.decided[:1]),
+        row(linear, baseline.agreement, baseline.r2, baseline.n_rows, other=True),
     )
     return "".join(rows)
 
 
 def _quality_row(
-    name: str, agreement: float, r2: float, n_rows: int, *, note: str = "", other: bool = False
+    is_low: Callable[[float], bool],
+    name: str,
+    agreement: float,
+    r2: float,
+    n_rows: int,
+    *,
+    note: str = "",
+    other: bool = False,
 ) -> Markup:
-    low = not agreement >= LOW_AGREEMENT and not other
+    low = is_low(agreement) and not other
     width = 0.0 if math.isnan(agreement) else 100 * min(max(agreement, 0.0), 1.0)
     whole = tag("rect", class_="whole", width="100", height="8")
     part = tag("rect", class_="part", width=f"{width:.2f}", height="8")
@@ -223,12 +237,6 @@ def _quality_row(
         tag("td", f"{n_rows:,}", class_="number"),
         **({"class_": LOW} if low else {"class_": "other"} if other else {}),
     )
-
-
-def _output(classes: tuple[str, ...]) -> str:
-    if len(classes) == 2:
-        return f"log-odds of {quote(classes[1])} against {quote(classes[0])}"
-    return f"log-odds of each class against the mean of all {len(classes)} classes"
 
 
 def _map_note(explained: Explained) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from illume.data.schema import Feature, Schema
+from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.sentences import low_trust
 from illume.results.counterfactuals import Counterfactuals, Example
@@ -85,20 +86,23 @@ def row_data(explained: Explained, schema: Schema) -> Json:
     `imputed`, `outside`) is keyed by the row's position.
     """
     found = explained.attributions
-    rows, n_classes, trust = np.arange(len(found)), len(found.class_names), found.trust
+    trust, kind = found.trust, answers_of(found.outputs)
+    answers = kind.row_data(found)
     measured = bool(np.isfinite(trust.contribution_error).all())
     offset, refinement = found.offset.reshape(len(found), -1), found.refinement
     moves = np.column_stack([refinement.gamma_w, refinement.gamma_x]).round(4).tolist()
     return {
         "n": len(found),
-        "classes": found.class_names,
+        "classes": answers["classes"],
+        "numbers": answers["numbers"],
+        "meanings": kind.meanings(),
         "outputs": found.output_names,
         "labels": _labels(explained),
         "columns": [_column(feature, found.data[:, j]) for j, feature in enumerate(schema.features)],
-        "decision": pack_codes(found.decisions, n_classes),
-        "surrogate_decision": pack_codes(found.surrogate_decisions, n_classes),
-        "probability": pack(found.probabilities[rows, found.decisions], "f4"),
-        "surrogate_probability": pack(found.surrogate_probabilities[rows, found.decisions], "f4"),
+        "decision": pack_codes(answers["decision"], len(answers["classes"])),
+        "surrogate_decision": pack_codes(answers["surrogate_decision"], len(answers["classes"])),
+        "probability": pack(answers["probability"], "f4"),
+        "surrogate_probability": pack(answers["surrogate_probability"], "f4"),
         "status": pack([STATUSES.index(name) for name in refinement.status], "u1"),
         "low": pack(low_trust(found), "u1"),
         "trust_agreement": pack(trust.agreement, "f4"),
@@ -150,7 +154,7 @@ def rule_data(rules: Rules) -> Json:
     """Return the distinct rules, with figures measured on held-out rows, and which of them each row has."""
     bounds, conditioned = rules.bounds, rules.bounds.has_condition
     figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
-    counts = np.column_stack([rules.decisions, rules.n_covered, rules.n_correct]).tolist()
+    counts = list(zip(_conclusions(rules), rules.n_covered.tolist(), rules.n_correct.tolist(), strict=True))
     distinct: dict[tuple[Any, ...], int] = {}
     of_row = []
     for i, (precision, *others) in enumerate(figures):
@@ -163,7 +167,16 @@ def rule_data(rules: Rules) -> Json:
         "of_row": pack_codes(of_row, len(distinct)),
         "n_rows": rules.n_rows,
         "wanted": rules.wanted,
+        "intervals": rules.interval is not None,
     }
+
+
+def _conclusions(rules: Rules) -> list[str]:
+    """Return what each rule ends in: a class, or an interval."""
+    if rules.interval is None:
+        return [rules.question.names[c] for c in rules.decisions]
+    show = rules.outputs.format_bound
+    return [f"{show(low)} to {show(high)}" for low, high in rules.interval]
 
 
 def counterfactual_data(found: Counterfactuals, rows: list[int]) -> Json:
@@ -172,14 +185,15 @@ def counterfactual_data(found: Counterfactuals, rows: list[int]) -> Json:
     for e, i in enumerate(found.row):
         examples[rows[i]].append(_example_data(found.example(e)))
     reasons = {row: str(reason) for row, reason in zip(rows, found.reasons, strict=True) if reason}
-    return {"examples": examples, "reasons": reasons, "typical_distance": round(found.typical_distance, 6)}
+    distance, wish = round(found.typical_distance, 6), answers_of(found.outputs).wish
+    return {"examples": examples, "reasons": reasons, "typical_distance": distance, "wish": wish}
 
 
 def _example_data(example: Example) -> Json:
     changes = [[one.feature, _number_text(one.before), _number_text(one.after)] for one in example.changes]
-    names = ("probability", "distance", "plausibility")
-    figures = {name: round(getattr(example, name), 6) for name in names}
-    return {"changes": changes, "decision": example.decision} | figures
+    figures = {name: round(getattr(example, name), 6) for name in ("distance", "plausibility")}
+    given = {name: example.columns.get(name) for name in ("decision", "probability")}
+    return {"changes": changes, "answer": example.answer} | given | figures
 
 
 def _number_text(value: Any) -> str:

@@ -9,15 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray
+from illume.report.answers import answers_of
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
 from illume.results.quality import FAIR, HIGH, LOW, UNKNOWN, Quality, RuleQuality
 from illume.results.text import owner
 from illume.results.trust import typical_errors
 
-LOW_RULE_PRECISION = 0.9
-LOW_AGREEMENT = 0.8
-LARGE_ERROR = 0.2
+LOW_RULE_PRECISION, LOW_INTERVAL_COVERAGE = 0.9, 0.87
 LARGE_SHARE = 0.5  # typical error of a row's contributions, as a share of their size
 LOW_COVERAGE = 0.9  # of 95 % intervals
 LOW_R2 = 0.5
@@ -25,7 +24,6 @@ FEW_ROWS = 50
 UNCERTAIN = "uncertain"
 WARNING, NOTE = "warning", "note"
 N_FEATURES = 3
-N_CLASSES = 6
 
 ADVICE = {
     HIGH: "Contributions show what moves the model's answers; the ± of a contribution is its standard error.",
@@ -56,15 +54,16 @@ def trust_level(quality: Quality) -> str:
         return quality.contributions.word
     if not quality.report.n_rows:
         return UNKNOWN
-    if not quality.agreement >= LOW_AGREEMENT or quality.agreement <= quality.majority:
+    is_low = answers_of(quality.outputs).is_low
+    if is_low(quality.agreement) or quality.agreement <= quality.majority:
         return LOW
-    return UNCERTAIN if quality.report.interval[0] < LOW_AGREEMENT else FAIR
+    return UNCERTAIN if is_low(quality.report.interval[0]) else FAIR
 
 
 def low_trust(attributions: Attributions) -> BoolArray:
     """Return which rows have inaccurate contributions, or lie where the surrogate is inaccurate."""
     trust = attributions.trust
-    surrogate = (trust.agreement >= LOW_AGREEMENT) & (trust.error <= LARGE_ERROR)
+    surrogate = answers_of(attributions.outputs).accurate(attributions)
     if attributions.kind == "shapley":
         accurate = trust.contribution_error <= LARGE_SHARE * typical_errors(attributions.values)
     else:
@@ -76,26 +75,28 @@ def summary(
     model: str, attributions: Attributions, n_given: int, quality: Quality
 ) -> tuple[tuple[str, str], ...]:
     """Return paragraphs with their headings: what was explained, what matters most, how far to trust it."""
+    answers = answers_of(attributions.outputs)
     trust = f"{accuracy(quality)} {ADVICE[trust_level(quality)]} {_agreement(quality)}"
     return (
         ("What this is", _scope(model, attributions, n_given)),
-        ("What the model decides", _decisions(attributions)),
+        (f"What the model {answers.verb}", answers.summary(attributions)),
         ("What matters most", _features(attributions)),
         ("How far to trust it", trust),
     )
 
 
 def _scope(model: str, attributions: Attributions, n_given: int) -> str:
+    answers = answers_of(attributions.outputs)
     rows, features = count(len(attributions), "row"), count(len(attributions.feature_names), "feature")
-    text = f"This report explains how {model} decides, on {rows} of {features}."
+    text = f"This report explains how {model} {answers.verb}, on {rows} of {features}."
     if len(attributions) < n_given:
         text += f" They were taken, evenly spaced, from the {count(n_given, 'row')} given."
     text += " The model is treated as a black box: only its answers were used."
     if attributions.kind == "shapley":
         return (
-            f"{text} Contributions are estimates of Shapley values of {owner(attributions)} log-odds, and "
-            "add up to them. Rules and the map of rows come from a simpler model, the surrogate, which was "
-            "trained to answer like it."
+            f"{text} Contributions are estimates of Shapley values of {owner(attributions)} {answers.score}, "
+            "and add up to them. Rules and the map of rows come from a simpler model, the surrogate, which "
+            "was trained to answer like it."
         )
     return (
         f"{text} A simpler model, the surrogate, was trained to answer like it, and this report shows how "
@@ -103,28 +104,16 @@ def _scope(model: str, attributions: Attributions, n_given: int) -> str:
     )
 
 
-def _decisions(attributions: Attributions) -> str:
-    counts = np.bincount(attributions.decisions, minlength=len(attributions.class_names))
-    order = np.argsort(-counts, kind="stable")
-    shown = [
-        f"{quote(attributions.class_names[c])} for {counts[c]:,} ({percent(counts[c] / len(attributions))})"
-        for c in order[:N_CLASSES]
-    ]
-    if len(counts) > N_CLASSES:
-        shown.append(f"{count(len(counts) - N_CLASSES, 'other class')} for the rest")
-    return f"Of these rows, the model decided {enumerate_names(shown)}."
-
-
 def _features(attributions: Attributions) -> str:
-    strength = attributions.strength
+    strength, noun = attributions.strength, answers_of(attributions.outputs).noun
     order = np.argsort(-strength, kind="stable")[:N_FEATURES]
     order = order[strength[order] > 0]
     if not len(order):
-        return "No feature moved any decision."
+        return f"No feature moved any {noun}."
     names = enumerate_names([quote(attributions.feature_names[j]) for j in order])
     share = percent(float(strength[order].sum() / strength.sum()))
     subject = "it makes" if len(order) == 1 else "together they make"
-    return f"Decisions were moved most by {names}: {subject} up {share} of all contributions."
+    return f"{noun.capitalize()}s were moved most by {names}: {subject} up {share} of all contributions."
 
 
 def accuracy(quality: Quality) -> str:
@@ -141,7 +130,7 @@ def accuracy(quality: Quality) -> str:
         f"On {count(found.n_rows, 'held-out row')}, contributions explain {percent(max(found.r2, 0.0))} of "
         f"the variance of the model's own Shapley values (R² {figure(found.r2)}, 95 % interval "
         f"{figure(found.low)} to {figure(found.high)}); a contribution is typically off by "
-        f"{figure(found.error)} in log-odds."
+        f"{quality.outputs.format_typical_error(found.error)} in {quality.outputs.error_unit}."
     )
 
 
@@ -150,8 +139,9 @@ def _agreement(quality: Quality) -> str:
     if not report.n_rows:
         return "No rows were held out to measure the surrogate."
     low, high = report.interval
+    answers = answers_of(quality.outputs)
     text = (
-        f"On {count(report.n_rows, 'held-out row')}, the surrogate decides like the model on "
+        f"On {count(report.n_rows, 'held-out row')}, the surrogate {answers.agreement} on "
         f"{percent(report.agreement)} (95 % interval {percent(low)} to {percent(high)})"
     )
     if math.isfinite(quality.majority):
@@ -159,7 +149,7 @@ def _agreement(quality: Quality) -> str:
     if worst is not None and len(quality.classes) > 1:
         rows = count(worst.n_rows, "row")
         text += f". Its lowest agreement is on {quote(worst.name)}: {percent(worst.agreement)} of {rows}"
-    return f"{text}."
+    return f"{text}.{answers.fit_figures(quality)}"
 
 
 def find_notices(
@@ -206,7 +196,7 @@ def _contribution_notices(quality: Quality) -> Iterator[Notice]:
 
 
 def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
-    report, baseline = quality.report, quality.baseline
+    report, baseline, answers = quality.report, quality.baseline, answers_of(quality.outputs)
     if report.agreement <= quality.majority < 1:
         found = (
             f"The surrogate agrees with the model on {percent(report.agreement)} of the held-out rows, no "
@@ -214,7 +204,7 @@ def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
         )
         advice = "Do not rely on rules and slopes; fit with more rows of the rarer classes."
         yield Notice(WARNING, found, advice)
-    if report.agreement < LOW_AGREEMENT:
+    if answers.is_low(report.agreement):
         share = percent(1 - report.agreement)
         found = (
             f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on {share}."
@@ -226,8 +216,8 @@ def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
         found = f"Trust was measured on only {rows}, so its figures are rough."
         yield Notice(WARNING, found, "Fit with more rows, or with a larger report_size.")
     if report.r2 < LOW_R2:
-        found = f"The surrogate explains little of the model's probabilities (R² {figure(report.r2)})."
-        advice = "Read rules and slopes as reasons for the decision, not for the probability."
+        found = f"The surrogate explains little of the model's {answers.variance} (R² {figure(report.r2)})."
+        advice = "Do not take rules and slopes for reasons of the model's own numbers."
         yield Notice(WARNING, found, advice)
     if quality.fell_back:
         found = "All rows share one linear surrogate, because one with a map for every row was no better."
@@ -245,7 +235,7 @@ def _class_notices(quality: Quality) -> Iterator[Notice]:
     low = [
         f"{quote(c.name)} ({percent(c.agreement)} of {c.n_rows:,})"
         for c in quality.classes
-        if c.n_rows and c.agreement < LOW_AGREEMENT
+        if c.n_rows and answers_of(quality.outputs).is_low(c.agreement)
     ]
     if low:
         found = f"The surrogate often disagrees on some classes: it agrees on {enumerate_names(low)}."
@@ -263,9 +253,8 @@ def _row_notices(attributions: Attributions) -> Iterator[Notice]:
         errors = "their contributions have a typical error of more than half their size, or "
         found = (
             f"{count(n_low, 'row')} of {n:,} ({percent(n_low / n)}) have low trust: "
-            f"{errors if attributions.kind == 'shapley' else ''}the surrogate agrees on less than "
-            f"{percent(LOW_AGREEMENT)} of the held-out rows around them or is off by more than "
-            f"{LARGE_ERROR:g} in probability."
+            f"{errors if attributions.kind == 'shapley' else ''}"
+            f"{answers_of(attributions.outputs).inaccurate}."
         )
         advice = "They are marked in the table and can be filtered. For these rows, use counterfactuals."
         yield Notice(WARNING, found, advice)
@@ -316,7 +305,9 @@ def _pullback_notices(attributions: Attributions) -> Iterator[Notice]:
 
 
 def _rule_notices(rules: RuleQuality | None) -> Iterator[Notice]:
-    if rules is not None and rules.precision < LOW_RULE_PRECISION:
+    # intervals are meant to hold nine tenths, no more, so that a little less is no fault
+    least = LOW_RULE_PRECISION if rules is None or math.isnan(rules.width) else LOW_INTERVAL_COVERAGE
+    if rules is not None and rules.precision < least:
         share = percent(rules.precision)
         found = f"Rules hold less often than wanted: on average for {share} of the held-out rows they cover."
         yield Notice(WARNING, found, "Look at the precision of a rule before you rely on it.")

@@ -12,7 +12,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Origin
 from illume.results import frames, interop, styles, text
-from illume.results.diagnostics import Calibration, ClassAgreement, calibration, class_agreement
+from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
@@ -225,8 +225,13 @@ class Attributions(LabelledBatch[Attribution]):
 
     @property
     def strength(self) -> FloatArray:
-        """Global importance as one number per feature, summed over outputs, (n_features,)."""
-        return self.importance if self.values.ndim == 2 else self.importance.sum(1)
+        """Global importance as one number per feature, summed over outputs, (n_features,).
+
+        Numbers in different units are summed in standard deviations of each.
+        """
+        return (
+            self.importance if self.values.ndim == 2 else (self.importance / self.outputs.common_unit).sum(1)
+        )
 
     @property
     def typical_error(self) -> float:
@@ -260,6 +265,12 @@ class Attributions(LabelledBatch[Attribution]):
         name = self.output_names[self.output(output)]
         c = self.outputs.names.index(name)
         return calibration(self.predictions[:, c], self.surrogate_predictions[:, c], name, n_bins)
+
+    def residuals(self, output: int | str = 0) -> Residuals:
+        """Compare the surrogate's predictions of a number with the black box's."""
+        c = self.output(output)
+        P, Q = self.predictions[:, c], self.surrogate_predictions[:, c]
+        return Residuals(self.output_names[c], P, Q, float(self.outputs.tolerance[c]))
 
     def top(self, n_features: int, output: int | str | None = None) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`.

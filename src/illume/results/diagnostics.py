@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.metrics.fidelity import wilson
+from illume.metrics.fidelity import r_squared, wilson
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,38 @@ def class_agreement(decisions: IntArray, surrogate: IntArray, names: tuple[str, 
     n = np.bincount(decisions, minlength=len(names))
     agreed = np.bincount(decisions[decisions == surrogate], minlength=len(names))
     return ClassAgreement(names, n, agreed)
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """Predictions of a number by black box and surrogate, (n,), which agree within `tolerance`.
+
+    >>> found = Residuals("price", np.array([1.0, 2.0]), np.array([1.0, 3.0]), 0.1)
+    >>> found.error, found.agreement
+    (0.5, 0.5)
+    """
+
+    name: str
+    black_box: FloatArray
+    surrogate: FloatArray
+    tolerance: float
+
+    @property
+    def error(self) -> float:
+        """Mean absolute error; NaN without rows."""
+        gap = np.abs(self.black_box - self.surrogate)
+        return float(gap.mean()) if len(gap) else math.nan
+
+    @property
+    def r2(self) -> float:
+        """Share of the variance of the black box's predictions that the surrogate explains."""
+        return r_squared(self.black_box[:, None], self.surrogate[:, None])
+
+    @property
+    def agreement(self) -> float:
+        """Share of rows within the tolerance; NaN without rows."""
+        near = np.abs(self.black_box - self.surrogate) <= self.tolerance
+        return float(near.mean()) if len(near) else math.nan
 
 
 @dataclass(frozen=True)

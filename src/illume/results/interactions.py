@@ -60,9 +60,12 @@ class Interactions(Shown):
 
     @property
     def strength(self) -> FloatArray:
-        """Mean absolute value of every entry, summed over outputs, (k, k)."""
+        """Mean absolute value of every entry, summed over outputs as `Attributions.strength` is, (k, k)."""
         k = len(self.features)
-        return np.abs(self.values).mean(0).reshape(k, k, -1).sum(2) if len(self) else np.zeros((k, k))
+        if not len(self):
+            return np.zeros((k, k))
+        sizes = np.abs(self.values).mean(0).reshape(k, k, -1) / self.labels.outputs.common_unit
+        return np.asarray(sizes.sum(2))
 
     def pairs(self, n: int | None = None) -> tuple[PairStrength, ...]:
         """Return pairs of features, strongest first; the whole interaction of a pair is twice an entry."""

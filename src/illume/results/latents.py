@@ -162,6 +162,12 @@ class Latents(LabelledBatch[LatentRow]):
         scores = Z @ self.coefficients.T + self.intercept
         return (scores[..., 0] > 0).astype(np.intp) if len(self.intercept) == 1 else scores.argmax(-1)
 
+    def answer(self, Z: FloatArray) -> FloatArray:
+        """Return the surrogate's answers to latents (…, k), (…, c)."""
+        scores = Z @ self.coefficients.T + self.intercept
+        answers = self.outputs.answers(scores.reshape(-1, scores.shape[-1]))
+        return answers.reshape(*scores.shape[:-1], -1)
+
     def to_frame(self) -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 

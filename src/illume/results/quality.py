@@ -106,7 +106,7 @@ class ContributionQuality:
         lines = [
             f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
-            f"  typical error  {outputs.format_error(self.error):>6}   in {outputs.error_unit}",
+            f"  typical error  {outputs.format_typical_error(self.error):>6}   in {outputs.error_unit}",
         ]
         if math.isfinite(self.coverage):
             meaning = "of 95 % intervals: how many hold the model's own value"

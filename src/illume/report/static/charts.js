@@ -12,17 +12,17 @@ function importanceBars(output) {
   const order = [...total.keys()].sort((a, b) => total[b] - total[a] || a - b);
   const largest = Math.max(...total, 1e-12);
   const shown = order.slice(0, allBars ? order.length : FIRST_BARS);
-  const stacked = output === null && !data.binary;
-  byId("bars").replaceChildren(make("ol", {}, ...shown.map((feature) => barLine(feature, sizes[feature], total[feature], largest, stacked))));
+  const stacked = output === null && !data.binary && !data.numbers;
+  byId("bars").replaceChildren(make("ol", {}, ...shown.map((feature) => barLine(feature, sizes[feature], total[feature], largest, stacked, output))));
   byId("bars-more").hidden = order.length <= FIRST_BARS;
   byId("bars-more").textContent = allBars ? "Show the strongest only" : `Show all ${order.length} features`;
 }
 
-function barLine(feature, parts, total, largest, stacked) {
+function barLine(feature, parts, total, largest, stacked, output) {
   let start = 0;
-  const rects = parts.map((part, output) => {
+  const rects = parts.map((part, position) => {
     const width = (100 * part) / largest;
-    const rect = draw("rect", { x: start, width, height: 10, class: stacked ? classKind(output) : "for" });
+    const rect = draw("rect", { x: start, width, height: 10, class: stacked ? classKind(position) : "for" });
     start += width;
     return rect;
   });
@@ -30,7 +30,7 @@ function barLine(feature, parts, total, largest, stacked) {
   return make("li", {},
     make("span", { class: "name", title: name }, name),
     make("span", { class: "bar" }, draw("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...rects)),
-    make("span", { class: "number" }, formatFixed(total)));
+    make("span", { class: "number" }, sizeText(total, output)));
 }
 
 function classLegend(disagreements) {
@@ -48,7 +48,7 @@ function swatch(kind, shape) {
 }
 
 function startImportance() {
-  let output = data.binary ? 0 : null;
+  let output = data.binary || data.numbers ? 0 : null;
   const select = byId("output");
   const show = () => {
     importanceBars(output);
@@ -58,12 +58,12 @@ function startImportance() {
       : `How much each feature moves the ${data.meaning(output)}, on average.`;
     byId("swarm-note").textContent = output === null
       ? "A dot is a row: to the right, the feature supports the class that the model decided. Colour: the feature's value."
-      : `A dot is a row: to the right, the feature supports ${quote(data.outputs[output])}. Colour: the feature's value.`;
+      : `A dot is a row: to the right, the feature ${data.numbers ? "raises" : "supports"} ${quote(data.outputs[output])}. Colour: the feature's value.`;
     byId("bars-legend").replaceChildren(...(output === null ? classLegend(false) : []));
   };
   if (!data.binary) {
     byId("output-control").hidden = false;
-    select.append(make("option", { value: "" }, "all classes"));
+    if (!data.numbers) select.append(make("option", { value: "" }, "all classes"));
     data.outputs.forEach((name, position) => select.append(make("option", { value: position }, name)));
     select.addEventListener("change", () => {
       output = select.value === "" ? null : Number(select.value);
@@ -102,7 +102,7 @@ function drawSwarm(output) {
     return [make("div", { class: "line" }, make("span", { class: "name", title: name }, name), canvas), canvas, feature];
   });
   box.replaceChildren(...lines.map(([line]) => line),
-    swarmAxis(low, high, at));
+    swarmAxis(low, high, at, output));
   lines.forEach(([, canvas, feature], line) => drawLine(canvas, columns[line], feature, at));
   byId("swarm-legend").replaceChildren(
     make("span", {}, swatch("low-value", 0), "small value"),
@@ -110,10 +110,10 @@ function drawSwarm(output) {
     make("span", {}, swatch("no-value", 0), "category or missing"));
 }
 
-function swarmAxis(low, high, at) {
+function swarmAxis(low, high, at, output) {
   const ends = [low, 0, high].filter((number) => number === 0 || Math.abs(at(number) - at(0)) > 0.12);
   const marks = ends.map((number) => {
-    const mark = make("span", {}, number === 0 ? "0" : formatSigned(number, 1));
+    const mark = make("span", {}, number === 0 ? "0" : data.numbers ? scoreText(number, output) : formatSigned(number, 1));
     mark.style.left = `${100 * at(number)}%`;
     return mark;
   });

@@ -37,6 +37,8 @@ const data = (() => {
   return {
     n: rows.n,
     classes: rows.classes,
+    /** How numbers are shown, if the model answers with these; null for classes. */
+    numbers: rows.numbers,
     outputs: rows.outputs,
     binary,
     columns,
@@ -71,12 +73,11 @@ const data = (() => {
       return categories ? categories[values()[row]] : shortNumber(values()[row]);
     },
     /** The output shown first: the only one, or that of the decided class. */
-    output: (row) => (binary ? 0 : decision[row]),
-    /** Which log-odds an output is. */
-    meaning: (output) =>
-      binary
-        ? `log-odds of ${quote(rows.classes[1])} against ${quote(rows.classes[0])}`
-        : `log-odds of ${quote(rows.outputs[output])} against the mean of all classes`,
+    output: (row) => (binary || rows.numbers ? 0 : decision[row]),
+    /** What contributions to an output are to. */
+    meaning: (output) => rows.meanings[output],
+    /** The model's answer to a row, in words. */
+    answer: (row) => (rows.numbers ? rows.numbers.answers[row] : rows.classes[decision[row]]),
     rules,
     rule: (row) => (rules ? rules.rules[ruleOfRow[row]] : null),
     counterfactuals,
@@ -89,9 +90,17 @@ const N_COLOURS = 8;
 
 /** The colour number of a class; with two classes, the second has the colour of positive contributions. */
 const classNumber = (position) => (data.binary ? 1 - position : position % N_COLOURS);
-const classKind = (position) => `class-${classNumber(position)}`;
-const classColour = (position) => colour(`c${classNumber(position)}`);
+const classKind = (position) => (data.numbers ? `band-${position}` : `class-${classNumber(position)}`);
+/** The colour of a class; of a band of numbers, from that of small values to that of large ones. */
+const classColour = (position) =>
+  data.numbers
+    ? mixColours(colour("small"), colour("large"), position / Math.max(data.classes.length - 1, 1))
+    : colour(`c${classNumber(position)}`);
 
 /** The shape of a class: another one once all colours are used. */
 const classShape = (position) => Math.floor(position / N_COLOURS);
-const classSwatch = (position) => swatch(classKind(position), classShape(position));
+function classSwatch(position) {
+  const mark = swatch(classKind(position), classShape(position));
+  if (data.numbers) mark.firstChild.setAttribute("fill", classColour(position));
+  return mark;
+}

@@ -13,7 +13,7 @@
     table.select(row);
     rowMap.choose(row);
     rowPanel.show(row);
-    byId("said").textContent = `Row ${data.label(row)} is shown: ${data.classes[data.decision[row]]}`;
+    byId("said").textContent = `Row ${data.label(row)} is shown: ${data.answer(row)}`;
     if (scroll && narrow.matches) rowPanel.panel.scrollIntoView({ block: "start" });
   }
 

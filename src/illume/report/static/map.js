@@ -133,6 +133,7 @@ function startPicking(choose) {
   const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
   function words(row) {
+    if (data.numbers) return `row ${data.label(row)}: ${data.answer(row)} (surrogate: ${data.numbers.surrogate[row]})`;
     const probability = formatFixed(data.probability[row], 2);
     const surrogate = data.status[row] ? `, surrogate: ${data.classes[data.surrogateDecision[row]]}` : "";
     return `row ${data.label(row)}: ${data.classes[data.decision[row]]} (${probability}${surrogate})`;

@@ -9,7 +9,7 @@ const rowPanel = (() => {
   let step = () => {};
 
   function headline(row) {
-    const name = data.classes[data.decision[row]];
+    const probability = data.numbers ? "" : ` with probability ${formatFixed(data.probability[row])}`;
     return [
       make("div", { class: "row-head" },
         make("h3", {}, `Row ${data.label(row)}`),
@@ -18,11 +18,15 @@ const rowPanel = (() => {
           make("button", { type: "button", class: "ghost", "aria-label": "Next row", onclick: () => step(row, 1) }, "›"))),
       make("p", { class: "decision" },
         classSwatch(data.decision[row]),
-        make("b", {}, name), ` with probability ${formatFixed(data.probability[row])}`),
+        make("b", {}, data.answer(row)), probability),
     ];
   }
 
   function statusWords(row) {
+    if (data.numbers) {
+      const near = data.status[row] === 0 ? "agrees within a tenth of a standard deviation" : "is further off than a tenth of a standard deviation";
+      return `The surrogate ${near}: it predicts ${data.numbers.surrogate[row]}. The contributions add up to ${data.shapley ? "the model's" : "its"} own number.`;
+    }
     const own = formatFixed(data.surrogateProbability[row]);
     if (data.status[row] === 0) return `The surrogate agrees: it gives this class a probability of ${own}.`;
     const other = quote(data.classes[data.surrogateDecision[row]]);
@@ -36,6 +40,7 @@ const rowPanel = (() => {
 
   function trustWords(row) {
     if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were held out, so trust is not known here.";
+    if (data.numbers) return `On the ${data.trustRows} held-out rows around here, the surrogate is within a tenth of a standard deviation of the model on ${percent(data.trustAgreement[row])} and off by ${data.numbers.errors[row]} on average.`;
     return `On the ${data.trustRows} held-out rows around here, the surrogate decides like the model on ${percent(data.trustAgreement[row])} and its probabilities are off by ${formatFixed(data.trustError[row])}.`;
   }
 
@@ -45,7 +50,7 @@ const rowPanel = (() => {
     if (!data.contributionError) return "The error of the contributions is not known.";
     const output = data.output(row);
     const sure = data.columns.filter((_, feature) => Math.abs(data.contribution(output, feature)[row]) > 1.96 * data.error(output, feature, row)).length;
-    return `Contributions have a typical error of ${formatFixed(data.contributionError[row])}; the sign is certain (95 %) for ${sure} of ${countText(data.columns.length, "feature")}.`;
+    return `Contributions have a typical error of ${data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : sizeText(data.contributionError[row], 0)}${data.numbers ? ` in ${data.numbers.error_unit}` : ""}; the sign is certain (95 %) for ${sure} of ${countText(data.columns.length, "feature")}.`;
   }
 
   function trust(row) {
@@ -80,12 +85,12 @@ const rowPanel = (() => {
     return lines;
   }
 
-  const withError = ({ size, error }) => [formatSigned(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${formatFixed(error)}`) : null];
+  const withError = ({ size, error }, output) => [data.numbers ? scoreText(size, output) : formatSigned(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${sizeText(error, output)}`) : null];
 
-  function floating(from, to, scale) {
+  function floating(from, to, scale, start) {
     const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
     return draw("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" },
-      draw("rect", { x: scale(0) - 0.15, y: 0, width: 0.3, height: 12, class: "zero" }),
+      draw("rect", { x: scale(start) - 0.15, y: 0, width: 0.3, height: 12, class: "zero" }),
       draw("rect", { x: left, y: 1.5, width: Math.max(right - left, 0.6), height: 9, class: to >= from ? "for" : "against" }));
   }
 
@@ -95,7 +100,10 @@ const rowPanel = (() => {
     const base = data.base[output];
     const ends = [base];
     for (const line of lines) ends.push(ends[ends.length - 1] + line.size);
-    const [low, high] = [Math.min(0, ...ends), Math.max(0, ...ends)];
+    // Log-odds start at zero; numbers may be far from it, so their bars start just below the least
+    const [least, most] = [Math.min(...ends), Math.max(...ends)];
+    const start = data.numbers ? least - 0.08 * (most - least || 1) : 0;
+    const [low, high] = [Math.min(start, least), Math.max(start, most)];
     const scale = (number) => (100 * (number - low)) / (high - low || 1);
     const score = ends[ends.length - 1];
     const line = (name, value, size, bar, kind, note) => make("tr", { class: kind },
@@ -103,16 +111,16 @@ const rowPanel = (() => {
         value === "" ? null : make("span", { class: "value" }, value + (note && !data.shapley ? " (filled with the mean)" : ""))),
       make("td", { class: "number" }, ...[size].flat()), make("td", { class: "bar" }, bar));
     return make("section", {},
-      make("h4", {}, "What moved the decision"),
-      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${formatSigned(score)}.${data.contributionError ? " ± is the standard error." : ""}`),
+      make("h4", {}, data.numbers ? "What moved the prediction" : "What moved the decision"),
+      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}; from the base value they add up to ${totalText(score, output)}.${data.numbers && data.numbers.log ? " A contribution c is a factor of exp(c)." : ""}${data.contributionError ? " ± is the standard error." : ""}`),
       outputChoice(row, output),
       make("table", { class: "waterfall" },
         make("colgroup", {}, ...["names", "numbers", "charts"].map((kind) => make("col", { class: kind }))),
         make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {},
-          line("base value", "", formatSigned(base), floating(0, base, scale), "quiet"),
-          ...lines.map((one, i) => line(one.name, one.value, withError(one), floating(ends[i], ends[i + 1], scale), one.quiet ? "quiet" : "", one.filled)),
-          line("log-odds", "", formatSigned(score), floating(0, score, scale), "sum"))),
+          line("base value", "", totalText(base, output), floating(start, base, scale, start), "quiet"),
+          ...lines.map((one, i) => line(one.name, one.value, withError(one, output), floating(ends[i], ends[i + 1], scale, start), one.quiet ? "quiet" : "", one.filled)),
+          line(data.numbers ? data.meaning(output) : "log-odds", "", totalText(score, output), floating(start, score, scale, start), "sum"))),
       data.columns.length > FIRST_FEATURES + 1
         ? make("button", { type: "button", class: "ghost", onclick: () => { allFeatures = !allFeatures; show(row); } },
           allFeatures ? "Show the strongest only" : `Show all ${data.columns.length} features`)
@@ -122,24 +130,25 @@ const rowPanel = (() => {
   function outputChoice(row, output) {
     if (data.binary) return null;
     const select = make("select", { id: "row-output", onchange: () => { shownOutput = Number(select.value); show(row); byId("row-output").focus(); } },
-      ...data.outputs.map((name, position) => make("option", { value: position }, name + (position === data.decision[row] ? " (decided)" : ""))));
+      ...data.outputs.map((name, position) => make("option", { value: position }, name + (!data.numbers && position === data.decision[row] ? " (decided)" : ""))));
     select.value = String(output);
-    return make("p", { class: "control" }, make("label", { for: "row-output" }, "Class"), " ", select);
+    return make("p", { class: "control" }, make("label", { for: "row-output" }, data.numbers ? "Output" : "Class"), " ", select);
   }
 
   function rule(row) {
     const found = data.rule(row);
     if (!found) return null;
     const { conditions, covered, correct, precision, low, high, coverage } = found;
-    const name = quote(data.classes[found.decision]);
+    const name = data.numbers ? `${data.numbers.name} ${found.decision}` : quote(found.decision);
+    const [right, share] = data.rules.intervals ? ["are in this interval", "a share of"] : ["have this decision", "precision"];
     const parts = conditions.length
       ? make("ul", { class: "conditions" }, ...conditions.map((condition) => make("li", {}, condition)))
       : make("p", {}, "always");
     const measured = covered
-      ? `${correct} of the ${covered} held-out rows that it covers have this decision: precision ${formatFixed(precision, 2)} (95 % interval ${formatFixed(low, 2)} to ${formatFixed(high, 2)}). It covers ${percent(coverage)} of ${countText(data.rules.n_rows, "held-out row")}.`
+      ? `${correct} of the ${covered} held-out rows that it covers ${right}: ${share} ${formatFixed(precision, 2)} (95 % interval ${formatFixed(low, 2)} to ${formatFixed(high, 2)}). It covers ${percent(coverage)} of ${countText(data.rules.n_rows, "held-out row")}.`
       : `It covers none of ${countText(data.rules.n_rows, "held-out row")}, so its precision is not known.`;
     const below = covered && precision < data.rules.wanted
-      ? make("p", { class: "caution" }, `This is below the wanted precision of ${data.rules.wanted}: treat the rule as a hint.`) : null;
+      ? make("p", { class: "caution" }, `This is below the wanted ${data.rules.wanted}: treat the rule as a hint.`) : null;
     return make("section", {}, make("h4", {}, "Rule"),
       make("p", { class: "quiet" }, `The rule says ${name} for rows with`), parts, make("p", {}, measured), below);
   }
@@ -152,7 +161,7 @@ const rowPanel = (() => {
       make("table", { class: "changes" },
         make("thead", { class: "unseen" }, make("tr", {}, make("th", { scope: "col" }, "Feature"), make("th", { scope: "col" }, "From"), make("td", {}), make("th", { scope: "col" }, "To"))),
         make("tbody", {}, ...lines)),
-      make("p", {}, make("b", {}, found.decision), ` with probability ${formatFixed(found.probability, 2)}`),
+      data.numbers ? make("p", {}, make("b", {}, found.answer)) : make("p", {}, make("b", {}, found.decision), ` with probability ${formatFixed(found.probability, 2)}`),
       make("p", { class: "quiet" }, `distance ${formatFixed(found.distance, 2)} from this row, ${formatFixed(found.plausibility, 2)} from the nearest training row (typical: ${formatFixed(data.counterfactuals.typical_distance, 2)}), in standard deviations`));
   }
 
@@ -166,7 +175,7 @@ const rowPanel = (() => {
     }
     if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`));
     return make("section", {}, head,
-      make("p", { class: "quiet" }, "Checked on the model itself: with these changes, its decision is different."),
+      make("p", { class: "quiet" }, data.counterfactuals.wish),
       ...found.map(example));
   }
 

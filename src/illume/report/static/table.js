@@ -8,12 +8,10 @@ const table = (() => {
   const numberColumn = (name, key, numbers, show) => ({ name, key: (row) => numbers[row], show, number: true, title: key });
   const columns = [
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
-    { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]] },
-    numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => formatFixed(data.probability[row])),
-    numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => formatFixed(data.surrogateProbability[row])),
+    ...answerColumns(),
     { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
     numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
-    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions, in log-odds", data.contributionError, (row) => formatFixed(data.contributionError[row]))] : []),
+    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : sizeText(data.contributionError[row], 0)))] : []),
     ...data.columns.map((column, feature) => ({
       name: column.name,
       title: column.name,
@@ -23,6 +21,21 @@ const table = (() => {
       key: column.categories ? (row) => column.categories[column.values()[row]] : (row) => column.values()[row],
     })),
   ];
+  /** The model's and the surrogate's answers: a class with its probability, or a number. */
+  function answerColumns() {
+    if (data.numbers) {
+      const { name, answer_decimals: digits } = data.numbers;
+      return [
+        { ...numberColumn("Prediction", `The model's ${name}`, data.probability, (row) => formatGrouped(data.probability[row], digits)), answer: true },
+        numberColumn("Surrogate", `The surrogate's ${name}`, data.surrogateProbability, (row) => formatGrouped(data.surrogateProbability[row], digits)),
+      ];
+    }
+    return [
+      { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]], answer: true },
+      numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => formatFixed(data.probability[row])),
+      numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => formatFixed(data.surrogateProbability[row])),
+    ];
+  }
   function alignedColumn(column) {
     const decimals = once(() => decimalsOf(column.values()));
     return (row) => alignNumber(column.values()[row], decimals());
@@ -110,7 +123,7 @@ const table = (() => {
     if (column.first) return make("th", { scope: "row", role: "rowheader", class: "first" }, text);
     const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
     if (text.length > 24) element.title = text;
-    if (column.name === "Decision" && !column.feature) element.prepend(classSwatch(data.decision[row]));
+    if (column.answer) element.prepend(classSwatch(data.decision[row]));
     if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
     if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
     return element;

@@ -58,6 +58,19 @@ function formatSigned(number, digits = 3) {
   return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
 }
 
+/** A number with thousands separators. */
+function formatGrouped(number, digits) {
+  const [whole, part] = number.toFixed(digits).split(".");
+  const text = groupDigits(whole.replace("-", "")) + (part ? `.${part}` : "");
+  return (number < 0 && Number(number.toFixed(digits)) !== 0 ? "−" : "") + text;
+}
+
+/** A contribution to an output, or a total, in its unit. */
+const digitsOf = (output) => (data.numbers ? data.numbers.decimals[output || 0] : 3);
+const scoreText = (number, output) => (number > 0 ? "+" : "") + formatGrouped(number, digitsOf(output));
+const totalText = (number, output) => (data.numbers ? formatGrouped(number, digitsOf(output)) : formatSigned(number));
+const sizeText = (number, output) => (Number.isFinite(number) ? formatGrouped(number, digitsOf(output)) : "–");
+
 const formatFixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
 
 /** A share in per cent; 100 % and 0 % only if it is exactly that. */

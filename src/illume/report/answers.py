@@ -1,0 +1,279 @@
+"""What a report says and shows of a model's answers: decisions between classes, or numbers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+
+from illume._typing import BoolArray
+from illume.data.class_outputs import Classes
+from illume.data.number_outputs import Numbers
+from illume.data.outputs import Outputs
+from illume.data.questions import format_number
+from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.rules import RuleRequest
+from illume.report.words import count, enumerate_names, figure, percent, quote
+from illume.results.attributions import Attributions
+from illume.results.quality import Quality
+
+LARGE_ERROR = 0.2  # of probabilities
+LARGE_DEVIATION = 0.5  # of numbers, in standard deviations
+LOW_AGREEMENT = 0.8
+N_CLASSES = 6
+N_BANDS = 5  # of predictions, with a colour each
+DESIRED = 0.5  # standard deviations upwards, that counterfactuals of numbers should reach
+
+
+class Answers(ABC):
+    """Words and figures that depend on what a model answers."""
+
+    verb: ClassVar[str]
+    score: ClassVar[str]
+    noun: ClassVar[str]
+    output_noun: ClassVar[str]
+    outputs_noun: ClassVar[str]
+    agreement: ClassVar[str]
+    variance: ClassVar[str]
+    support: ClassVar[str]
+    decided: ClassVar[str] = ""
+
+    def __init__(self, outputs: Any) -> None:
+        self.outputs = outputs
+
+    @abstractmethod
+    def scale(self) -> str:
+        """Return what contributions are in."""
+
+    @abstractmethod
+    def meanings(self) -> list[str]:
+        """Return what the contributions to each output are to."""
+
+    @abstractmethod
+    def summary(self, found: Attributions) -> str:
+        """Return what the model answered, in a sentence."""
+
+    @abstractmethod
+    def row_data(self, found: Attributions) -> dict[str, Any]:
+        """Return the answers to all rows: arrays, and how to show them."""
+
+    @abstractmethod
+    def accurate(self, found: Attributions) -> BoolArray:
+        """Return around which rows the surrogate is accurate, (n,)."""
+
+    @property
+    @abstractmethod
+    def inaccurate(self) -> str:
+        """What the surrogate does where it is not accurate."""
+
+    @abstractmethod
+    def is_low(self, agreement: float) -> bool:
+        """Whether agreement is too low."""
+
+    @abstractmethod
+    def fit_figures(self, quality: Quality) -> str:
+        """Return what there is to add on how the surrogate fits."""
+
+    def tile(self, quality: Quality) -> tuple[str, str, str]:
+        """Return the surrogate's main figure, what it is, and a note."""
+        low, high = quality.report.interval
+        note = f"{percent(low)} to {percent(high)}, on held-out rows"
+        if not math.isnan(quality.majority):
+            note += f"; always the most common decision: {percent(quality.majority)}"
+        return percent(quality.agreement), "agreement of surrogate and model", note
+
+    def error_facts(self, quality: Quality) -> list[tuple[str, str]]:
+        """Return further facts on how far the surrogate is off."""
+        return []
+
+    @abstractmethod
+    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
+        """Return which rules and counterfactuals a report asks for."""
+
+    @property
+    def wish(self) -> str:
+        """What counterfactuals reach, in a sentence."""
+        return "Checked on the model itself: with these changes, its decision is different."
+
+
+class ClassAnswers(Answers):
+    """Decisions and their probabilities."""
+
+    verb, noun, output_noun = "decides", "decision", "Class"
+    outputs_noun, decided = "Classes", "decided "
+    agreement = "decides like the model"
+    score, variance = "log-odds", "probabilities"
+    support = "Positive ones support the class, negative ones oppose it."
+
+    def scale(self) -> str:
+        """See `Answers`."""
+        names = self.outputs.names
+        if len(names) == 2:
+            return self.meanings()[0]
+        return f"log-odds of each class against the mean of all {len(names)} classes"
+
+    def meanings(self) -> list[str]:
+        """See `Answers`."""
+        names = self.outputs.names
+        if len(names) == 2:
+            return [f"log-odds of {quote(names[1])} against {quote(names[0])}"]
+        return [f"log-odds of {quote(name)} against the mean of all classes" for name in names]
+
+    def summary(self, found: Attributions) -> str:
+        """See `Answers`."""
+        counts = np.bincount(found.decisions, minlength=len(found.class_names))
+        order = np.argsort(-counts, kind="stable")
+        shown = [
+            f"{quote(found.class_names[c])} for {counts[c]:,} ({percent(counts[c] / len(found))})"
+            for c in order[:N_CLASSES]
+        ]
+        if len(counts) > N_CLASSES:
+            shown.append(f"{count(len(counts) - N_CLASSES, 'other class')} for the rest")
+        return f"Of these rows, the model decided {enumerate_names(shown)}."
+
+    def row_data(self, found: Attributions) -> dict[str, Any]:
+        """See `Answers`."""
+        rows, decisions = np.arange(len(found)), found.decisions
+        return {
+            "classes": found.class_names,
+            "decision": decisions,
+            "surrogate_decision": found.surrogate_decisions,
+            "probability": found.probabilities[rows, decisions],
+            "surrogate_probability": found.surrogate_probabilities[rows, decisions],
+            "numbers": None,
+        }
+
+    def accurate(self, found: Attributions) -> BoolArray:
+        """See `Answers`."""
+        trust = found.trust
+        return np.asarray((trust.agreement >= LOW_AGREEMENT) & (trust.error <= LARGE_ERROR))
+
+    @property
+    def inaccurate(self) -> str:
+        """See `Answers`."""
+        return (
+            f"the surrogate agrees on less than {percent(LOW_AGREEMENT)} of the held-out rows around them or "
+            f"is off by more than {LARGE_ERROR:g} in probability"
+        )
+
+    def is_low(self, agreement: float) -> bool:
+        """See `Answers`."""
+        return not agreement >= LOW_AGREEMENT
+
+    def fit_figures(self, quality: Quality) -> str:
+        """See `Answers`."""
+        return ""
+
+    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
+        """See `Answers`."""
+        return RuleRequest(), CounterfactualRequest(n)
+
+
+class NumberAnswers(Answers):
+    """Predictions, and bands of these that have a colour each."""
+
+    verb, noun, output_noun = "predicts", "prediction", "Output"
+    outputs_noun = "Outputs"
+    agreement = "is within a tenth of a standard deviation of the model"
+    score, variance = "predictions", "predictions"
+    support = "Positive ones raise the prediction, negative ones lower it."
+
+    def scale(self) -> str:
+        """See `Answers`."""
+        factors = "; a contribution c is a factor of exp(c)" if self.outputs.link == "log" else ""
+        return f"{enumerate_names(self.meanings())}{factors}"
+
+    def meanings(self) -> list[str]:
+        """See `Answers`."""
+        return [self.outputs.describe_scale(i) for i in range(len(self.outputs))]
+
+    def summary(self, found: Attributions) -> str:
+        """See `Answers`."""
+        shown = []
+        for i, name in enumerate(self.outputs.names):
+            low, middle, high = np.quantile(found.predictions[:, i], [0.05, 0.5, 0.95])
+            ends = " to ".join(self.outputs.format(end, i) for end in (low, high))
+            shown.append(
+                f"{name} from {ends} for 90 % of them ({self.outputs.format(middle, i)} in the middle)"
+            )
+        return f"Of these rows, the model predicted {enumerate_names(shown)}."
+
+    def row_data(self, found: Attributions) -> dict[str, Any]:
+        """See `Answers`."""
+        P, Q = found.predictions, found.surrogate_predictions
+        edges = np.unique(np.quantile(P[:, 0], np.arange(1, N_BANDS) / N_BANDS))
+        ends = [self.outputs.format(edge) for edge in edges]
+        bands = [f"below {ends[0]}", *(f"{a} to {b}" for a, b in pairwise(ends))]
+        outputs = self.outputs
+        return {
+            "classes": [*bands, f"from {ends[-1]}"],
+            "decision": np.searchsorted(edges, P[:, 0], side="right"),
+            "surrogate_decision": np.searchsorted(edges, Q[:, 0], side="right"),
+            "probability": P[:, 0],
+            "surrogate_probability": Q[:, 0],
+            "numbers": {
+                "answers": [outputs.headline(p) for p in P],
+                "surrogate": [outputs.short(q) for q in Q],
+                "name": outputs.names[0],
+                "decimals": [
+                    3 if outputs.link == "log" else outputs.decimals(i) for i in range(len(outputs))
+                ],
+                "answer_decimals": outputs.decimals(),
+                "error_unit": outputs.error_unit,
+                "errors": [outputs.format_answer_error(float(each)) for each in found.trust.error],
+                "log": outputs.link == "log",
+            },
+        }
+
+    def accurate(self, found: Attributions) -> BoolArray:
+        """See `Answers`."""
+        unit = self.outputs.spread[0] if len(self.outputs) == 1 else 1.0
+        return np.asarray(found.trust.error <= LARGE_DEVIATION * unit)
+
+    @property
+    def inaccurate(self) -> str:
+        """See `Answers`."""
+        return "the surrogate is off by more than half a standard deviation on the held-out rows around them"
+
+    def is_low(self, agreement: float) -> bool:
+        """Return False: for numbers, R² tells."""
+        return False
+
+    def tile(self, quality: Quality) -> tuple[str, str, str]:
+        """See `Answers`."""
+        error, rows = self.outputs.format_answer_error(quality.error), count(quality.report.n_rows, "row")
+        return figure(quality.r2), "R² of the surrogate", f"mean absolute error {error}, on {rows} held out"
+
+    def error_facts(self, quality: Quality) -> list[tuple[str, str]]:
+        """See `Answers`."""
+        return [("Mean absolute error", self.outputs.format_answer_error(quality.error))]
+
+    def fit_figures(self, quality: Quality) -> str:
+        """See `Answers`."""
+        error = self.outputs.format_answer_error(quality.error)
+        return f" Its R² is {quality.r2:.3f} and its mean absolute error {error}."
+
+    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
+        """See `Answers`."""
+        change = float(f"{DESIRED * self.outputs.spread[0]:.2g}")
+        return RuleRequest(output=0), CounterfactualRequest(n, desired_change=change, output=0)
+
+    @property
+    def wish(self) -> str:
+        """See `Answers`."""
+        change = format_number(float(f"{DESIRED * self.outputs.spread[0]:.2g}"))
+        return (
+            f"Checked on the model itself: with these changes, {self.outputs.names[0]} rises by {change} or "
+            "more, about half a standard deviation of the predictions."
+        )
+
+
+KINDS: dict[type[Outputs], type[Answers]] = {Classes: ClassAnswers, Numbers: NumberAnswers}
+
+
+def answers_of(outputs: Outputs) -> Answers:
+    """Return what a report says of these outputs."""
+    return KINDS[type(outputs)](outputs)
