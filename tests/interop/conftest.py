@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -40,6 +40,16 @@ def three(loan_frame):
     """Three classes, coded 0, 1 and 2."""
     income = loan_frame["income"].fillna(30.0)
     return explainer_of(np.digitize(income - 0.3 * loan_frame["age"], [5, 15]), loan_frame)
+
+
+@pytest.fixture(scope="session")
+def number(loan_frame):
+    """One number."""
+    income = loan_frame["income"].fillna(30.0)
+    model = HistGradientBoostingRegressor(max_iter=20, random_state=0)
+    frame = loan_frame[["age", "income"]]
+    model.fit(frame, 900 * income - 300 * loan_frame["age"])
+    return Explainer(model, queries=300, effort="quick").fit(frame)
 
 
 @pytest.fixture(params=["two", "three"])

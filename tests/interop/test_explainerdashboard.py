@@ -87,3 +87,17 @@ def test_a_dashboard_of_encoded_columns_or_other_rows_is_refused(two, rows):
     explainer = dashboards.ClassifierExplainer(two.model, rows, decided, shap="kernel")
     with pytest.raises(ValueError, match="the dashboard has 60 rows, the attributions 10"):
         two(rows[:10]).to_explainerdashboard(explainer)
+
+
+def test_a_row_leads_from_the_base_value_to_the_number(number, rows):
+    rows = rows[["age", "income"]]
+    attributions, y = number(rows), pd.Series(number.model.predict(rows), index=rows.index)
+    explainer = dashboards.RegressionExplainer(number.model, rows, y, shap="kernel", units="€")
+    attributions.to_explainerdashboard(explainer)
+    for i in (0, 7):
+        table = explainer.get_contrib_df(rows.index[i]).set_index("col")["contribution"]
+        np.testing.assert_allclose(table[["age", "income"]].astype(float), attributions.values[i], rtol=1e-5)
+        assert table["_BASE"] == pytest.approx(attributions.base_values[i])
+        assert table["_PREDICTION"] == pytest.approx(attributions.predictions[i, 0], rel=1e-5)
+    assert explainer.plot_contributions(rows.index[3]).data
+    assert explainer.plot_importances().data

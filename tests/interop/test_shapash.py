@@ -63,3 +63,16 @@ def test_rows_that_do_not_match_are_refused_by_shapash(two, rows):
     smart = shapash.SmartExplainer(model=two.model)
     with pytest.raises(ValueError, match="exactly the same number of lines"):
         smart.compile(x=rows, contributions=two(rows[:10]).to_shapash())
+
+
+def test_a_number_has_one_frame_and_its_waterfall_leads_to_the_prediction(number, rows):
+    rows = rows[["age", "income"]]
+    attributions, smart = number(rows), shapash.SmartExplainer(model=number.model)
+    smart.compile(x=rows, contributions=attributions.to_shapash())
+    np.testing.assert_allclose(smart.explainer.contributions.to_numpy(), attributions.values)
+    for i in (0, 7):
+        start = smart.plot._get_waterfall_base_value([rows.index[i]])
+        total = start + smart.explainer.contributions.iloc[i].sum()
+        assert total == pytest.approx(attributions.predictions[i, 0])
+    assert smart.plot.features_importance().data
+    assert smart.plot.local_plot(index=rows.index[3]).data

@@ -15,7 +15,7 @@ pytest.importorskip("mlflow.pyfunc")
 
 import illume  # noqa: E402
 import illume.io.mlflow as flavour  # noqa: E402
-from tests.common import loans  # noqa: E402
+from tests.common import brief_shapley, loans  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
 
@@ -189,6 +189,54 @@ def test_without_mlflow_the_extra_is_named(loan_explainer, tmp_path, monkeypatch
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(illume.errors.MissingExtraError, match=r'pip install "illume\[mlflow\]"'):
         flavour.save_model(loan_explainer, tmp_path / "model")
+
+
+@pytest.fixture(scope="module")
+def regressor(loan_frame):
+    def price(frame):
+        return 2_000.0 * frame["age"].to_numpy() + 50_000.0 * (frame["education"] == "high").to_numpy()
+
+    options = illume.DataOptions(output_names=["price"])
+    with brief_shapley():
+        return illume.Explainer(price, queries=400, effort="quick", data_options=options).fit(loan_frame)
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        (None, lambda e, rows: e(rows).to_frame()),
+        ({"kind": "rules", "interval": 0.8}, lambda e, rows: e.rules(rows, interval=0.8).to_frame()),
+        (
+            {"kind": "rules", "threshold": 90_000.0, "output": "price"},
+            lambda e, rows: e.rules(rows, threshold=90_000).to_frame(),
+        ),
+        (
+            {"kind": "counterfactuals", "n": 1, "desired_range": [100_000.0, 150_000.0]},
+            lambda e, rows: e.counterfactuals(rows, 1, desired_range=[100_000, 150_000]).to_frame(),
+        ),
+        (
+            {"kind": "counterfactuals", "n": 1, "desired_change": 20_000.0},
+            lambda e, rows: e.counterfactuals(rows, 1, desired_change=20_000).to_frame(),
+        ),
+    ],
+    ids=["by default", "rules", "rules for a threshold", "a range", "a change"],
+)
+def test_a_regressors_explainer_is_logged_with_the_signature_of_its_answers_and_loaded(
+    params, expected, regressor, rows, tmp_path
+):
+    signature = mlflow.models.infer_signature(rows, regressor(rows).to_frame())
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri((tmp_path / "store").as_uri())
+    try:
+        with mlflow.start_run():
+            info = flavour.log_model(regressor, model=regressor.model, signature=signature)
+        loaded = mlflow.pyfunc.load_model(info.model_uri)
+        pd.testing.assert_frame_equal(loaded.predict(rows, params=params), expected(regressor, rows))
+        assert "prediction" in loaded.metadata.signature.outputs.input_names()
+        again = flavour.load_model(info.model_uri)
+        assert again.fitted_.outputs == regressor.fitted_.outputs
+    finally:
+        mlflow.set_tracking_uri(before)
 
 
 def _file(folder):

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from illume import Explainer
 from illume.data.frames import Origin
 from illume.errors import MissingExtraError
-from tests.common import loans
+from tests.common import brief_shapley, grouped, loans
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -139,6 +140,59 @@ def test_as_a_feature_the_offset_leaves_one_base_value_for_all_rows(refined, bin
     assert agreed.feature_names == list(binary.feature_names)
     with pytest.raises(ValueError, match="offset must be 'base' or 'feature', found 'none'"):
         binary.to_shap(offset="none")
+
+
+@pytest.fixture(scope="module")
+def numbers(three_class):
+    """Attributions of one number, and of two."""
+    X = three_class[1].head(40)
+
+    def one(frame):
+        return 1_000.0 * frame["a"].to_numpy() + 500.0 * frame["b"].to_numpy() ** 2
+
+    def two(frame):
+        return np.stack([one(frame), frame["c"].to_numpy()], axis=1)
+
+    with brief_shapley():
+        settings = grouped(queries=400, effort="quick", output_names=["price"])
+        both = grouped(queries=400, effort="quick", output_names=["price", "size"])
+        return Explainer(one, **settings).fit(X)(X), Explainer(two, **both).fit(X)(X)
+
+
+@ignore_warnings
+def test_shap_gets_numbers_in_their_own_units(numbers):
+    one, two = numbers
+    for explanation in (one.to_shap(), two.to_shap("price"), two.to_shap()[:, :, 0]):
+        assert explanation.values.shape == (40, 4)
+        assert explanation.output_names == "price"
+        total = explanation.base_values + explanation.values.sum(1)
+        np.testing.assert_allclose(total, one.predictions[:, 0])
+        shap.plots.waterfall(explanation[0], show=False)
+        shap.plots.beeswarm(explanation, show=False)
+        plt.close("all")
+    assert two.to_shap().output_names == ["price", "size"]
+
+
+def test_shapash_and_dashboards_get_one_frame_and_one_base_value_of_a_number(numbers):
+    one, two = numbers
+    for batch, output, c in ((one, None, 0), (two, "price", 0), (two, 1, 1)):
+        found = batch.to_shapash(output)
+        total = found["base_values"] + found["contributions"].sum(axis=1)
+        np.testing.assert_allclose(total, batch.predictions[:, c])
+        base, values = batch.to_explainerdashboard(output=output)
+        assert isinstance(base, float)
+        np.testing.assert_allclose(base + values.sum(1), batch.predictions[:, c])
+    for give in (two.to_shapash, two.to_explainerdashboard):
+        with pytest.raises(ValueError, match=r"output must be one of \['price', 'size'\], found None"):
+            give()
+
+
+def test_a_dashboard_of_a_number_is_told_that_values_are_in_its_units(numbers, binary):
+    dashboard = Dashboard(numbers[0].feature_names, 40)
+    numbers[0].to_explainerdashboard(dashboard)
+    assert dashboard.model_output == "raw"
+    with pytest.raises(ValueError, match="output is for models that answer with numbers"):
+        binary.to_shapash("grant")
 
 
 def test_without_shap_the_extra_is_named(binary, monkeypatch):

@@ -12,7 +12,7 @@ from pyarrow import parquet as pq
 
 import illume
 from illume.errors import FormatError
-from tests.common import FAST, grouped, loans
+from tests.common import FAST, brief_shapley, grouped, loans
 from tests.io.common import same
 
 SUFFIXES = ("json", "parquet")
@@ -37,6 +37,31 @@ def results(loan_explainer, loan_pullback, loan_frame, three_class_explainer, th
         "counterfactuals": loan_explainer.counterfactuals(named.head(8)),
         "counterfactuals of three classes": three_class_explainer.counterfactuals(Y.head(8)),
         "no counterfactuals": hopeless,
+        **number_results(X),
+    }
+
+
+def number_results(X):
+    """Results of a model of one number, and of the logarithms of two."""
+
+    def price(frame):
+        return 2_000.0 * frame["age"].to_numpy() + 50_000.0 * (frame["education"] == "high").to_numpy()
+
+    def two(frame):
+        return np.stack([price(frame), frame["age"].to_numpy(dtype=float)], axis=1)
+
+    with brief_shapley():
+        one = illume.Explainer(price, **grouped(queries=400, effort="quick", output_names=["price"])).fit(X)
+        both = illume.Explainer(two, **grouped(queries=400, effort="quick", link="log")).fit(X)
+    return {
+        "attributions of a number": one(X),
+        "attributions of two numbers": both(X),
+        "rules that end in intervals": one.rules(X),
+        "rules that end in intervals of one of two numbers": both.rules(X, output=1),
+        "rules for a threshold": one.rules(X, threshold=100_000),
+        "counterfactuals in a range": one.counterfactuals(X.head(8), desired_range=[100_000, 150_000]),
+        "counterfactuals by a change": both.counterfactuals(X.head(8), desired_change=10, output=1),
+        "counterfactuals across a threshold": one.counterfactuals(X.head(8), threshold=100_000),
     }
 
 
@@ -138,6 +163,31 @@ def test_files_that_are_no_results_raise(name, content, message, tmp_path):
 def test_changed_results_raise(results, tmp_path, where, value, message):
     path = tmp_path / "a.json"
     results["attributions"].save(path)
+    found = inner = json.loads(path.read_text(encoding="utf-8"))
+    for step in where[:-1]:
+        inner = inner[step]
+    inner[where[-1]] = value
+    path.write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(FormatError, match=message):
+        illume.load_result(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "value", "message"),
+    [
+        ("attributions of a number", ["plain", "labels.outputs", "spread"], [0.0], "labels.outputs"),
+        ("attributions of a number", ["plain", "labels.outputs", "names"], ["a", "b"], "labels.outputs"),
+        ("rules that end in intervals", ["rows", "interval", "shape"], [20, 4], "interval"),
+        ("rules that end in intervals", ["rows", "interval", "type"], "object", "interval"),
+        ("rules for a threshold", ["plain", "question", "kind"], "Guess", "kind is 'Guess'"),
+        ("rules for a threshold", ["plain", "question", "threshold"], "high", "question"),
+        ("rules for a threshold", ["plain", "question", "output"], 5, "question"),
+        ("rules that end in intervals", ["plain", "question", "edges"], [3.0, 1.0], "question"),
+    ],
+)
+def test_changed_results_of_numbers_raise(results, tmp_path, name, where, value, message):  # noqa: PLR0917
+    path = tmp_path / "a.json"
+    results[name].save(path)
     found = inner = json.loads(path.read_text(encoding="utf-8"))
     for step in where[:-1]:
         inner = inner[step]

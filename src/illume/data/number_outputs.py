@@ -284,7 +284,7 @@ class Numbers(NumberWords, Outputs):
         edges = tuple(tuple(float(edge) for edge in each) for each in values["edges"])
         found = cls(names, str(values["link"]), tuple(float(each) for each in values["spread"]), edges)
         if (
-            not names
+            not len(set(names)) == len(names) > 0
             or found.link not in LINKS
             or len(edges) != len(names)
             or len(found.spread) != len(names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -36,6 +37,10 @@ class Question(ABC):
 
         With intervals, several decisions are right for an answer.
         """
+
+    @abstractmethod
+    def is_sound(self, n_outputs: int) -> bool:
+        """Whether it can be asked of a model with so many outputs, for one that a file holds."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, from which `from_dict` makes the same object."""
@@ -75,6 +80,10 @@ class MostLikely(Question):
         """See `Question`."""
         return np.asarray(P.argmax(1) == decision)
 
+    def is_sound(self, n_outputs: int) -> bool:
+        """See `Question`."""
+        return len(self.classes) == n_outputs and all(isinstance(name, str) for name in self.classes)
+
 
 @dataclass(frozen=True)
 class Threshold(Question):
@@ -100,6 +109,10 @@ class Threshold(Question):
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
         """See `Question`."""
         return np.asarray(self.decide(P) == decision)
+
+    def is_sound(self, n_outputs: int) -> bool:
+        """See `Question`."""
+        return self.output in range(n_outputs) and _are_numbers(self.threshold)
 
 
 @dataclass(frozen=True)
@@ -137,11 +150,20 @@ class Bands(Question):
         y = P[:, self.output]
         return np.asarray((y >= low) & (y <= high))
 
+    def is_sound(self, n_outputs: int) -> bool:
+        """See `Question`."""
+        sound = self.output in range(n_outputs) and len(self.edges) > 1
+        return sound and _are_numbers(self.close, *self.edges) and list(self.edges) == sorted(self.edges)
+
     def window(self, decision: int | IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the numbers from which and up to which a decision is right."""
         edges = np.array(self.edges)
         middle = (edges[:-1] + edges[1:]) / 2
         return np.append(-np.inf, middle)[decision], np.append(middle, np.inf)[np.asarray(decision) + 1]
+
+
+def _are_numbers(*values: Any) -> bool:
+    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
 
 
 def band_edges(y: FloatArray, n_bands: int = N_BANDS) -> tuple[float, ...]:

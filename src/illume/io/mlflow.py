@@ -26,8 +26,11 @@ PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 # The params of `predict`: for each kind, the options of the explainer's method of that name.
 OPTIONS: dict[str, tuple[str, ...]] = {
     "attributions": ("refine",),
-    "rules": ("precision", "max_conditions"),
-    "counterfactuals": ("n", "desired_class", "max_changes", "min_probability"),
+    "rules": ("precision", "max_conditions", "interval", "threshold", "output"),
+    "counterfactuals": (
+        *("n", "desired_class", "max_changes", "min_probability"),
+        *("desired_range", "desired_change", "threshold", "output"),
+    ),
 }
 DEFAULTS: dict[str, tuple[str, Any]] = {
     "kind": ("string", "attributions"),
@@ -39,7 +42,13 @@ DEFAULTS: dict[str, tuple[str, Any]] = {
     "desired_class": ("string", "opposite"),
     "max_changes": ("long", None),
     "min_probability": ("double", 0.0),
+    "interval": ("double", 0.9),
+    "threshold": ("double", None),
+    "output": ("string", None),
+    "desired_range": ("double", []),
+    "desired_change": ("double", None),
 }
+LISTS = ("desired_range",)
 
 
 def save_model(
@@ -143,7 +152,8 @@ class ExplanationModel:
         if kind not in OPTIONS:
             raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
         explain = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
-        return explain(rows, **{name: given[name] for name in OPTIONS[kind]}).to_frame(layout)
+        options = {name: None if given[name] == [] else given[name] for name in OPTIONS[kind]}
+        return explain(rows, **options).to_frame(layout)
 
     def get_raw_model(self) -> Explainer:
         """Return the explainer."""
@@ -196,7 +206,10 @@ def _signature(given: Any) -> Any:
 
     if given is not None and given.params is not None:
         return given
-    params = ParamSchema([ParamSpec(name, kind, default) for name, (kind, default) in DEFAULTS.items()])
+    params = ParamSchema(
+        ParamSpec(name, kind, default, (-1,) if name in LISTS else None)
+        for name, (kind, default) in DEFAULTS.items()
+    )
     return ModelSignature(getattr(given, "inputs", None), getattr(given, "outputs", None), params)
 
 

@@ -226,6 +226,7 @@ def _require_shapes(result: Any, lengths: list[tuple[str, str, int]]) -> None:
             raise FormatError(f"{path} has {found} {axis}, expected {expected}")
     if len(row) and not (row[0] >= 0 and row[-1] < n and (np.diff(row) >= 0).all()):
         raise FormatError("the rows of examples must ascend and be rows of the result")
+    _require_answers(result)
     if isinstance(result, Attributions):
         if result.kind not in ("shapley", "pullback"):
             raise FormatError(
@@ -234,6 +235,16 @@ def _require_shapes(result: Any, lengths: list[tuple[str, str, int]]) -> None:
         if result.standard_errors.shape != result.values.shape:
             shapes = f"{result.standard_errors.shape}, expected {result.values.shape}"
             raise FormatError(f"standard_errors has the shape {shapes}")
+
+
+def _require_answers(result: Any) -> None:
+    question, interval = getattr(result, "question", None), getattr(result, "interval", None)
+    if question is not None and not question.is_sound(len(result.outputs)):
+        raise FormatError(f"the question is {question}, which {result.outputs} do not answer")
+    if interval is not None and interval.shape != (len(result), 2):
+        raise FormatError(f"interval has the shape {interval.shape}, expected {(len(result), 2)}")
+    if result.predictions.shape != (len(result), len(result.outputs)):
+        raise FormatError(f"predictions has the shape {result.predictions.shape}, outputs {result.outputs}")
 
 
 def _list_values(array: Array) -> list[Any]:
