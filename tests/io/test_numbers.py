@@ -145,10 +145,11 @@ def test_another_model_is_told_and_one_of_other_numbers_is_refused(saved_numbers
 @pytest.mark.parametrize(
     ("member", "names", "change", "said"),
     [
-        (MODEL, "intervals.margins", lambda a: -1 - a, "intervals holds negative"),
+        (MODEL, "intervals.margins", lambda a: a - 100, "figures that are too small"),
         (MODEL, "intervals.margins", lambda a: a * np.nan, "NaN or infinity"),
         (MODEL, "intervals.margins", lambda a: a[:, 1:].copy(), "has shape"),
         (MODEL, "intervals.typical", lambda a: a[:1].copy(), "has shape"),
+        (MODEL, "intervals.typical", lambda a: -1 - a, "figures that are too small"),
         (MODEL, "shapley.unit", lambda a: a * 0, "shapley.unit must be positive"),
         (MODEL, "shapley.unit", lambda a: a * np.nan, "NaN or infinity"),
         (MODEL, "shapley.unit", lambda a: a[:1].copy(), "2 centers and 1 units of 2 numbers"),
