@@ -152,7 +152,7 @@ class ExplanationModel:
         if kind not in OPTIONS:
             raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
         explain = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
-        options = {name: None if given[name] == [] else given[name] for name in OPTIONS[kind]}
+        options: dict[str, Any] = {name: None if given[name] == [] else given[name] for name in OPTIONS[kind]}
         return explain(rows, **options).to_frame(layout)
 
     def get_raw_model(self) -> Explainer:
@@ -206,10 +206,11 @@ def _signature(given: Any) -> Any:
 
     if given is not None and given.params is not None:
         return given
-    params = ParamSchema(
+    specs = [
         ParamSpec(name, kind, default, (-1,) if name in LISTS else None)
         for name, (kind, default) in DEFAULTS.items()
-    )
+    ]
+    params = ParamSchema(specs)
     return ModelSignature(getattr(given, "inputs", None), getattr(given, "outputs", None), params)
 
 
