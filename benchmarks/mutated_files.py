@@ -136,7 +136,7 @@ def valid_files() -> list[bytes]:
     for explainer in (plain, mixed):
         fitted = explainer.fit_rules().fitted_
         # the trained encoder, even if it is not the better one
-        near = fitted.local.neighbours(fitted.rows.training, "exact")
+        near = fitted.local.neighbours(fitted.rows.training, fitted.outputs.strata, "exact")
         explainer.fitted_ = replace(fitted, pair=fitted.local, neighbours=near)
     return [saved_bytes(plain, "all"), saved_bytes(mixed, "all"), saved_bytes(plain, "none")]
 

@@ -102,7 +102,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     result.save(tmp_path / "a.parquet")
     table = pd.read_parquet(tmp_path / "a.parquet")
     assert np.array_equal(table["examples.distance"].map(len), result.n_found)
-    assert np.array_equal(np.stack(table["probabilities"]), result.probabilities)
+    assert np.array_equal(np.stack(table["predictions"]), result.predictions)
     assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 5
 
 

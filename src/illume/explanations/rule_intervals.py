@@ -69,8 +69,10 @@ class IntervalModel:
             spread[rows] = np.sqrt((apart.sum(1) + np.square(own - mean[rows])) / (total + 1))
             first = np.maximum(np.floor((1 - level) / 2 * (total + 1)), 1)
             for bound, rank in ((low, first), (high, total + 1 - first)):
-                at = (count >= rank[:, None]).argmax(1)
-                bound[rows] = np.where(total > 0, numbers[at], own) if len(numbers) else own
+                bound[rows] = own
+                if len(numbers):
+                    at = (count >= rank[:, None]).argmax(1)
+                    bound[rows] = np.where(total > 0, numbers[at], own)
         shrunk = (n * np.square(spread) + FEW * self.typical[output] ** 2) / (n + FEW)
         spread, share = np.sqrt(shrunk), n / (n + FEW)
         normal = float(ndtri((1 + level) / 2)) * spread
