@@ -13,7 +13,7 @@ from illume._typing import FloatArray
 from illume.data.answers import ADVICE, MOST_NAMED, as_answer, is_distribution, is_labels, label_positions
 from illume.data.class_outputs import Classes
 from illume.data.frames import Frame, chunks
-from illume.data.number_outputs import Numbers, default_names
+from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
 from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after
@@ -222,12 +222,25 @@ def _find_numbers(raw: Answer, request: OutputRequest) -> Numbers:
     names = default_names(n, request.output_names)
     if len(names) != n:
         raise BlackBoxError(f"output_names has {len(names)} names, the model answers {n} numbers")
+    if len(set(names)) < n:
+        raise BlackBoxError(f"output_names is {list(names)}, where one stands twice; name each once")
     if request.class_names is not None:
         raise BlackBoxError(
             f"class_names={list(request.class_names)!r} is for models that answer with classes, but this one "
             f"answers with numbers such as {raw.flat[0].item()!r}; name them with output_names"
         )
     return Numbers(names, request.link)
+
+
+def default_names(n: int, given: Sequence[Any] | None) -> tuple[str, ...]:
+    """Return the names of numbers: those given, or `prediction`, or `output 0` and so on.
+
+    >>> default_names(1, None), default_names(2, None)
+    (('prediction',), ('output 0', 'output 1'))
+    """
+    if given is not None:
+        return tuple(str(name) for name in given)
+    return ("prediction",) if n == 1 else tuple(f"output {i}" for i in range(n))
 
 
 def _few_whole_numbers(raw: Answer) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -299,14 +299,3 @@ class Numbers(NumberWords, Outputs):
     def is_valid(self, P: FloatArray) -> bool:
         """See `Outputs`."""
         return self.link != "log" or bool((P > 0).all())
-
-
-def default_names(n: int, given: Sequence[Any] | None) -> tuple[str, ...]:
-    """Return the names of numbers: those given, or `prediction`, or `output 0` and so on.
-
-    >>> default_names(1, None), default_names(2, None)
-    (('prediction',), ('output 0', 'output 1'))
-    """
-    if given is not None:
-        return tuple(str(name) for name in given)
-    return ("prediction",) if n == 1 else tuple(f"output {i}" for i in range(n))
