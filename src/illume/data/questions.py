@@ -65,7 +65,7 @@ class MostLikely(Question):
     """The class with the largest probability."""
 
     classes: tuple[str, ...]
-    output: ClassVar[int] = 0  # type: ignore[misc] -- all of them
+    output: ClassVar[int] = 0  # type: ignore[misc]  # all of them
 
     @property
     def names(self) -> tuple[str, ...]:
