@@ -26,7 +26,7 @@ def client(limit_explainer):
     ],
 )
 def test_answers_are_the_librarys_bit_for_bit(client, limit_explainer, rows, kind, options):
-    rows = rows[:18]
+    rows = rows[:16]
     if kind != "explain":
         expected = {kind: getattr(limit_explainer, kind)(rows, **options).to_dict()}
     elif options:
