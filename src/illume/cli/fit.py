@@ -41,10 +41,13 @@ class Asked:
 
     def for_model(self, model: Any) -> dict[str, Any]:
         """Return the options of an explainer; the only number that a model answers is named by the target."""
+        from sklearn.base import is_regressor
+
         classes = self.task == "auto" and hasattr(model, "predict_proba")
         asked = replace(self, task="classification") if classes else self
         names: Any = asked.check().names
-        if not names and self.target is not None and getattr(model, "n_outputs_", 1) == 1:
+        numbers = self.task == "regression" or (hasattr(model, "__sklearn_tags__") and is_regressor(model))
+        if not names and numbers and self.target is not None and getattr(model, "n_outputs_", 1) == 1:
             names = (self.target,)
         return {"task": self.task, "link": self.link, "output_names": names or None}
 
