@@ -37,7 +37,7 @@ rest = X[1_200:]  # rows that the model was not trained on
 # The explainer sees for itself that the model answers with a number; `output_names` says what to call it.
 # Little effort and few queries, to be quick.
 options = illume.DataOptions(output_names=["price"])
-explainer = illume.Explainer(model, effort="quick", queries=15_000, data_options=options).fit(rest)
+explainer = illume.Explainer(model, effort="quick", queries=10_000, data_options=options).fit(rest)
 print(explainer.quality_)
 
 # %%
@@ -47,11 +47,19 @@ print(attributions[0])
 print(np.abs(attributions.base_values + attributions.values.sum(1) - model.predict(rest)).max() < 1e-6)
 
 # %%
+illume.plots.waterfall(attributions[0])
+
+# %%
+# What a square metre is worth depends on the place.
+illume.plots.dependence(attributions, "area", colour="place")
+
+# %%
 # A rule ends in an interval. It is made to hold 90 % of the predictions for the houses that the rule covers;
 # how many it holds is measured on held-out rows.
 rules = explainer.rules(rest)
 print(repr(rules[0]))
 print(rules.interval[0], model.predict(rest[:1]))
+illume.plots.rule(rules[0], rest)
 
 # %%
 # With a threshold, the same explainer answers another question: when is the price below 300,000?
