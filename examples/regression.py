@@ -66,9 +66,9 @@ illume.plots.rule(rules[0], rest)
 print(repr(explainer.rules(rest, threshold=300_000)[0]))
 
 # %%
-# What would have to change for a price from 300,000 to 350,000? Place and area stay as they are.
+# What would have to change for a price from 300,000 to 350,000? The place stays as it is.
 found = explainer.counterfactuals(
-    rest[:50], n=2, desired_range=[300_000, 350_000], features_to_vary=["rooms", "age", "garden"]
+    rest[:50], n=2, desired_range=[300_000, 350_000], features_to_vary=["area", "rooms", "age", "garden"]
 )
 print(found)
 
