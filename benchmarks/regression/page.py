@@ -12,7 +12,7 @@ from benchmarks.harness import RESULTS, ROOT, Line, latest
 from benchmarks.markup import MISSING, Table, count, number, seconds, write_tables
 from benchmarks.regression.case import MODELS
 from benchmarks.regression.cells import NAMES, SETTINGS
-from benchmarks.regression.data import SPLITS
+from benchmarks.regression.data import SOURCES, SPLITS
 from benchmarks.regression.rules import LEAVES
 
 SPLIT_NAMES = {
@@ -27,7 +27,8 @@ ROWS_OF = {
 ABOUT = (
     "Written from `benchmarks/results/regression.jsonl` by `python -m benchmarks regression-page` too, which "
     "also shows the data sets for development. XGBoost, a random forest and a multi-layer perceptron are "
-    "fitted on three quarters of the rows; test rows are explained by illume with its defaults."
+    "fitted on three quarters of the rows; illume explains the other rows with its defaults, or with the "
+    "effort that a table names."
 )
 CONTRIBUTIONS = (
     "R² of contributions against interventional Shapley values of the prediction, in its units (`rentals- "
@@ -159,6 +160,7 @@ def contributions(lines: list[Line], split: str) -> Table:
 
 def rules(lines: list[Line], split: str, setting: str) -> Table:
     measured = select(lines, "rules", setting=setting)
+    measured = [line for line in measured if SOURCES[line["data"]].link == "identity"]  # else the same rules
     rows, every = [], []
     names = ("relative_width", "coverage", "conditions")
     for data, model in cases(measured):
@@ -180,7 +182,13 @@ def rules(lines: list[Line], split: str, setting: str) -> Table:
     head += ("tree: width", "tree: covers", "tree: conditions", "width ÷ tree's")
     head += tuple(f"width, {leaves} leaves" for leaves in LEAVES)
     title = f"Regression, rules beside a tree, {ROWS_OF[setting]}: {SPLIT_NAMES[split]}"
-    notes = (RULES, FRESH, *failures([line for line in lines if line["setting"] == setting], "rules"))
+    efforts = " and ".join(sorted({line["effort"] for line in measured}))
+    notes = (
+        RULES,
+        f"Effort of the fits: {efforts}.",
+        FRESH,
+        *failures([line for line in lines if line["setting"] == setting], "rules"),
+    )
     return Table(f"regression-rules-{setting}", title, head, tuple(rows), notes)
 
 
