@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.column_values import is_missing
 from illume.errors import BlackBoxError
 
 MOST_NAMED = 10
@@ -50,7 +49,7 @@ def _without_objects(raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     >>> _without_objects(np.array([1, 2.5, Decimal("0.5")], dtype=object))
     array([1. , 2.5, 0.5])
     """
-    missing = np.array([is_missing(value) for value in raw.flat], dtype=bool).reshape(len(raw), -1)
+    missing = np.array([_is_missing(value) for value in raw.flat], dtype=bool).reshape(len(raw), -1)
     if missing.any():
         raise bad_rows(np.asarray(missing.any(1)), "the model answered None or NaN")
     if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in raw.flat):
@@ -128,3 +127,8 @@ def bad_rows(bad: BoolArray, message: str) -> BlackBoxError:
     """Return an error that names the first bad rows."""
     rows = np.flatnonzero(bad)
     return BlackBoxError(message, tuple(rows[:MOST_NAMED].tolist()), more=len(rows) > MOST_NAMED)
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN or pandas' NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124 -- NaN

@@ -24,11 +24,11 @@ def validity(examples: FloatArray, wanted: IntArray | FloatArray, ask: Ask) -> B
     >>> validity(np.array([[1.0], [-1.0], [np.nan]]), np.array([1, 1, 1]), ask)
     array([ True, False, False])
     """
-    examples, wanted = np.asarray(examples, dtype=float), np.asarray(wanted)
+    examples = np.asarray(examples, dtype=float)
     there = np.flatnonzero(_found(examples))
     valid = np.zeros(len(examples), dtype=bool)
     for part in row_chunks(len(there), ROWS):
-        answers, wish = np.asarray(ask(examples[there[part]])), wanted[there[part]]
+        answers, wish = np.asarray(ask(examples[there[part]])), np.asarray(wanted)[there[part]]
         if wish.ndim == 2:
             valid[there[part]] = (answers.ravel() >= wish[:, 0]) & (answers.ravel() <= wish[:, 1])
         else:

@@ -62,14 +62,14 @@ def rule_precision(
     >>> rule_precision(boxes, np.array([1, 1]), rows, decided, own=np.array([0, 3]))
     (array([ 0., nan]), array([0.33333333, 0.        ]))
     """
-    decisions, decisions_of_rules = np.asarray(decisions), np.asarray(decisions_of_rules)
+    ends, answers = np.asarray(decisions_of_rules), np.asarray(decisions)
     precision, coverage = np.full(len(boxes), np.nan), np.zeros(len(boxes))
     others = max(1, len(X) - (own is not None))
     for part in row_chunks(len(boxes), max(1, CELLS // max(1, len(X)))):
         inside = covered(Boxes(boxes.low[part], boxes.high[part]), X)
         if own is not None:
             inside[np.arange(len(inside)), own[part]] = False
-        right = inside & _is_right(decisions_of_rules[part], decisions)
+        right = inside & _is_right(ends[part], answers)
         held = inside.sum(axis=1)
         np.divide(right.sum(axis=1), held, out=precision[part], where=held > 0)
         coverage[part] = held / others

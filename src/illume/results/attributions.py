@@ -11,6 +11,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Origin
+from illume.data.number_outputs import TOLERANCE
 from illume.results import frames, interop, styles, text
 from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
@@ -270,7 +271,7 @@ class Attributions(LabelledBatch[Attribution]):
         """Compare the surrogate's predictions of a number with the black box's."""
         c = self.output(output)
         P, Q = self.predictions[:, c], self.surrogate_predictions[:, c]
-        return Residuals(self.output_names[c], P, Q, float(self.outputs.tolerance[c]))
+        return Residuals(self.output_names[c], P, Q, TOLERANCE * float(self.outputs.unit[c]))
 
     def top(self, n_features: int, output: int | str | None = None) -> Attributions:
         """Keep the features of largest importance, strongest first; the others go into `rest`.
