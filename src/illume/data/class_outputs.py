@@ -34,6 +34,7 @@ class Classes(Outputs):
     dashboard_scale: ClassVar[str] = "logodds"
     words: ClassVar[tuple[str, str]] = ("log_odds", "probabilities")
     error_unit: ClassVar[str] = "log-odds"
+    disagreement: ClassVar[str] = "decides otherwise"
     agreement_note: ClassVar[str] = ""
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
@@ -170,6 +171,10 @@ class Classes(Outputs):
     def error(self, P: FloatArray, Q: FloatArray) -> FloatArray:
         """Return total variations."""
         return np.asarray(0.5 * np.abs(P - Q).sum(1))
+
+    def single(self, c: int) -> Outputs:
+        """Return all classes."""
+        return self
 
     def belongs(self, P: FloatArray, c: int) -> BoolArray:
         """Return the rows of a class."""

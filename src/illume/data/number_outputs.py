@@ -46,6 +46,7 @@ class Numbers(NumberWords, Outputs):
     members: ClassVar[str] = "outputs"
     decides: ClassVar[bool] = False
     choose_by_r2: ClassVar[bool] = True
+    disagreement: ClassVar[str] = "differs"
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
         """See `Outputs`."""
@@ -224,6 +225,14 @@ class Numbers(NumberWords, Outputs):
         if len(self) == 1:
             return np.abs(P - Q)[:, 0]
         return np.asarray((np.abs(P - Q) / np.array(self.spread)).mean(1))
+
+    def single(self, c: int) -> Outputs:
+        """Return one of several numbers."""
+        if len(self) == 1:
+            return self
+        return replace(
+            self, names=self.names[c : c + 1], spread=self.spread[c : c + 1], edges=self.edges[c : c + 1]
+        )
 
     def belongs(self, P: FloatArray, c: int) -> BoolArray:
         """Return all rows."""

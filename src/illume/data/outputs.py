@@ -28,6 +28,7 @@ class Outputs(ABC):
     members: ClassVar[str]
     decides: ClassVar[bool]  # whether an answer decides for one of the outputs
     choose_by_r2: ClassVar[bool] = False  # whether surrogates are chosen by R² alone
+    disagreement: ClassVar[str]  # what a surrogate does that does not agree
 
     def __len__(self) -> int:
         return len(self.names)
@@ -170,6 +171,10 @@ class Outputs(ABC):
         """Return how far two sets of answers (n, c) are apart, row by row, (n,)."""
 
     @abstractmethod
+    def single(self, c: int) -> Outputs:
+        """Return what one output alone is; classes only exist together."""
+
+    @abstractmethod
     def belongs(self, P: FloatArray, c: int) -> BoolArray:
         """Return which rows the quality of one output is measured on, (n,)."""
 
@@ -200,9 +205,9 @@ class Outputs(ABC):
     def short(self, p: FloatArray) -> str:
         """Describe one answer (c,) in a word or a number."""
 
-    def format_bound(self, number: float) -> str:
+    def format_bound(self, number: float, i: int = 0) -> str:
         """Return an end of an interval as text."""
-        return f"{number:,.{self.decimals()}f}"
+        return f"{number:,.{self.decimals(i)}f}"
 
     @abstractmethod
     def surrogate_short(self, p: FloatArray, q: FloatArray) -> str:

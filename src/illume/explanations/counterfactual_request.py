@@ -89,7 +89,7 @@ class CounterfactualRequest:
         y, unit = P[:, at], float(outputs.unit[at])
         if self.desired_range is not None:
             low, high = parse_range(self.desired_range, "desired_range", ValueError)
-            text = f"answer from {_end(low)} to {_end(high)}"
+            text = _describe_range(low, high)
             ends = np.full(len(y), low), np.full(len(y), high)
         else:
             change = self.desired_change
@@ -167,8 +167,10 @@ def parse_range(wish: Any, name: str, error: type[Exception]) -> tuple[float, fl
     return float(ends[0]), float(ends[1])
 
 
-def _end(number: float) -> str:
-    return f"{number:,g}" if math.isfinite(number) else "anything"
+def _describe_range(low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"answer at most {high:,g}"
+    return f"answer {low:,g} or more" if math.isinf(high) else f"answer from {low:,g} to {high:,g}"
 
 
 def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:

@@ -198,7 +198,7 @@ def summarize_rules(fitted: Fitted, output: int | str | None = None) -> RuleSet:
     model = require_rule_model(fitted, fitted.outputs.question(output))
     rules, report = model.rules, model.report
     Z = rules.encoder.transform(training.X)
-    leaf = rules.tree.apply(Z)
+    leaf = rules.top[rules.tree.apply(Z)]
     agreed = rules.question.holds(training.P, rules.decisions[leaf])
     leaves, number, size = np.unique(leaf, return_inverse=True, return_counts=True)
     centre = np.stack([np.bincount(number, weights=z) for z in Z.T], axis=1) / size[:, None]
@@ -209,15 +209,17 @@ def summarize_rules(fitted: Fitted, output: int | str | None = None) -> RuleSet:
     largest = np.argsort(-size, kind="stable")
     X = training.X[typical[largest]]
     encoded = Encoded.plain(X, len(fitted.schema))
-    held_out = rules.tree.apply(rules.encoder.transform(report.X))
+    held_out = rules.top[rules.tree.apply(rules.encoder.transform(report.X))]
+    shown = make_rules(fitted, encoded, training.P[typical[largest]], RuleRequest(output=output))
     right = rules.question.holds(report.P, rules.decisions[held_out])
+    if shown.interval is not None:
+        ends = np.full((len(rules.answers), 2), np.nan)
+        ends[leaves[largest]], y = shown.interval, report.P[:, rules.question.output]
+        right = (ends[held_out, 0] <= y) & (y <= ends[held_out, 1])
     n_rows = np.bincount(held_out, minlength=len(rules.answers))[leaves]
     n_correct = np.bincount(held_out[right], minlength=len(rules.answers))[leaves]
     return RuleSet(
-        rules=replace(
-            make_rules(fitted, encoded, training.P[typical[largest]], RuleRequest(output=output)),
-            origin=Origin(fitted.backend),
-        ),
+        rules=replace(shown, origin=Origin(fitted.backend)),
         support=size[largest] / len(leaf),
         n_rows=n_rows[largest],
         n_correct=n_correct[largest],

@@ -76,10 +76,10 @@ def warn_few_rows(quality: Quality, settings: Settings) -> None:
 
 
 def _output_quality(c: int, outputs: Outputs, P: FloatArray, Q: FloatArray) -> ClassQuality:
-    mine = outputs.belongs(P, c)
-    agreed, error = (
-        float(f(P, Q)[mine].mean()) if mine.any() else math.nan for f in (outputs.alike, outputs.error)
-    )
+    mine, single = outputs.belongs(P, c), outputs.single(c)
+    p, q = (P, Q) if single is outputs else (P[:, [c]], Q[:, [c]])
+    figures = (each(p, q)[mine] for each in (single.alike, single.error))
+    agreed, error = (float(each.mean()) if mine.any() else math.nan for each in figures)
     r2 = r_squared(P[:, [c]], Q[:, [c]])
     return ClassQuality(outputs.names[c], agreed, r2, int(mine.sum()), error)
 
@@ -95,6 +95,8 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     precision, coverage = mean_precision(rules.n_covered, rules.n_correct, len(sample) - 1)
     answers = tree.tree.answers(tree.encoder.transform(report.X))
     agreed = tree.question.holds(answers, tree.question.decide(report.P))
+    if tree.question.intervals:  # there, rules agree that hold the row's own number without being widened
+        agreed = rules.refinement.agreed
     leaves = tree.tree.children_left_ < 0
     return RuleQuality(
         precision=precision,

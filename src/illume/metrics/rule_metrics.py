@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
@@ -62,7 +64,8 @@ def rule_precision(
     >>> rule_precision(boxes, np.array([1, 1]), rows, decided, own=np.array([0, 3]))
     (array([ 0., nan]), array([0.33333333, 0.        ]))
     """
-    ends, answers = np.asarray(decisions_of_rules), np.asarray(decisions)
+    ends: Any = np.asarray(decisions_of_rules)
+    answers: Any = np.asarray(decisions)
     precision, coverage = np.full(len(boxes), np.nan), np.zeros(len(boxes))
     others = max(1, len(X) - (own is not None))
     for part in row_chunks(len(boxes), max(1, CELLS // max(1, len(X)))):

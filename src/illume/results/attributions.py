@@ -54,7 +54,7 @@ class Attribution(LabelledRow):
     def verdict(self) -> str:
         """Whether the surrogate agrees with the black box, in a word or two."""
         if self.batch.kind == "shapley":  # contributions are the model's, whether or not the surrogate agrees
-            return "agrees" if self.agreed else "decides otherwise"
+            return "agrees" if self.agreed else self.batch.outputs.disagreement
         return {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}[self.status]
 
     @property

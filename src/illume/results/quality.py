@@ -251,7 +251,8 @@ class Quality(Shown):
             )
         worst = self.worst if len(self.classes) > 1 else None
         for c in self.classes if len(self.classes) > 1 else ():
-            figures = [f"{c.agreement:.3f}", f"{c.r2:.3f}", show(c.error), f"{c.n_rows}"]
+            error = self.outputs.single(self.outputs.names.index(c.name)).format_answer_error(c.error)
+            figures = [f"{c.agreement:.3f}", f"{c.r2:.3f}", error, f"{c.n_rows}"]
             lines.append([c.name, *figures, " the worst" if c is worst else ""])
         note = self.outputs.agreement_note
         return [["", "agreement", "    R²", "error", " rows", note], *lines]
@@ -307,7 +308,10 @@ class RuleQuality(Shown):
             means = f"{inside}, mean width {width}, mean coverage {self.coverage:.3f}"
         yield f"  {means}, {self.n_conditions:.1f} conditions"
         agreement = f"{self.agreement:.3f} of them, after refinement on {self.faithful:.3f}"
-        yield f"  the tree decides like the black box on {agreement}"
+        if math.isfinite(self.width):
+            yield f"  {self.agreement:.3f} of them hold the row's own prediction without being widened"
+        else:
+            yield f"  the tree decides like the black box on {agreement}"
         size = f"{self.n_leaves} leaves, {self.depth} levels, on {self.n_latents}"
         yield f"from the {self.source} tree: {size} {'latents' if self.source == 'local' else 'inputs'}"
         yield f"chosen because {self.reason}; {self.seconds:.1f} s"

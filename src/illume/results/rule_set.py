@@ -48,7 +48,7 @@ class RuleSet(Shown):
 
     @property
     def precision(self) -> FloatArray:
-        """Share of a leaf's report rows that the black box decides as the leaf does; NaN without rows."""
+        """Share of a leaf's report rows for which it, or its rule's interval, is right; NaN without rows."""
         return np.where(self.n_rows > 0, self.n_correct / np.maximum(self.n_rows, 1), np.nan)
 
     @property
@@ -60,7 +60,8 @@ class RuleSet(Shown):
     def answers(self) -> list[str]:
         """What each leaf answers: a decision, or its mean number."""
         if self.question.intervals:
-            return [self.outputs.short(p) for p in self.predictions]
+            i = self.question.output
+            return [self.outputs.format_bound(p[i], i) for p in self.predictions]
         return [self.question.names[c] for c in self.decisions]
 
     def __len__(self) -> int:

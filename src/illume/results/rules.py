@@ -44,7 +44,7 @@ class Rule(Row):
         """What the rule ends in: a class, a side of a threshold, or an interval of numbers."""
         batch = self.batch
         if batch.interval is not None:
-            low, high = (batch.outputs.format_bound(end) for end in batch.interval[0])
+            low, high = (batch.outputs.format_bound(end, batch.question.output) for end in batch.interval[0])
             return f"{low} to {high}"
         return batch.question.names[int(batch.decisions[0])]
 
@@ -297,7 +297,7 @@ class Rules(Batch[Rule]):
         counts = sorted(Counter(self.refinement.status).items())
         share = f"mean precision {mean:.3f}"
         if self.interval is not None:
-            width = self.outputs.format_bound(self.mean_width)
+            width = self.outputs.format_bound(self.mean_width, self.question.output)
             share = f"{mean:.3f} in the interval (wanted: {self.wanted:g}), mean width {width}"
         yield (
             f"{head}; on {self.n_rows} held-out rows: {share}, "
