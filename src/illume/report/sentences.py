@@ -273,9 +273,11 @@ def _row_notices(attributions: Attributions) -> Iterator[Notice]:
 def _shapley_notices(attributions: Attributions) -> Iterator[Notice]:
     n_different, n_missing = (~attributions.agreed).sum(), attributions.imputed.any(1).sum()
     if n_different:
+        moved = "were moved towards those of similar rows, if there are any"
+        slopes = "are the surrogate's own" if attributions.refinement.exact else moved
         found = (
             f"For {count(n_different, 'row')} the surrogate disagrees with the model. Contributions are "
-            "still the model's; slopes were moved towards those of similar rows, if there are any."
+            f"still the model's; slopes {slopes}."
         )
         yield Notice(NOTE, found, "Check the rules of these rows.")
     if n_missing:
