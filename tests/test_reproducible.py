@@ -23,7 +23,7 @@ from tests.common import grouped, use_local
 from tests.io.test_golden import FILES, model, rows
 torch.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "stored":
-    explainer = illume.load(FILES / "version5.illume", model=model)
+    explainer = illume.load(FILES / "version6.illume", model=model)
 else:
     training = illume.Training(batch_size=32, max_epochs=5)
     settings = grouped(n_latents=2, queries=100, training=training)
