@@ -13,6 +13,7 @@ from illume.data.checkpoints import Checkpoints
 from illume.data.schema import Unknown
 from illume.errors import rows_after
 from illume.explanations.attributions import attribute, explain_interactions
+from illume.explanations.check_options import check_options
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
 from illume.explanations.latents import explain_latents
@@ -183,7 +184,9 @@ class Explainer(Learned, BaseEstimator):
         """
         request = RuleRequest(polish, precision, max_conditions, interval, threshold, output)
         fitted = self._require_fitted()
-        fitted.outputs.question(output, threshold)
+        shares = {"precision": precision, "interval": interval}
+        given = {name: share for name, share in shares.items() if share != getattr(RuleRequest, name)}
+        check_options(fitted.outputs, "rules", given | {"threshold": threshold, "output": output})
         frame = fitted.as_frame(X)
         return explain_rules(self.fit_rules()._require_fitted(), frame, request)
 

@@ -61,3 +61,10 @@ def test_several_outputs_are_asked_one_by_one(pair):
     assert [("at least" in rule.text) for rule in rules] == (y >= 0).tolist()
     with pytest.raises(ValueError, match="output must be one of"):
         pair.explainer.rules(pair.X[:20], threshold=0.0)
+
+
+def test_options_of_the_other_kind_of_rules_are_refused(houses):
+    with pytest.raises(ValueError, match="use interval, or give a threshold"):
+        houses.explainer.rules(houses.X[:2], precision=0.8)
+    with pytest.raises(ValueError, match="these end in a decision: use precision"):
+        houses.explainer.rules(houses.X[:2], interval=0.8, threshold=70_000)

@@ -93,10 +93,12 @@ def _scope(model: str, attributions: Attributions, n_given: int) -> str:
         text += f" They were taken, evenly spaced, from the {count(n_given, 'row')} given."
     text += " The model is treated as a black box: only its answers were used."
     if attributions.kind == "shapley":
+        logarithms = attributions.outputs.scale_name.startswith("logarithm")
+        sums = "their logarithms" if logarithms else "them"
         return (
             f"{text} Contributions are estimates of Shapley values of {owner(attributions)} {answers.score}, "
-            "and add up to them. Rules and the map of rows come from a simpler model, the surrogate, which "
-            "was trained to answer like it."
+            f"and add up to {sums}. Rules and the map of rows come from a simpler model, the surrogate, "
+            "which was trained to answer like it."
         )
     return (
         f"{text} A simpler model, the surrogate, was trained to answer like it, and this report shows how "

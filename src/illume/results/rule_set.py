@@ -64,6 +64,12 @@ class RuleSet(Shown):
             return [self.outputs.format_bound(p[i], i) for p in self.predictions]
         return [self.question.names[c] for c in self.decisions]
 
+    @property
+    def _answer_column(self) -> dict[str, Any]:
+        if self.question.intervals:
+            return {"prediction": self.predictions[:, self.question.output].copy()}
+        return {"decision": self.answers}
+
     def __len__(self) -> int:
         return len(self.support)
 
@@ -78,7 +84,7 @@ class RuleSet(Shown):
         low, high = self.precision_interval
         return self.rules.origin.frame(
             {
-                "prediction" if self.question.intervals else "decision": self.answers,
+                **self._answer_column,
                 "support": self.support,
                 "precision": self.precision,
                 "precision_low": low,

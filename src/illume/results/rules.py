@@ -45,7 +45,9 @@ class Rule(Row):
         batch = self.batch
         if batch.interval is not None:
             low, high = (batch.outputs.format_bound(end, batch.question.output) for end in batch.interval[0])
-            return f"{low} to {high}"
+            several = len(batch.outputs) > 1
+            name = f"{batch.outputs.names[batch.question.output]} " if several else ""
+            return f"{name}{low} to {high}"
         return batch.question.names[int(batch.decisions[0])]
 
     @property
@@ -304,7 +306,11 @@ class Rules(Batch[Rule]):
             f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions"
         )
         statuses = ", ".join(f"{count} {name}" for name, count in counts)
-        yield f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}"
+        if self.interval is None:
+            yield f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}"
+        else:
+            widened = int((~self.refinement.agreed).sum())
+            yield f"{widened} intervals were widened to hold the row's own prediction"
         if self.stand_in:
             yield STAND_IN
         yield from (f"  {rule.text}" for rule in self[:SHOWN])

@@ -84,7 +84,9 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     i, batch, lines, outputs = row.output, row.batch, row.lines(SHOWN), row.batch.outputs
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
     yield f"{row.headline} ({row.surrogate_text}, {row.verdict})"
-    yield f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)} ({owner(batch)})"
+    total = f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)}"
+    if total != row.headline:
+        yield f"{total} ({owner(batch)})"
     moves = [outputs.format_score(line.contribution, i) for line in lines]
     width = max(8, *map(len, moves))
     cells = [
@@ -122,6 +124,11 @@ def _row_notes(row: Attribution) -> Iterator[str]:
         yield f"missing, filled with the mean{purpose}: {', '.join(row.imputed)}"
 
 
+def _typical_error(error: float, outputs: Outputs) -> str:
+    unit = " standard deviations" if outputs.error_unit.startswith("standard") else ""
+    return f"{outputs.format_typical_error(error)}{unit}"
+
+
 def _certainty(row: Attribution) -> str:
     typical = float(row.trust.contribution_error)
     if not math.isfinite(typical):
@@ -130,7 +137,7 @@ def _certainty(row: Attribution) -> str:
     zero = int(((values == 0) & (row.errors() == 0)).sum())
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
     return (
-        f"trust: contributions have a typical error of {row.batch.outputs.format_error(typical)}; "
+        f"trust: contributions have a typical error of {_typical_error(typical, row.batch.outputs)}; "
         f"the sign is sure (95 %) of {int(sure.sum())} of {len(values)} features{ignored}"
     )
 
@@ -142,22 +149,23 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     scale = f"in {outputs.describe_scales()} ({owner(batch)})"
     yield f"Attributions of {n} rows and {n_features} features, {scale}"
     if math.isfinite(batch.typical_error):
-        yield f"typical error of a contribution: {outputs.format_error(batch.typical_error)}"
+        yield f"typical error of a contribution: {_typical_error(batch.typical_error, outputs)}"
     if batch.fell_back:
         yield FELL_BACK
     if batch.stand_in:
         yield STAND_IN
     elif n:
+        refined = refinement.refined.any() and not refinement.exact
         yield (
             f"surrogate and black box agree on {int(batch.agreed.sum())} of {n} rows"
-            + (f", after refinement on {int(refinement.faithful.sum())}" if refinement.refined.any() else "")
+            + (f", after refinement on {int(refinement.faithful.sum())}" if refined else "")
             + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
     if batch.outside.any():
         yield f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on"
     yield "mean absolute contribution:"
     order = np.argsort(-strength, kind="stable")[:SHOWN]
-    cells = [[batch.feature_names[j], f"{outputs.format_error(strength[j]):>7}"] for j in order]
+    cells = [[batch.feature_names[j], f"{outputs.format_typical_error(strength[j]):>7}"] for j in order]
     yield Table(cells, "<<", strength[order])
     if n_features > SHOWN:
         yield f"  … and {n_features - SHOWN} more"
