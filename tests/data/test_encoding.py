@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from illume import Schema
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.match_dtypes import FrameBuilder

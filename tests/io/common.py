@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from safetensors.numpy import load, save
 
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.frames import NarwhalsFrame
 
 

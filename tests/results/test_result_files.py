@@ -134,6 +134,18 @@ def test_files_that_are_no_results_raise(name, content, message, tmp_path):
         illume.load_result(tmp_path / name)
 
 
+def require_refused(result, path, where, value, message):
+    """Save a result, change one part of its file, and expect that it does not load."""
+    result.save(path)
+    found = inner = json.loads(path.read_text(encoding="utf-8"))
+    for step in where[:-1]:
+        inner = inner[step]
+    inner[where[-1]] = value
+    path.write_text(json.dumps(found), encoding="utf-8")
+    with pytest.raises(FormatError, match=message):
+        illume.load_result(path)
+
+
 @pytest.mark.parametrize(
     ("where", "value", "message"),
     [
@@ -161,15 +173,7 @@ def test_files_that_are_no_results_raise(name, content, message, tmp_path):
     ],
 )
 def test_changed_results_raise(results, tmp_path, where, value, message):
-    path = tmp_path / "a.json"
-    results["attributions"].save(path)
-    found = inner = json.loads(path.read_text(encoding="utf-8"))
-    for step in where[:-1]:
-        inner = inner[step]
-    inner[where[-1]] = value
-    path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(FormatError, match=message):
-        illume.load_result(path)
+    require_refused(results["attributions"], tmp_path / "a.json", where, value, message)
 
 
 @pytest.mark.parametrize(
@@ -186,15 +190,7 @@ def test_changed_results_raise(results, tmp_path, where, value, message):
     ],
 )
 def test_changed_results_of_numbers_raise(results, tmp_path, name, where, value, message):  # noqa: PLR0917
-    path = tmp_path / "a.json"
-    results[name].save(path)
-    found = inner = json.loads(path.read_text(encoding="utf-8"))
-    for step in where[:-1]:
-        inner = inner[step]
-    inner[where[-1]] = value
-    path.write_text(json.dumps(found), encoding="utf-8")
-    with pytest.raises(FormatError, match=message):
-        illume.load_result(path)
+    require_refused(results[name], tmp_path / "a.json", where, value, message)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checks of what a model answered."""
+"""Checks of what a model answered, and of single values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _without_objects(raw: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     >>> _without_objects(np.array([1, 2.5, Decimal("0.5")], dtype=object))
     array([1. , 2.5, 0.5])
     """
-    missing = np.array([_is_missing(value) for value in raw.flat], dtype=bool).reshape(len(raw), -1)
+    missing = np.array([is_missing(value) for value in raw.flat], dtype=bool).reshape(len(raw), -1)
     if missing.any():
         raise bad_rows(np.asarray(missing.any(1)), "the model answered None or NaN")
     if all(isinstance(value, Real | Decimal) and not isinstance(value, bool) for value in raw.flat):
@@ -129,6 +129,13 @@ def bad_rows(bad: BoolArray, message: str) -> BlackBoxError:
     return BlackBoxError(message, tuple(rows[:MOST_NAMED].tolist()), more=len(rows) > MOST_NAMED)
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN or pandas' NA."""
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)  # noqa: PLR0124 -- NaN
+def is_missing(value: Any) -> bool:
+    """Whether a single value is None or not a number.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
+    (True, True, False)
+    """
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas.NA compares to nothing
+        return True

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.frames import as_frame
 from illume.data.schema import Feature, Kind, categorical_feature, numeric_feature
 

@@ -21,18 +21,6 @@ class Storage(Enum):
     LABEL = "labels"
 
 
-def is_missing(value: Any) -> bool:
-    """Whether a single value is None or not a number.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing("nan")
-    (True, True, False)
-    """
-    try:
-        return value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:  # pandas.NA compares to nothing
-        return True
-
-
 def storage_of_values(values: Sequence[Hashable | None]) -> Storage:
     """Infer the storage of an untyped column from its values.
 

@@ -11,10 +11,10 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from illume._typing import FloatArray, IntArray
+from illume.data.answers import is_missing
 from illume.data.column_values import (
     Storage,
     common_type,
-    is_missing,
     numbers_of_values,
     stack,
     storage_of_values,

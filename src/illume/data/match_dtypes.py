@@ -12,7 +12,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.data.column_values import Storage, is_missing, numbers_of_values, storage_of_values
+from illume.data.answers import is_missing
+from illume.data.column_values import Storage, numbers_of_values, storage_of_values
 from illume.data.frames import Frame, IsFrame, Mixer, NarwhalsFrame, NumpyFrame, Origin, as_frame
 
 Values = list[Hashable | None]

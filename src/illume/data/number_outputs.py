@@ -17,7 +17,7 @@ from illume.data.questions import Bands, Question, Threshold, band_edges
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
 from illume.errors import BlackBoxError
 
-CLOSE = 0.2  # standard deviations of the predictions, at which rules tell numbers apart no further
+CLOSE = 0.2  # standard deviations of the predictions: rules do not split rows whose numbers spread less
 TOLERANCE = 0.1  # standard deviations of the predictions, within which two numbers agree
 
 
@@ -46,6 +46,7 @@ class Numbers(NumberWords, Outputs):
     members: ClassVar[str] = "outputs"
     decides: ClassVar[bool] = False
     choose_by_r2: ClassVar[bool] = True
+    takes_offset: ClassVar[bool] = True
     disagreement: ClassVar[str] = "differs"
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:

@@ -28,6 +28,7 @@ class Outputs(ABC):
     members: ClassVar[str]
     decides: ClassVar[bool]  # whether an answer decides for one of the outputs
     choose_by_r2: ClassVar[bool] = False  # whether surrogates are chosen by R² alone
+    takes_offset: ClassVar[bool] = False  # whether an offset turns the surrogate's answer into the model's
     disagreement: ClassVar[str]  # what a surrogate does that does not agree
 
     def __len__(self) -> int:

@@ -40,7 +40,7 @@ class Question(ABC):
 
     @abstractmethod
     def is_sound(self, n_outputs: int) -> bool:
-        """Whether it can be asked of a model with so many outputs, for one that a file holds."""
+        """Whether a question read from a file fits a model with this number of outputs."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, from which `from_dict` makes the same object."""

@@ -74,7 +74,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
         answers = Q if P is None else P
         refinement.agreed[:] = fitted.outputs.alike(answers, Q)
         others = np.flatnonzero(~refinement.agreed)
-        if fitted.outputs.choose_by_r2:  # a number is reached exactly, by what is left
+        if fitted.outputs.takes_offset:  # a number is reached exactly, by what is left
             offset = fitted.outputs.scores(answers) - fitted.outputs.scores(Q)
             refinement = replace(refinement, exact=True)
         elif len(others) and not refinement.off:

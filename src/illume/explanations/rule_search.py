@@ -72,7 +72,7 @@ def lower_bound(correct: FloatArray, covered: FloatArray) -> FloatArray:
     """
     z2 = STANDARD_ERRORS**2
     n = np.maximum(covered, 1e-9)
-    p = np.clip(correct / n, 0.0, 1.0)  # sums of weights are rounded
+    p = correct / n
     spread = STANDARD_ERRORS * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
     return np.where(covered > 0, (p + z2 / (2 * n) - spread) / (1 + z2 / n), 0.0)
 

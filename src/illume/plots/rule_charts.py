@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import MISSING
 from illume.plots.captions import as_label, distinct_labels

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
 from illume.results.predictions import Labels

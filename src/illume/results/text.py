@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from illume.data.column_values import is_missing
+from illume.data.answers import is_missing
 from illume.data.outputs import Outputs
 from illume.data.schema import MISSING, Other
 from illume.results.display import Table
