@@ -88,6 +88,24 @@ def test_unseen_categories_are_named_and_raise_nothing(explainer):
 
 
 @pytest.mark.parametrize(
+    ("column", "said"),
+    [("education", "categories never seen"), ("age", "age is outside"), ("owner", "owner is missing")],
+)
+def test_three_odd_rows_of_a_thousand_leave_explanations_of_the_others_in_force(explainer, column, said):
+    odd = {"education": "PhD", "age": 10_000, "owner": None}
+    rows = loans(1_000, seed=9).astype({"owner": object})
+    rows.loc[:2, column] = odd[column]
+    few = explainer.check(rows)
+    assert few.ok
+    assert "apply, but for a few rows" in few.verdict
+    assert any(said in note for note in few.notes)
+    rows.loc[:39, column] = odd[column]
+    many = explainer.check(rows)
+    assert not many.ok
+    assert any(said in warning for warning in many.warnings)
+
+
+@pytest.mark.parametrize(
     ("columns", "said"),
     [
         ({"age": loans(300)["age"] + 40}, "age is outside of the fitted range in"),

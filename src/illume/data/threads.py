@@ -101,7 +101,8 @@ def in_chunks(
 
     n_threads = min(thread_count(), -(-n_rows // size)) if parallel and n_rows > size else 1
     if n_threads == 1:
-        run(0, n_rows)
+        with single_blas_thread():
+            run(0, n_rows)
         return
     with (
         single_blas_thread(),
@@ -140,9 +141,12 @@ _blas_limit = _BlasLimit()
 
 
 @contextmanager
-def single_blas_thread(n_rows: int = CHUNK_ROWS + 1) -> Iterator[None]:
-    """Keep BLAS in the calling thread for work on many rows: its own threads spin and compete with ours."""
-    if n_rows <= CHUNK_ROWS or thread_count() == 1:
+def single_blas_thread() -> Iterator[None]:
+    """Keep BLAS in the calling thread.
+
+    Its own threads spin and compete with ours, and how they divide a product changes the last digits.
+    """
+    if thread_count() == 1:
         yield
         return
     token = _n_threads.set(thread_count())

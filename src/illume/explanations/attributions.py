@@ -13,7 +13,7 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoded
 from illume.data.frames import Frame
-from illume.data.threads import RowChunks, in_chunks, row_chunks, single_blas_thread
+from illume.data.threads import RowChunks, in_chunks, row_chunks
 from illume.errors import BlackBoxError, LeftOutError, rows_after
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
@@ -131,8 +131,7 @@ def _make_fill(fitted: Fitted, n_queries: int) -> Fill | None:
             found = shapley(encoded.X[rows], encoded.imputed[rows], P[rows])
             values[rows], errors[rows] = found.values, found.errors
 
-        with single_blas_thread(len(P)):
-            in_chunks(fill_some, len(P), VALUES_AT_ONCE)
+        in_chunks(fill_some, len(P), VALUES_AT_ONCE)
 
     return fill
 

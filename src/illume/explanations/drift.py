@@ -66,7 +66,9 @@ def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
         warnings=(),
         off=(() if len(reference.distances) else (NO_ROWS,)) + ((off,) if off else ()),
     )
-    return replace(found, warnings=tuple(drift_warnings(found, fitted.encoding.unknown, off == FAILED)))
+    reasons = list(drift_reasons(found, fitted.encoding.unknown, off == FAILED))
+    few, many = (tuple(text for rare, text in reasons if rare is wanted) for wanted in (True, False))
+    return replace(found, warnings=many, notes=few)
 
 
 def _look_up(fitted: Fitted, encoding: Encoding, frame: Frame) -> tuple[FloatArray, BoolArray, BoolArray]:
@@ -195,20 +197,29 @@ WIDE = 1.0  # widths of the range
 LEVEL = 0.01  # of significance
 
 
-def drift_warnings(check: Check, unknown: str, failed: bool) -> Iterator[str]:
-    """Yield the reasons not to use explanations of the rows."""
+Reason = tuple[bool, str]  # whether it is about a few rows only, and its text
+
+
+def drift_reasons(check: Check, unknown: str, failed: bool) -> Iterator[Reason]:
+    """Yield the reasons not to use explanations, of all rows or only of a few."""
     if not check.n_rows:
         return
     for feature in check.features:
         if feature.unseen:
-            yield _describe_unseen(feature, unknown)
-    yield from _range_warnings(check)
-    yield from _missing_warnings(check)
-    yield from _shift_warnings(check)
-    yield from _distance_warnings(check)
+            yield _is_rare(check, feature.unseen_share), _describe_unseen(feature, unknown)
+    yield from _range_reasons(check)
+    yield from _missing_reasons(check)
+    yield from ((False, text) for text in _shift_warnings(check))
+    yield from ((False, text) for text in _distance_warnings(check))
     if failed:
-        yield "the model fails on a sample of these rows; explain some of them to see its message"
-    yield from _agreement_warnings(check)
+        yield False, "the model fails on a sample of these rows; explain some of them to see its message"
+    yield from ((False, text) for text in _agreement_warnings(check))
+
+
+def _is_rare(check: Check, share: float, usual: float = RARE) -> bool:
+    """Whether a share of rows is no more than what `usual` explains by chance, and not the half of them."""
+    count, n_tests = round(share * check.n_rows), len(check.features)
+    return share < 0.5 and not more_than_chance(count, check.n_rows, usual, n_tests)
 
 
 def _describe_unseen(feature: FeatureCheck, unknown: str) -> str:
@@ -221,31 +232,34 @@ def _describe_unseen(feature: FeatureCheck, unknown: str) -> str:
     )
 
 
-def _range_warnings(check: Check) -> Iterator[str]:
+def _range_reasons(check: Check) -> Iterator[Reason]:
     usual = max(RARE, 2 / (check.n_fitted + 1) if check.n_fitted else RARE)
     for feature in check.features:
         share, beyond = feature.outside_share, feature.beyond
-        often = more_than_chance(round(share * check.n_rows), check.n_rows, usual, len(check.features))
-        if share and (often or beyond > WIDE):
+        rare = _is_rare(check, share, usual)
+        if share and (not rare or beyond > WIDE):
             how = f", the farthest by {beyond:.3g} times its width" if math.isfinite(beyond) else ""
             yield (
+                rare,
                 f"{feature.name} is outside of the fitted range in {share:.1%} of rows{how}; "
-                f"look for changed units or faults in the data, or fit again with such rows"
+                f"look for changed units or faults in the data, or fit again with such rows",
             )
 
 
-def _missing_warnings(check: Check) -> Iterator[str]:
+def _missing_reasons(check: Check) -> Iterator[Reason]:
     for feature in check.features:
         was, now = feature.fitted_missing_share, feature.missing_share
         if now and not was and check.n_fitted:
             yield (
+                _is_rare(check, now),
                 f"{feature.name} is missing in {now:.1%} of rows and never was while fitting; fill it in, or "
-                f"fit again with such rows"
+                f"fit again with such rows",
             )
         elif check.n_fitted and now - was > 0.1 + 1.63 * math.sqrt(1 / check.n_rows + 1 / check.n_fitted):
             yield (
+                False,
                 f"{feature.name} is missing in {now:.1%} of rows, {was:.1%} while fitting; find out why, or "
-                f"fit again with such rows"
+                f"fit again with such rows",
             )
 
 

@@ -69,7 +69,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
         values[rows], slopes[rows] = np.swapaxes(each, 1, 2), np.swapaxes(pulled.slopes, 1, 2)
         Z[rows], Q[rows] = pulled.Z, surrogate.answers(pulled.Z)
 
-    with single_blas_thread(n):
+    with single_blas_thread():
         in_chunks(fill, n, AT_ONCE, parallel)
         answers = Q if P is None else P
         refinement.agreed[:] = fitted.outputs.alike(answers, Q)

@@ -50,7 +50,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
             choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
-        fitted = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
+            fitted = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
         if interrupted:
             stages = None
@@ -110,7 +110,8 @@ def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitR
         )
     start = time.perf_counter()
     encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents, fitted.outputs.task)
-    with reopen_for_rules(stages if encoder is not None else None) as slot:
+    used = stages if encoder is not None else None
+    with training_threads(settings.device), reopen_for_rules(used) as slot:
         pairs = rule_pairs(fitted.local, encoder, settings.rule_options.tree, fitted.rows, slot)
         layout = Layout.of(fitted.encoding)
         model = fit_rule_model(pairs, fitted.rows, layout, settings.surrogate_options.search)

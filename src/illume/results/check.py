@@ -110,8 +110,9 @@ class Check(Shown):
     n_rows, n_fitted, n_source
         Number of new rows; of fitted rows, 0 where that is not known; and of the rows that the new ones were
         drawn from at random, None where all rows were compared.
-    warnings, off
-        Reasons not to use explanations of these rows, each with advice; what could not be compared, and why.
+    warnings, notes, off
+        Reasons not to use explanations of these rows, each with advice; such reasons that concern so few rows
+        (about 1 % at most) that the others are explained as ever; what could not be compared, and why.
     """
 
     features: tuple[FeatureCheck, ...]
@@ -123,6 +124,7 @@ class Check(Shown):
     warnings: tuple[str, ...]
     off: tuple[str, ...]
     n_source: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -134,6 +136,8 @@ class Check(Shown):
         """Whether explanations still apply, in a sentence."""
         if not self.n_rows:
             return "there are no rows, so nothing can be said"
+        if self.ok and self.notes:
+            return "explanations apply, but for a few rows: the others look like those of the fit"
         if self.ok:
             return "explanations apply: these rows look like those that the explainer was fitted on"
         return "explanations may not apply: these rows are not like those that the explainer was fitted on"
@@ -156,6 +160,7 @@ class Check(Shown):
             rows = f"{self.n_rows:,} of {self.n_source:,} rows, drawn at random"
         yield f"Check of {rows}: {self.verdict}"
         yield from (f"  ! {warning}" for warning in self.warnings)
+        yield from (f"  {note}" for note in self.notes)
         if self.agreement is not None:
             a = self.agreement
             yield (
