@@ -10,7 +10,7 @@ import pytest
 
 import illume
 from illume.serve.app import make_app
-from illume.serve.service import Settings
+from illume.serve.settings import Settings
 from tests.common import loans
 
 

@@ -181,22 +181,6 @@ def test_unknown_categories_are_answered_where_a_loaded_explainer_is_told_to_ign
     assert "enum" not in fields["education"]
 
 
-def test_a_model_that_fails_on_rows_is_named_and_no_server_error(loan_frame, row):
-    def model(rows):
-        if (rows["age"] > 1000).any():
-            raise ValueError("too old")
-        return 1 / (1 + 2.0 ** -(rows["age"] - 50))
-
-    client = Client(
-        Explainer(model, queries=0, surrogate_options=SurrogateOptions(n_latents=2, training=FAST)).fit(
-            loan_frame
-        )
-    )
-    (found,) = problems(client.post("/explain", json={"rows": [row | {"age": 2000}]}))
-    assert found["type"] == "model_error"
-    assert found["msg"].startswith("the model raised ValueError on 1 rows: too old")
-
-
 def test_wrong_paths_and_methods_are_json(client):
     assert client.get("/nothing").json() == {"detail": "Not Found"}
     assert client.get("/explain").status_code == 405

@@ -55,7 +55,7 @@ def serve(
     for package in PACKAGES:
         import_extra(package, "serve")
     from illume.serve.server import listen, run
-    from illume.serve.service import LOOPBACK, Settings, allowed_hosts
+    from illume.serve.settings import LOOPBACK, Settings, allowed_hosts
 
     try:
         settings = Settings(
@@ -67,6 +67,7 @@ def serve(
             max_bytes=max_bytes,
             timeout=timeout,
             workers=workers,
+            log_words=debug,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

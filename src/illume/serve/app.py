@@ -24,7 +24,8 @@ from illume.serve import schemas
 from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Monitor, make_registry
 from illume.serve.schemas import Problem
-from illume.serve.service import Service, Settings
+from illume.serve.service import Service
+from illume.serve.settings import Settings
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -41,6 +42,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     413: {"model": Problem, "description": "Too many bytes or rows."},
     422: {"model": schemas.FieldProblems, "description": "Invalid values, by row and field."},
     500: {"model": Problem, "description": "An error inside the service."},
+    502: {"model": Problem, "description": "The model failed; the service's log has the reason."},
     503: {"model": Problem, "description": "Too many requests at a time."},
     504: {"model": Problem, "description": "The work took too long and was stopped."},
 }
@@ -122,6 +124,7 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
         description=ABOUT,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
         middleware=_middleware(settings),
     )
     api.router.route_class = StrictRoute
@@ -187,6 +190,10 @@ def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, secu
         """Metrics for Prometheus."""
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
+    async def openapi(_: Request) -> Response:
+        return JsonAnswer(api.openapi())
+
+    api.add_route("/openapi.json", openapi, include_in_schema=False)
     for endpoint, answer, needs in (
         (service.info, {"model": schemas.InfoAnswer}, security),
         (service.quality, {"model": schemas.QualityAnswer}, security),

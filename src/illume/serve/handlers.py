@@ -8,16 +8,19 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from pydantic_core import to_json
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
-from illume.serve.service import RETRY, Settings
+from illume.serve.json_text import to_text
+from illume.serve.monitoring import error_fields, log
+from illume.serve.service import RETRY
+from illume.serve.settings import Settings
 
 MAX_PROBLEMS = 100
 EXAMPLE_FIELDS = 4
+NO_MEMORY = "not enough memory; send fewer rows at a time"
 ROWS_ERRORS = {
     "missing": 'the request has no field "rows"',
     "list_type": '"rows" must be a list of rows',
@@ -27,17 +30,11 @@ ROWS_ERRORS = {
 
 
 class JsonAnswer(JSONResponse):
-    """JSON in which NaN and infinity are null.
-
-    >>> JsonAnswer({"a": [1.5, float("nan"), None], "b": "größer"}).body.decode()
-    '{"a":[1.5,null,null],"b":"größer"}'
-    """
+    """An answer in JSON."""
 
     def render(self, content: Any) -> bytes:
         """Return the body."""
-        return to_json(
-            content, inf_nan_mode="null", fallback=lambda value: getattr(value, "item", value.__str__)()
-        )
+        return to_text(content)
 
 
 def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, Any]) -> None:
@@ -56,21 +53,33 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
                 return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
         return _detail([_describe(problem) for problem in problems[:MAX_PROBLEMS]], 422)
 
-    def library_error(_: Request, error: IllumeError) -> Response:
-        if not isinstance(error, (SchemaError, BlackBoxError)):
-            return _detail(str(error), 409 if isinstance(error, LeftOutError) else 500)
-        kind = "model_error" if isinstance(error, BlackBoxError) else "schema_error"
-        return _detail([_describe({"loc": ["body"], "msg": str(error), "type": kind})], 422)
-
     handlers: dict[type[Exception], Callable[[Request, Any], Response]] = {
         RequestValidationError: invalid_request,
         HTTPException: lambda _, error: _detail(error.detail, error.status_code, error.headers),
-        IllumeError: library_error,
-        MemoryError: lambda *_: _detail("not enough memory; send fewer rows at a time", 503, RETRY),
+        IllumeError: _library_error,
+        MemoryError: lambda *_: _detail(NO_MEMORY, 503, RETRY),
         Exception: lambda *_: _detail(bug, 500),
     }
     for kind, handler in handlers.items():
         api.add_exception_handler(kind, handler)
+
+
+def _library_error(request: Request, error: IllumeError) -> Response:
+    """Answer with the words of an error about the request; those of the model may hold anything."""
+    if isinstance(error, SchemaError):
+        return _detail([_describe({"loc": ["body"], "msg": str(error), "type": "schema_error"})], 422)
+    if isinstance(error, LeftOutError):
+        return _detail(str(error), 409)
+    if isinstance(error, MemoryError):
+        return _detail(NO_MEMORY, 503, RETRY)
+    if not isinstance(error, BlackBoxError):
+        raise error  # a bug
+    request_id, cause = request.state.request_id, error.__cause__ or error
+    fields = {"request_id": request_id, **error_fields(cause, request.app.state.settings.log_words)}
+    log.error("the model failed", extra={"fields": fields})
+    more = " and more" if error.more else ""
+    named = f" on rows {', '.join(map(str, error.rows))}{more} (from 0)" if error.rows else ""
+    return _detail(f"the model failed{named}; the service's log has request id {request_id}", 502)
 
 
 def _detail(detail: Any, status: int, headers: Mapping[str, str] | None = None) -> Response:

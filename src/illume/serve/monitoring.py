@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
-from pydantic_core import to_json
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from illume.serve.json_text import to_text
 
 PATHS = frozenset({"/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/metrics"})
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -47,6 +48,7 @@ class Monitor:
         start, status, state = time.perf_counter(), 0, scope.setdefault("state", {})
         given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         request_id = given.decode() if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+        state["request_id"] = request_id
 
         async def send_with_id(message: Message) -> None:
             nonlocal status
@@ -84,11 +86,11 @@ def make_registry(pending: Callable[[], int]) -> CollectorRegistry:
     return registry
 
 
-def error_fields(error: BaseException) -> dict[str, Any]:
-    """Return the type and location of an error, without its message, which may hold values of rows."""
+def error_fields(error: BaseException, words: bool = False) -> dict[str, Any]:
+    """Return the type and location of an error; its message, which may hold values of rows, only if asked."""
     frames = traceback.extract_tb(error.__traceback__)
     where = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]
-    return {"error": type(error).__name__, "where": where[-8:]}
+    return {"error": type(error).__name__, "where": where[-8:], **({"words": str(error)} if words else {})}
 
 
 class JsonFormatter(logging.Formatter):
@@ -102,7 +104,7 @@ class JsonFormatter(logging.Formatter):
         line |= getattr(record, "fields", {})
         if record.exc_info and record.exc_info[1] is not None:
             line |= error_fields(record.exc_info[1])
-        return to_json(line, fallback=str).decode()
+        return to_text(line).decode()
 
 
 def log_to_stdout() -> None:

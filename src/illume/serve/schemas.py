@@ -14,6 +14,7 @@ from illume.data.frames import Frame
 from illume.data.match_dtypes import FrameBuilder
 from illume.data.outputs import Outputs
 from illume.data.schema import Feature, Kind, Other, describe_unseen
+from illume.serve.json_text import escape
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -257,8 +258,8 @@ def _field_type(feature: Feature, strict: bool) -> Any:
         if strict and key not in known:
             shown = "a missing value" if value is None else repr(value)
             raise ValueError(
-                f"column {feature.name!r} holds {shown}{describe_unseen(feature)}; map it to one of these, "
-                f"or treat it as none of them (illume serve --unknown ignore)"
+                f"column {feature.name!r} holds {shown}{escape(describe_unseen(feature))}; map it to one of "
+                f"these, or treat it as none of them (illume serve --unknown ignore)"
             )
         return known.get(key, value)
 

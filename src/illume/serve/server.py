@@ -17,7 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from illume.serve.app import make_app
 from illume.serve.monitoring import log, log_to_stdout
-from illume.serve.service import Settings
+from illume.serve.settings import Settings
 
 if TYPE_CHECKING:
     from illume import Explainer

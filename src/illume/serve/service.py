@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,14 @@ from fastapi.exceptions import RequestValidationError
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
-from illume.errors import IllumeError, LeftOutError
+from illume.errors import IllumeError, LeftOutError, SchemaError, rows_after
 from illume.explanations.check_options import check_options
 from illume.serve.schemas import RowSchema
+from illume.serve.settings import Settings
 
 if TYPE_CHECKING:
     from illume import Explainer
 
-LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BUSY, RETRY = "too many requests at a time; try again", {"Retry-After": "1"}
 PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # the deadline is checked between pieces
 STAND_IN = (
@@ -36,47 +35,6 @@ NO_MODEL = (
     "counterfactuals are verified on the model, and the service runs without it; "
     "start it with: illume serve EXPLAINER --model FILE"
 )
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Limits and access rules of a service."""
-
-    api_key: str | None = None
-    cors: tuple[str, ...] = ()  # origins of web pages that may call
-    hosts: tuple[str, ...] = ()  # accepted Host headers; empty for any
-    max_rows: int = 1_000  # of a request
-    max_bytes: int = 10_000_000
-    timeout: float = 30.0  # seconds for a body to arrive, and again for the work
-    workers: int = 2  # requests worked on at a time
-    max_waiting: int = 128  # requests that may wait besides
-    max_connections: int = 1_000  # more are answered with 503
-
-    def __post_init__(self) -> None:
-        if self.api_key is not None and not self.api_key.strip():
-            raise ValueError("the API key is empty; give one, or leave the option out for none")
-        for host in self.hosts:
-            if "*" in host.removeprefix("*."):
-                raise ValueError(
-                    f"host {host!r} is invalid; expected a name such as api.example.com or *.example.com"
-                )
-
-
-def allowed_hosts(address: str, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the Host headers that a service at an address accepts; empty for any.
-
-    A web page can point its own name to this machine and call a local service (DNS rebinding); its requests
-    have the page's name as Host.
-
-    >>> allowed_hosts("127.0.0.1", ("box.example",))
-    ('127.0.0.1', '[::1]', 'localhost', 'box.example')
-    >>> allowed_hosts("0.0.0.0", ())
-    ()
-    """
-    if address not in LOOPBACK and not names:
-        return ()
-    hosts = dict.fromkeys((*LOOPBACK, address, *names))
-    return tuple(f"[{host}]" if ":" in host else host for host in hosts)
 
 
 class Deadline:
@@ -130,6 +88,7 @@ class Service:
     """Explains rows with the library's own numbers."""
 
     def __init__(self, explainer: Explainer, settings: Settings) -> None:
+        _require_text(explainer)
         with suppress(LeftOutError):
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
@@ -152,9 +111,10 @@ class Service:
             frame = as_frame(frame.native)
         method = self.explainer if kind == "explain" else getattr(self.explainer, kind)
         records: list[dict[str, Any]] = []
-        for _, piece in chunks(frame, PIECE_ROWS[kind]):
+        for rows, piece in chunks(frame, PIECE_ROWS[kind]):
             deadline.check()
-            results = method(piece if kind == "explain" else piece.native, **options)
+            with rows_after(rows.start):
+                results = method(piece if kind == "explain" else piece.native, **options)
             records += [result.to_dict() for result in results]
         return self._answer("explanations" if kind == "explain" else kind, records)
 
@@ -202,3 +162,12 @@ class Service:
 
     def _answer(self, name: str, value: Any) -> dict[str, Any]:
         return {"stand_in": self.stand_in, "note": STAND_IN if self.stand_in else None, name: value}
+
+
+def _require_text(explainer: Explainer) -> None:
+    """Raise for names that JSON cannot carry."""
+    for name in (*explainer.fitted_.columns, *explainer.fitted_.outputs.names):
+        if name.encode("utf-8", "replace").decode() != name:
+            raise SchemaError(
+                f"the name {name!a} holds half of a character, which JSON cannot carry; rename it"
+            )
