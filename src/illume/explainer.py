@@ -325,15 +325,16 @@ class Explainer(Learned, BaseEstimator):
         return type(self)(model, **{name: clone(value, safe=False) for name, value in parameters.items()})
 
 
-def load(path: str | PathLike[str], model: Any = None) -> Explainer:
+def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | None = None) -> Explainer:
     """Read an explainer that `Explainer.save` wrote; nothing in the file is run.
 
-    A file that is damaged or of another format version raises `FormatError`. `model` is the model that was
+    A file that is damaged, of another format version, or would take more memory than `max_bytes` (2 GiB, or
+    what the variable ILLUME_MAX_BYTES says) raises `FormatError`. `model` is the model that was
     explained: it is asked about some stored rows, with a `ModelChangedWarning` if its answers differ. Without
     it, the surrogate's answers take its place, and there are no counterfactuals.
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
-    parameters, fitted = read_explainer(path, known)
+    parameters, fitted = read_explainer(path, known, max_bytes)
     explainer = Explainer(model, **parameters)
     if model is not None:
         fitted = attach_model(fitted, model)

@@ -2,7 +2,7 @@
 
 `manifest.json` holds the size and SHA-256 of every other member, and the comment of the zip holds the SHA-256
 of the manifest, so every byte that is read is covered. Members are never compressed, so that a file cannot
-unpack to more than its own size.
+unpack to more than its own size, and no byte of the file is outside of the members.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import secrets
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from illume.data.limits import Budget
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
@@ -28,15 +29,18 @@ MANIFEST = "manifest.json"
 FIELDS = ("format", "version", "members")  # of the manifest, beside those of the content
 MAX_MEMBERS = 16
 MAX_MANIFEST = 64 * 2**20
+# Bytes of a zip: for each member, at its end, and more for each if it is large
+HEADERS, END, ZIP64_HEADERS = 30 + 46, 22, 128
 EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock, so that equal explainers give equal files
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A manifest, as JSON values, and the other members, by name."""
+    """A manifest, as JSON values, the other members, by name, and how much memory may still be used."""
 
     manifest: dict[str, Any]
     members: dict[str, bytes]
+    budget: Budget = field(default_factory=Budget)
 
 
 @contextmanager
@@ -75,16 +79,16 @@ def write(path: str | os.PathLike[str], content: bytes) -> None:
         ) from error
 
 
-def read(path: str | os.PathLike[str]) -> Archive:
-    """Read a file and check all hashes; raise `FormatError` if anything is wrong."""
-    content = Path(path).read_bytes()
-    name = Path(path).name
-    try:
-        return _unpack(content)
-    except FormatError as error:
-        raise FormatError(f"{name}: {error}") from error
-    except Exception as error:  # zipfile raises errors of many kinds
-        raise FormatError(f"{name}: the file is damaged or cut off ({error})") from error
+def read(path: str | os.PathLike[str], max_bytes: float | None = None) -> Archive:
+    """Read a file and check all hashes; raise `FormatError` if anything is wrong, or is too large."""
+    name, budget = Path(path).name, Budget(max_bytes)
+    with Path(path).open("rb") as file:
+        try:
+            return _unpack(file, budget)
+        except FormatError as error:
+            raise FormatError(f"{name}: {error}") from error
+        except Exception as error:  # zipfile raises errors of many kinds
+            raise FormatError(f"{name}: the file is damaged or cut off ({error})") from error
 
 
 def pack(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
@@ -104,8 +108,10 @@ def pack(manifest: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def parse_json(content: bytes, what: str) -> Any:
-    """Return JSON values; raise `FormatError` on duplicate names."""
+def parse_json(content: bytes, what: str, budget: Budget | None = None) -> Any:
+    """Return JSON values; raise `FormatError` on duplicate names, or if they would take too much memory."""
+    if budget is not None:
+        budget.spend_json(content, what)
     try:
         return json.loads(content.decode("utf-8"), object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
@@ -134,19 +140,20 @@ def _seal(head: bytes) -> bytes:
     return f"{FORMAT} {VERSION} sha256:{hashlib.sha256(head).hexdigest()}".encode("ascii")
 
 
-def _unpack(content: bytes) -> Archive:
-    if not content.startswith(b"PK\x03\x04"):
-        raise FormatError(
-            f"expected an illume file, which is a zip; found one that starts with {content[:4]!r}"
-        )
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        infos = _list_members(archive, len(content))
+def _unpack(file: IO[bytes], budget: Budget) -> Archive:
+    start, size = file.read(4), os.fstat(file.fileno()).st_size
+    if start != b"PK\x03\x04":
+        raise FormatError(f"expected an illume file, which is a zip; found one that starts with {start!r}")
+    budget.spend(2 * size, f"reading {size / 1e6:,.1f} MB")  # the members, and arrays of them
+    with zipfile.ZipFile(file) as archive:
+        infos = _list_members(archive, size)
+        _require_nothing_else(archive, size)
         if MANIFEST not in infos:
             raise FormatError(f"this is a zip, but not an illume file: it has no {MANIFEST}")
         if infos[MANIFEST].file_size > MAX_MANIFEST:
             raise FormatError(f"{MANIFEST} has {infos[MANIFEST].file_size} bytes, more than {MAX_MANIFEST}")
         head = archive.read(infos[MANIFEST])
-        manifest = parse_json(head, MANIFEST)
+        manifest = parse_json(head, MANIFEST, budget)
         _require_version(manifest)
         seal = _seal(head)
         if len(archive.comment) < len(seal):
@@ -161,7 +168,7 @@ def _unpack(content: bytes) -> Archive:
                 f"the members are not those of the manifest: {sorted(set(infos) ^ {MANIFEST, *hashes})}"
             )
         members = {name: _read_member(archive, infos[name], entry) for name, entry in hashes.items()}
-    return Archive(manifest, members)
+    return Archive(manifest, members, budget)
 
 
 def _list_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
@@ -182,6 +189,14 @@ def _list_members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipI
     if sum(info.file_size for info in infos) > size:
         raise FormatError("the members claim to be larger than the file")
     return {info.filename: info for info in infos}
+
+
+def _require_nothing_else(archive: zipfile.ZipFile, size: int) -> None:
+    infos = archive.infolist()
+    known = sum(info.file_size + 2 * len(info.filename) + HEADERS for info in infos)
+    rest = size - known - END - len(archive.comment)
+    if not 0 <= rest <= (ZIP64_HEADERS * (len(infos) + 1) if size >= zipfile.ZIP64_LIMIT else 0):
+        raise FormatError(f"{abs(rest)} bytes before, between or after the members are not illume's")
 
 
 def _require_version(manifest: Any) -> None:

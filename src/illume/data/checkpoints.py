@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
 import warnings
@@ -158,7 +159,9 @@ class Slot:
         names = (*archive.FIELDS, "digest", "values", "transposed")
         *_, values, transposed = expect_fields(found.manifest, names, path.name)
         transposed = expect(list, transposed, "transposed")
-        return Stage(values, ArrayReader.from_bytes(found.members[ARRAYS], transposed, path.name))
+        return Stage(
+            values, ArrayReader.from_bytes(found.members[ARRAYS], transposed, path.name, found.budget)
+        )
 
     @property
     def due(self) -> bool:
@@ -182,7 +185,7 @@ def checkpoint_slot(stages: Stages | None, name: str) -> Slot | None:
 
 def _read(path: Path) -> archive.Archive:
     try:
-        return archive.read(path)
+        return archive.read(path, max_bytes=math.inf)  # the user's own
     except (FormatError, OSError) as error:
         raise CheckpointError(f"a checkpoint cannot be read: {error}; {_advice(path.parent)}") from error
 

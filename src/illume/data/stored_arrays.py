@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from illume.data.limits import Budget
 from illume.errors import FormatError
 
 Array = np.ndarray[Any, Any]
@@ -46,25 +47,36 @@ class ArrayWriter:
 class ArrayReader:
     """Arrays of one member of a file; every array must be taken, with its expected type and shape."""
 
-    def __init__(self, arrays: dict[str, Array], what: str) -> None:
-        self.arrays, self.what = arrays, what
+    def __init__(self, arrays: dict[str, Array], what: str, budget: Budget | None = None) -> None:
+        self.arrays, self.what, self.budget = arrays, what, budget or Budget()
 
     @classmethod
-    def from_bytes(cls, content: bytes, transposed: Sequence[str], what: str) -> ArrayReader:
-        """Read safetensors."""
+    def from_bytes(
+        cls, content: bytes, transposed: Sequence[str], what: str, budget: Budget | None = None
+    ) -> ArrayReader:
+        """Read safetensors; `budget` is what may still be made of them."""
         arrays = _parse(content, what)
         for name in transposed:
             if name in arrays and arrays[name].ndim == 2:
                 arrays[name] = arrays[name].T
-        return cls(arrays, what)
+        return cls(arrays, what, budget)
 
     def __contains__(self, name: str) -> bool:
         return name in self.arrays
 
     def take(
-        self, name: str, dtype: Any, shape: tuple[int | None, ...] | None = None, *, finite: bool = True
+        self,
+        name: str,
+        dtype: Any,
+        shape: tuple[int | None, ...] | None = None,
+        *,
+        finite: bool = True,
+        nan: bool = False,
     ) -> Array:
-        """Return an array of this type and shape (None is any length) without NaN or infinity."""
+        """Return an array of this type and shape (None is any length) without infinity or NaN.
+
+        With `nan` it may hold NaN; unless it is `finite`, both, as rows of users do.
+        """
         if name not in self.arrays:
             raise FormatError(f"{self.what}: {name} is missing")
         array = self.arrays.pop(name)
@@ -75,8 +87,10 @@ class ArrayReader:
             and all(wanted in (None, found) for found, wanted in zip(array.shape, shape, strict=True))
         ):
             raise FormatError(f"{self.what}: {name} has shape {array.shape}, expected {shape}")
-        if finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise FormatError(f"{self.what}: {name} holds NaN or infinity, which it never does")
+        if finite and array.dtype.kind == "f":
+            wrong = np.isinf(array) if nan else ~np.isfinite(array)
+            what = "infinity" if nan else "NaN or infinity"
+            self.require(not wrong.any(), f"{name} holds {what}, which it never does")
         return array
 
     def positions(self, name: str, shape: tuple[int | None, ...], low: int, high: int) -> Array:
@@ -110,7 +124,7 @@ def _parse(content: bytes, what: str) -> dict[str, Array]:
     for name, entry in found:
         if entry["dtype"] not in TYPES:
             raise FormatError(f"{what}: {name} holds {entry['dtype']}, which illume files never do")
-        flat = np.frombuffer(bytearray(entry["data"]), dtype=TYPES[entry["dtype"]])
+        flat = np.frombuffer(entry["data"], dtype=TYPES[entry["dtype"]])
         if flat.dtype == np.bool_ and (flat.view(np.uint8) > 1).any():
             raise FormatError(f"{what}: {name} holds booleans that are neither true nor false")
         arrays[name] = flat.reshape(entry["shape"])

@@ -258,6 +258,8 @@ def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str],
     ]
     if len(rows) != n or any(len(row) != len(names) for row in rows):
         raise FormatError(f"the stored rows are not {n} by {len(names)}")
+    width = 8 if kind == "O" else size * (4 if kind == "U" else 1)
+    arrays.budget.spend(width * n * len(names), f"{prefix}: {n:,} by {len(names):,} texts of {size} letters")
     try:
         array = np.empty((n, len(names)), dtype="O" if kind == "O" else f"{kind}{size}")
         array[:] = rows if n else array

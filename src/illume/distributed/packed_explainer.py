@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import tempfile
 from collections import OrderedDict
@@ -14,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from illume.data.limits import most_bytes, require_size
 from illume.data.schema import Unknown
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ class PackedExplainer:
     model: bytes | None
     digest: str  # of the bytes; by it, a process knows what it has loaded
     unknown: Unknown | None = None  # overrides what the file says about unknown categories
+    max_bytes: float | None = None  # as in `illume.load`
 
     def load(self) -> Explainer:
         """Load the explainer, once per process."""
@@ -46,7 +49,7 @@ class PackedExplainer:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "explainer.illume"
             path.write_bytes(self.content)
-            loaded = load(path, model)
+            loaded = load(path, model, max_bytes=self.max_bytes)
         return loaded if self.unknown is None else loaded.set_params(unknown=self.unknown)
 
 
@@ -60,10 +63,12 @@ def pack(
 
     With `rules`, an explainer grows its rules first; otherwise every process would.
     """
-    unknown = None
+    unknown = max_bytes = None
     if isinstance(explainer, (str, os.PathLike)):
+        require_size(2 * os.stat(explainer).st_size, f"reading {explainer}", most_bytes())
         content = Path(explainer).read_bytes()
     else:
+        max_bytes = math.inf  # it is in memory already
         _require_no_model(model)
         unknown, model = explainer.unknown, explainer.model
         fitted = explainer.fit_rules() if rules else explainer
@@ -73,9 +78,8 @@ def pack(
             strict.save(path, rows="all", rules=False)
             content = path.read_bytes()
     pickled = None if model is None else _model_bytes(model, trust_model)
-    return PackedExplainer(
-        content, pickled, hashlib.sha256(content + b"\0" + (pickled or b"")).hexdigest(), unknown
-    )
+    digest = hashlib.sha256(content + b"\0" + (pickled or b"")).hexdigest()
+    return PackedExplainer(content, pickled, digest, unknown, max_bytes)
 
 
 def load_explainer(

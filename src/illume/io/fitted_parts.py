@@ -45,12 +45,10 @@ def add_fields(arrays: ArrayWriter, prefix: str, value: Any, *names: str) -> Non
 
 
 def take_fields(
-    arrays: ArrayReader, prefix: str, dtype: Any, finite: bool = True, **shapes: Shape
+    arrays: ArrayReader, prefix: str, dtype: Any, nan: bool = False, **shapes: Shape
 ) -> dict[str, Any]:
-    """Return arrays of one type by the names of their shapes."""
-    return {
-        name: arrays.take(f"{prefix}.{name}", dtype, shape, finite=finite) for name, shape in shapes.items()
-    }
+    """Return arrays of one type by the names of their shapes; with `nan` they may hold NaN."""
+    return {name: arrays.take(f"{prefix}.{name}", dtype, shape, nan=nan) for name, shape in shapes.items()}
 
 
 @dataclass(frozen=True)
@@ -105,7 +103,7 @@ def read_encoder(entry: EncoderEntry, arrays: ArrayReader, name: str, n_inputs: 
         shapes = weight_shapes(encoder, n_inputs, entry.rank, len(bins))
     except ValueError as error:
         raise FormatError(f"{name}: {error}") from error
-    weights = take_fields(arrays, f"{name}.maps", np.float32, True, **shapes)
+    weights = take_fields(arrays, f"{name}.maps", np.float32, False, **shapes)
     head = None
     if entry.head is not None:
         size, k, dtype = entry.head, encoder.n_latents, HEAD_TYPES[encoder.task]
@@ -193,6 +191,10 @@ def read_rows(arrays: ArrayReader, name: str, encoding: Encoding) -> FloatArray:
     layout = Layout.of(encoding)
     numbers = arrays.take(f"{name}.numbers", np.float64, (None, len(layout.numbers)))
     codes = arrays.take(f"{name}.codes", np.int32, (len(numbers), len(layout.categorical)))
+    arrays.budget.spend(
+        3 * 8 * len(numbers) * layout.n_inputs,
+        f"{name}: {len(numbers):,} rows of {layout.n_inputs:,} numbers and categories",
+    )
     widths = np.array([inputs.stop - inputs.start for inputs in layout.categorical], dtype=np.int32)
     known = (codes >= NO_CATEGORY) & (codes < widths)
     arrays.require(bool(known.all()), f"{name}.codes are no categories")
@@ -250,9 +252,7 @@ def read_reference(n_rows: int, schema: Schema, model: ArrayReader, rows: ArrayR
         raise FormatError(f"reference is {n_rows}, expected a number of rows")
     m, n_shares = len(schema), len(Reference.unknown(schema).shares)
     shapes: dict[str, Shape] = dict.fromkeys(("knots", "below", "at_most"), (m, KNOTS))
-    found = take_fields(
-        model, "reference", np.float64, finite=False, **shapes, missing=(m,), shares=(n_shares,)
-    )
+    found = take_fields(model, "reference", np.float64, nan=True, **shapes, missing=(m,), shares=(n_shares,))
     for name in ("below", "at_most", "missing", "shares"):
         good = np.isnan(found[name]) | ((found[name] >= 0) & (found[name] <= 1))
         model.require(bool(good.all()), f"reference.{name} holds figures that are no shares")

@@ -44,12 +44,15 @@ BACKENDS = (None, "pandas", "polars", "pyarrow")
 CHECKED_ROWS = 256
 
 
-def read_explainer(path: str | os.PathLike[str], known: Iterable[str]) -> tuple[dict[str, Any], Fitted]:
+def read_explainer(
+    path: str | os.PathLike[str], known: Iterable[str], max_bytes: float | None = None
+) -> tuple[dict[str, Any], Fitted]:
     """Return the parameters and all that was learned, with the surrogate in the place of the model.
 
-    `known` are the names of parameters. Whatever is wrong with the file is a `FormatError`.
+    `known` are the names of parameters. Whatever is wrong with the file is a `FormatError`, and so is a file
+    that would take more memory than `max_bytes`.
     """
-    found = archive.read(path)
+    found = archive.read(path, max_bytes)
     try:
         with np.errstate(over="raise", invalid="raise"):  # no fit makes such numbers
             return _Reader(found, known).read()
@@ -92,7 +95,7 @@ class _Reader:
     """Reads the parts of one file."""
 
     def __init__(self, found: archive.Archive, known: Iterable[str]) -> None:
-        self.members = found.members
+        self.members, self.budget = found.members, found.budget
         optional = {ROWS, f"{POOL}.json", f"{BACKGROUND}.json"}
         if not {MODEL} <= set(self.members) <= {MODEL, *optional}:
             raise FormatError(
@@ -103,7 +106,7 @@ class _Reader:
         self.settings = read_settings(self.head.settings, known, "settings")
         self.has_rows, self.c = ROWS in self.members, len(self.head.outputs)
         self.model = self._arrays(MODEL)
-        self.rows = self._arrays(ROWS) if self.has_rows else ArrayReader({}, ROWS)
+        self.rows = self._arrays(ROWS) if self.has_rows else ArrayReader({}, ROWS, self.budget)
         self._require_sound()
         self.encoding: Encoding = parts.read_encoding(self.head.schema, self.model, self.head.unknown)
         self.encoders = [
@@ -112,7 +115,8 @@ class _Reader:
         ]
 
     def _arrays(self, name: str) -> ArrayReader:
-        return ArrayReader.from_bytes(self.members[name], self.head.transposed.get(name, ()), name)
+        transposed = self.head.transposed.get(name, ())
+        return ArrayReader.from_bytes(self.members[name], transposed, name, self.budget)
 
     def _require_sound(self) -> None:
         """Check the values of the manifest that types say nothing about."""
@@ -187,15 +191,22 @@ class _Reader:
         return AnsweredRows(X, P), position
 
     def _frame(self, name: str) -> AnsweredFrame:
-        values = archive.parse_json(self.members.get(f"{name}.json", b""), f"{name}.json")
+        values = archive.parse_json(self.members.get(f"{name}.json", b""), f"{name}.json", self.budget)
         frame = read_frame(values, self.rows, self.head.columns, name)
         self.rows.require(len(frame) > 0, f"there are no {name} rows")
+        self._spend(name, 2, len(frame), "rows", self.encoding.n_inputs, "inputs")
         self.encoding.transform(frame.select(self.head.schema.names))  # raises if it cannot be encoded
         P = parts.read_answers(self.rows, f"{name}.answers", len(frame), self.head.outputs)
         return AnsweredFrame(frame, P)
 
+    def _spend(self, name: str, copies: int, *shape: Any) -> None:
+        """Count copies of an array of float64 before it is made; `shape` is in numbers and words."""
+        n, rows, m, columns = shape
+        self.budget.spend(copies * 8 * n * m, f"{name}: {n:,} {rows} × {m:,} {columns}")
+
     def _neighbours(self, name: str, encoder: Any, training: AnsweredRows) -> Neighbours:
         X, P = training.X, training.P
+        self._spend(name, 3, len(X), "rows", _n_latents(encoder), "latents")
         Z: FloatArray = np.empty((0, _n_latents(encoder)))
         valid = self.rows.take(f"{name}.valid", bool, (len(X),)) if self.has_rows else np.zeros(0, dtype=bool)
         if isinstance(encoder, IdentityEncoder):
@@ -219,10 +230,11 @@ class _Reader:
         good = bool((figures["spread"] >= 0).all() and (figures["support"] >= 0).all())
         self.model.require(good, "tree holds negative spreads or numbers of rows")
         neighbours = self._neighbours("rules", encoder, training)
+        self._spend("tree", 4, shape[0], "nodes", k, "latents")
         leaves, layout = LeafBoxes.of(tree, k), Layout.of(self.encoding)
-        targets = self.model.take("curve.targets", np.float64, (None,), finite=False)
+        targets = self.model.take("curve.targets", np.float64, (None,))
         n = (len(targets),)
-        curve = parts.take_fields(self.model, "curve", np.float64, finite=False, precision=n, coverage=n)
+        curve = parts.take_fields(self.model, "curve", np.float64, nan=True, precision=n, coverage=n)
         return RuleModel(
             rules=TreeRules(
                 encoder, tree, leaves, outputs.strata, **figures, neighbours=neighbours, layout=layout
@@ -236,7 +248,10 @@ class _Reader:
         )
 
     def _sample(self, name: str) -> Sample:
-        return parts.read_sample(self.rows, name, self.encoding, self.head.outputs)
+        sample = parts.read_sample(self.rows, name, self.encoding, self.head.outputs)
+        # conditions on rows: a byte for every category, and for some thresholds of every number
+        self._spend(name, 5, len(sample), "rows", self.encoding.n_inputs, "inputs")
+        return sample
 
     def _intervals(self) -> IntervalModel:
         c, take = self.c, parts.take_fields

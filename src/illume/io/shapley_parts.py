@@ -96,7 +96,7 @@ def _read_network(arrays: ArrayReader, name: str, coding: Coding, c: int, n_part
     # the model's network gates one part by the other; that of values keeps a third one beside
     n_out = c if n_parts == 2 else n_values * c
     shapes = {"last": (n_units // n_parts * (n_parts - 1), n_out), "last_bias": (n_out,)}
-    layers |= take_fields(arrays, name, np.float32, True, **shapes)
+    layers |= take_fields(arrays, name, np.float32, False, **shapes)
     return {"table": Table(nodes, c), "first": first, **layers}
 
 
@@ -104,7 +104,7 @@ def _read_errors(arrays: ArrayReader, m: int, c: int) -> ErrorModel:
     """Return the model of errors; variances that were not measured are NaN."""
     name = "shapley.errors"
     found = take_fields(arrays, name, np.float64, share=(m, c), weights=(3,), remainder=(c,))
-    found |= take_fields(arrays, name, np.float64, finite=False, variance=(m, c), walk_variance=(m, c))
+    found |= take_fields(arrays, name, np.float64, nan=True, variance=(m, c), walk_variance=(m, c))
     for part in ("variance", "walk_variance", "weights"):
         good = np.isnan(found[part]) | (np.isfinite(found[part]) & (found[part] >= 0))
         arrays.require(bool(good.all()), f"{name}.{part} holds what is no variance")
