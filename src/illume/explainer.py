@@ -28,6 +28,7 @@ from illume.io.settings import require_complete
 from illume.results.attributions import Attributions
 from illume.results.check import Check
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.dictionary import Given
 from illume.results.interactions import Interactions
 from illume.results.latents import Latents
 from illume.results.rule_set import RuleSet
@@ -62,6 +63,10 @@ class Explainer(Learned, BaseEstimator):
     unknown
         What to do with a category not seen while fitting: `error`, or `ignore` (it is then none of
         the known ones). It can be changed after the fit, too: `explainer.unknown = "ignore"`.
+    labels
+        What columns and values are called in texts, plots and reports: a mapping from columns to labels or to
+        `{"label": …, "unit": …, "values": {code: text}}`, or a data dictionary, the path of a CSV or JSON
+        file; see the guide on data. It can be set after the fit, too. Columns keep their names.
     surrogate_options, rule_options, data_options
         How the local surrogate is built, where rules come from, and how rows are read and divided: see
         `SurrogateOptions`, `RuleOptions` and `DataOptions`. The defaults serve without them.
@@ -92,6 +97,7 @@ class Explainer(Learned, BaseEstimator):
         queries: int | str = "auto",
         categorical: Sequence[str] = (),
         unknown: Unknown = "error",
+        labels: Given = None,
         surrogate_options: SurrogateOptions = SurrogateOptions(),  # noqa: B008 -- frozen
         rule_options: RuleOptions = RuleOptions(),  # noqa: B008
         data_options: DataOptions = DataOptions(),  # noqa: B008
@@ -107,6 +113,7 @@ class Explainer(Learned, BaseEstimator):
         self.queries = queries
         self.categorical = categorical
         self.unknown = unknown
+        self.labels = labels
         self.surrogate_options = surrogate_options
         self.rule_options = rule_options
         self.data_options = data_options
@@ -335,7 +342,7 @@ def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | Non
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known, max_bytes)
-    explainer = Explainer(model, **parameters)
+    explainer = Explainer(model, labels=fitted.dictionary.to_dict() or None, **parameters)
     if model is not None:
         fitted = attach_model(fitted, model)
     explainer._keep(FitResult(fitted, None, False))

@@ -94,7 +94,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     result = results["attributions"]
     result.save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert (found["format"], found["version"], found["kind"]) == ("illume result", 5, "Attributions")
+    assert (found["format"], found["version"], found["kind"]) == ("illume result", 6, "Attributions")
     values = found["rows"]["values"]
     assert np.array_equal(np.reshape(values["values"], values["shape"]), result.values)
     assert found["plain"]["labels.features"] == list(result.feature_names)
@@ -103,7 +103,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     table = pd.read_parquet(tmp_path / "a.parquet")
     assert np.array_equal(table["examples.distance"].map(len), result.n_found)
     assert np.array_equal(np.stack(table["predictions"]), result.predictions)
-    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 5
+    assert json.loads(pq.read_schema(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 6
 
 
 def test_other_suffixes_raise(results, tmp_path):
@@ -118,9 +118,9 @@ def test_other_suffixes_raise(results, tmp_path):
     [
         ("a.json", b"{", "not valid JSON"),
         ("a.json", b'{"format": "other"}', "no result of illume"),
-        ("a.json", b'{"format": "illume result", "version": 6}', "version 6, this illume reads 5; update"),
+        ("a.json", b'{"format": "illume result", "version": 7}', "version 7, this illume reads 6; update"),
         ("a.json", b'{"format": "illume result", "version": 3}', "version 3, .*; save the result again"),
-        ("a.json", b'{"format": "illume result", "version": 5}', "head holds"),
+        ("a.json", b'{"format": "illume result", "version": 6}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no Parquet file, or a damaged one"),
         ("a.parquet", None, "but no result of illume"),
     ],

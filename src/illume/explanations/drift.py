@@ -23,6 +23,7 @@ from illume.explanations.fitted import Fitted
 from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference, category_counts, cumulative
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, FeatureCheck, SampleAgreement
+from illume.results.dictionary import DataDictionary
 
 MOST_ROWS = 200_000  # of a source; with this many, the standard error of a share is at most .001
 EFFECT = 0.1  # smaller shifts are ignored
@@ -57,7 +58,7 @@ def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
     rows = explicable[evenly_spaced(len(explicable), int(sample))]
     agreement, off = _agreement(fitted, encoding, frame, rows)
     found = Check(
-        features=tuple(_check_features(encoding, features, reference)),
+        features=tuple(_check_features(encoding, features, reference, fitted.dictionary)),
         distances=_distances(distance, reference, min(fitted.quality.n_training, MEASURED_ROWS)),
         agreement=agreement,
         outside_share=float(outside.mean()) if len(outside) else 0.0,
@@ -118,11 +119,14 @@ def _agreement(
     return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""
 
 
-def _check_features(encoding: Encoding, frame: Frame, reference: Reference) -> Iterator[FeatureCheck]:
+def _check_features(
+    encoding: Encoding, frame: Frame, reference: Reference, dictionary: DataDictionary
+) -> Iterator[FeatureCheck]:
     start = 0
     for j, feature in enumerate(encoding.schema.features):
         was_missing = float(reference.missing[j])
-        check = FeatureCheck(feature.name, feature.kind.value, fitted_missing_share=was_missing)
+        label = dictionary.label(feature.name)
+        check = FeatureCheck(feature.name, feature.kind.value, label, fitted_missing_share=was_missing)
         if feature.numeric:
             yield _check_numbers(check, feature, encoding.numbers(frame, feature), reference, j)
         else:
@@ -227,7 +231,7 @@ def _describe_unseen(feature: FeatureCheck, unknown: str) -> str:
     if unknown == "error":
         then = "explaining such rows raises an error"
     return (
-        f"{feature.name} has categories never seen while fitting ({_join_names(feature.unseen)}), in "
+        f"{feature.called} has categories never seen while fitting ({_join_names(feature.unseen)}), in "
         f"{feature.unseen_share:.1%} of rows; {then}: map them to known ones, or fit again with such rows"
     )
 
@@ -241,7 +245,7 @@ def _range_reasons(check: Check) -> Iterator[Reason]:
             how = f", the farthest by {beyond:.3g} times its width" if math.isfinite(beyond) else ""
             yield (
                 rare,
-                f"{feature.name} is outside of the fitted range in {share:.1%} of rows{how}; "
+                f"{feature.called} is outside of the fitted range in {share:.1%} of rows{how}; "
                 f"look for changed units or faults in the data, or fit again with such rows",
             )
 
@@ -252,21 +256,21 @@ def _missing_reasons(check: Check) -> Iterator[Reason]:
         if now and not was and check.n_fitted:
             yield (
                 _is_rare(check, now),
-                f"{feature.name} is missing in {now:.1%} of rows and never was while fitting; fill it in, or "
-                f"fit again with such rows",
+                f"{feature.called} is missing in {now:.1%} of rows and never was while fitting; fill it in, "
+                f"or fit again with such rows",
             )
         elif check.n_fitted and now - was > 0.1 + 1.63 * math.sqrt(1 / check.n_rows + 1 / check.n_fitted):
             yield (
                 False,
-                f"{feature.name} is missing in {now:.1%} of rows, {was:.1%} while fitting; find out why, or "
-                f"fit again with such rows",
+                f"{feature.called} is missing in {now:.1%} of rows, {was:.1%} while fitting; find out why, "
+                f"or fit again with such rows",
             )
 
 
 def _shift_warnings(check: Check) -> Iterator[str]:
     shifted = sorted((f for f in check.features if f.shifted), key=lambda f: -f.shift)
     if shifted:
-        named = _join_names([f"{feature.name} ({feature.shift:.2f})" for feature in shifted])
+        named = _join_names([f"{feature.called} ({feature.shift:.2f})" for feature in shifted])
         yield (
             f"the distribution of {named} is another than while fitting; the figures of quality may not hold "
             f"for these rows: fit again with recent rows"

@@ -26,6 +26,7 @@ from illume.explanations.tree_rules import RuleModel
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.metrics.fidelity import Fidelity
 from illume.results.diagnostics import History
+from illume.results.dictionary import NO_LABELS, DataDictionary, Given
 from illume.results.predictions import Labels
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
@@ -193,6 +194,8 @@ class Fitted:
         Shapley values and the background rows that refining mixes with; None without them.
     missing_words
         Words that the command line read as missing, where it was told other ones than usual.
+    dictionary
+        What features and their values are called in texts, plots and reports.
     """
 
     black_box: BlackBox | SurrogateBlackBox
@@ -217,6 +220,7 @@ class Fitted:
     rule_model: RuleModel | None = None
     rule_quality: RuleQuality | None = None
     missing_words: tuple[str, ...] | None = None
+    dictionary: DataDictionary = NO_LABELS
 
     @property
     def schema(self) -> Schema:
@@ -233,6 +237,7 @@ class Fitted:
             outputs=self.outputs,
             owner=encoding.owner,
             unit=encoding.scale,
+            dictionary=self.dictionary,
         )
 
     @property
@@ -243,7 +248,7 @@ class Fitted:
     @property
     def novelty_detector(self) -> NoveltyDetector:
         """The detector of rows that are unlike the fitted ones."""
-        return NoveltyDetector(self.schema.names, self.missing, self.trust_map, self.reference.limit)
+        return NoveltyDetector(self.labels.feature_labels, self.missing, self.trust_map, self.reference.limit)
 
     @property
     def dtypes(self) -> FrameBuilder:
@@ -259,6 +264,11 @@ class Fitted:
         if isinstance(black_box, SurrogateBlackBox):
             black_box = replace(black_box, encoding=encoding)
         return replace(self, encoding=encoding, black_box=black_box)
+
+    def with_labels(self, labels: Given) -> Fitted:
+        """Return the same, with other labels of features and values."""
+        dictionary = DataDictionary.of(labels, self.schema)
+        return replace(self, dictionary=dictionary, quality=replace(self.quality, dictionary=dictionary))
 
     def as_frame(self, X: Any) -> Frame:
         """Return the user's rows as a frame with the fitted columns, in their order."""

@@ -128,11 +128,11 @@ def measure_boxes(
         interval = round_outward(hold(found, y), fitted.outputs.decimals(question.output))
     covered, correct = model.report.counts(boxes, wanted, but=encoded.X, interval=interval)
     own = _recover_numbers(encoding, encoded.X) if numbers is None else numbers
-    missing = fitted.missing | encoded.imputed
+    missing, labels, dictionary = fitted.missing | encoded.imputed, fitted.labels, fitted.dictionary
     return Rules(
-        bounds=_bounds(boxes, encoding, own, missing),
-        box=_bounds(raw.sound, encoding, own, missing, exact=True),
-        oblique=ObliqueRules(*raw[:4], encoding.mean, encoding.scale, encoding.input_names),
+        bounds=replace(_bounds(boxes, encoding, own, missing), dictionary=dictionary),
+        box=replace(_bounds(raw.sound, encoding, own, missing, exact=True), dictionary=dictionary),
+        oblique=ObliqueRules(*raw[:4], encoding.mean, encoding.scale, labels.inputs, labels.input_labels),
         decisions=wanted,
         predictions=P,
         interval=interval,

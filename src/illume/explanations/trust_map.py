@@ -98,7 +98,7 @@ class NoveltyDetector:
     Parameters
     ----------
     names, missing
-        The features, and which of them had missing values while fitting, (n_features,).
+        What the features are called, and which of them had missing values while fitting, (n_features,).
     trust_map
         Its anchors represent the fitted rows.
     limit

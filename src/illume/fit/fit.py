@@ -24,6 +24,7 @@ from illume.fit.rule_trees import fit_rule_model, rule_pairs
 from illume.fit.settings import Settings
 from illume.fit.shapley_values import TrainedShapley, ask_for_shapley, train_shapley
 from illume.fit.trials import Choice, choose_pair
+from illume.results.dictionary import DataDictionary, parse_labels
 from illume.shapley.training_run import training_threads
 
 
@@ -40,17 +41,20 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
     """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
     start = time.perf_counter()
     settings.validate()
+    labels = parse_labels(settings.labels)
     seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
     options = settings.data_options
     limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
+    DataDictionary.of(labels, source.schema)  # raises before the model is asked
     with open_checkpoint(settings, source) as stages:
         prepared = prepare(source, settings, np.random.default_rng(seed), stages)
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
             choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
-            fitted = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
+            found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
+            fitted = found.with_labels(labels)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
         if interrupted:
             stages = None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.utils.validation import check_is_fitted
 
 from illume.data.schema import Schema, Unknown, require_unknown
@@ -15,6 +17,7 @@ class Learned:
     """What an explainer has learned; without a fit, each of these raises scikit-learn's `NotFittedError`."""
 
     unknown: Unknown
+    labels: Any
 
     @property
     def quality_(self) -> Quality:
@@ -47,10 +50,14 @@ class Learned:
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
         self.n_features_in_ = len(self.fitted_.schema)
+        self._used_labels = self.labels
 
     def _require_fitted(self) -> Fitted:
-        """Return what was learned; `unknown` may have been set after the fit."""
+        """Return what was learned; `unknown` and `labels` may have been set after the fit."""
         check_is_fitted(self, "fitted_")
         require_unknown(self.unknown)
         self.fitted_ = self.fitted_.with_unknown(self.unknown)
+        if self.labels is not self._used_labels:
+            self.fitted_ = self.fitted_.with_labels(self.labels)
+            self._used_labels = self.labels
         return self.fitted_

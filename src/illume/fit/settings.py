@@ -26,6 +26,7 @@ from illume.errors import import_extra
 from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
+from illume.results.dictionary import Given
 from illume.shapley.training_run import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
@@ -59,6 +60,7 @@ class Settings:
     queries: int | str
     categorical: Sequence[str]
     unknown: Unknown
+    labels: Given
     surrogate_options: SurrogateOptions
     rule_options: RuleOptions
     data_options: DataOptions

@@ -136,6 +136,7 @@ class _Reader:
             ),
             (head.backend in BACKENDS, f"backend is {head.backend!r}, expected one of {BACKENDS}"),
             (len(head.missing) == len(names), f"missing has {len(head.missing)} entries, not {len(names)}"),
+            (set(head.dictionary.columns) <= set(names), "the dictionary labels what is no feature"),
             (len(head.encoders) in (1, 2), f"there are {len(head.encoders)} encoders, expected one or two"),
             (not wrong, f"settings.{wrong[:1]} is of a wrong kind"),
         ):

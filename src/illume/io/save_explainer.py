@@ -27,15 +27,24 @@ from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting
 from illume.io.shapley_parts import dump_shapley
 from illume.results.diagnostics import History
+from illume.results.dictionary import DataDictionary
 from illume.results.quality import Quality, RuleQuality
 
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 POOL, BACKGROUND = "pool", "background"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
-NOT_STORED = ("model", "checkpoint_dir")  # parameters
+NOT_STORED = ("model", "labels", "checkpoint_dir")  # parameters
 HELD_ROWS = 20_000
 MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
-AS_THEY_ARE = ("columns", "backend", "missing_words", "quality", "history", "trials")  # fields of `Fitted`
+AS_THEY_ARE = (
+    "columns",
+    "backend",
+    "missing_words",
+    "quality",
+    "history",
+    "trials",
+    "dictionary",
+)  # fields of `Fitted`
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,7 @@ class Manifest:
     quality: Quality
     history: History | None
     trials: tuple[Trial, ...]
+    dictionary: DataDictionary
     rules: RulesEntry | None
     reference: int
     rows: dict[str, int]

@@ -33,7 +33,8 @@ def bar(
         result, (Attribution, Attributions), "bars show attributions", "pass explainer(X) or a row of it"
     )
     style.require_count(n_features, "n_features")
-    reach: FloatArray = np.zeros(len(result.feature_names))
+    labels = result.feature_labels
+    reach: FloatArray = np.zeros(len(labels))
     look, i = looks.look_of(result), 0
     if isinstance(result, Attribution):
         i = result.position(output)
@@ -46,7 +47,7 @@ def bar(
         values = result.importance if result.values.ndim == 2 else result.importance[:, i]
         caption = f"mean absolute {look.contribution(result, i)}"
     order = style.strongest(values, n_features)
-    names = captions.distinct_labels([result.feature_names[j] for j in order])
+    names = captions.distinct_labels([labels[j] for j in order])
     ax = style.get_axes(ax, 1.2 + 0.32 * len(order), labels=names)
     known = reach[order].any()
     style.signed_bars(ax, values[order], names, height=0.7, reach=reach[order] if known else None)
@@ -76,7 +77,7 @@ def waterfall(
     i, look, outputs = attribution.position(output), looks.look_of(attribution), attribution.batch.outputs
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     lines = attribution.lines(n_features, i)
-    names = captions.distinct_labels([line.name for line in lines])
+    names = captions.distinct_labels([line.label for line in lines])
     labels = [
         f"{name} = {captions.as_label(line.value, 16)}" if line.value else name
         for name, line in zip(names, lines, strict=True)
@@ -138,7 +139,8 @@ def compare(
     shares = rows / np.where(sizes > 0, sizes, 1.0)
     order = style.strongest(np.abs(shares).max(0), n_features)
     values = (shares if normalise else rows)[:, order]
-    labels = captions.distinct_labels([names[j] for j in order])
+    shown = next((one.feature_labels for one in attributions.values() if isinstance(one, Attribution)), names)
+    labels = captions.distinct_labels([(names if feature_names else shown)[j] for j in order])
     ax = style.get_axes(ax, 1.4 + len(order) * max(0.34, 0.15 * len(values)), 7.6, labels)
     height, places = 0.8 / len(values), np.arange(len(order))
     bars = [
@@ -206,7 +208,7 @@ def compare_rows(
     i, look = first.position(output), looks.look_of(first)
     largest = np.maximum(*(np.abs(row.contributions(i)) for row in rows))
     order = style.strongest(largest, n_features)
-    names = captions.distinct_labels([first.feature_names[j] for j in order])
+    names = captions.distinct_labels([first.feature_labels[j] for j in order])
     pair = style.get_two_axes(axes, 1.9 + 0.34 * len(order), names)
     reach = 1.1 * float(largest.max(initial=0.0)) or 1.0
     for ax, row, labels in zip(pair, rows, (names, [""] * len(names)), strict=True):

@@ -53,7 +53,7 @@ def dependence(
         ax.scatter(x, heights, s=SIZE, color=colours.FOR, alpha=0.7, linewidths=0)
     else:
         _draw_coloured(ax, x, heights, attributions.column(second))
-    ax.set_xlabel(as_label(column.name, 60))
+    ax.set_xlabel(as_label(column.title, 60))
     look = look_of(attributions)
     look.format_axis(ax.yaxis, i)
     ax.set_ylabel(look.contribution(attributions, i))
@@ -97,11 +97,11 @@ def _place_numbers(ax: Axes, values: FloatArray) -> FloatArray:
 
 def _place_categories(ax: Axes, column: Column) -> FloatArray:
     """Return the x positions of categories, side by side."""
-    places = np.arange(len(column.categories))
-    crowded = len(places) > 6 or sum(map(len, column.categories)) > 60
+    places = np.arange(len(column.category_labels))
+    crowded = len(places) > 6 or sum(map(len, column.category_labels)) > 60
     turned: dict[str, Any] = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
     small = "x-small" if len(places) > 24 else "medium"
-    ax.set_xticks(places, distinct_labels(column.categories, 20), fontsize=small, **turned)
+    ax.set_xticks(places, distinct_labels(column.category_labels, 20), fontsize=small, **turned)
     ax.set_xlim(-0.6, len(places) - 0.4)
     return column.values + 0.6 * jitter(len(column.values))
 
@@ -126,15 +126,15 @@ def _draw_coloured(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> No
     if not known.all():
         missing = _draw_dots(ax, x, y, ~known, facecolors="none", edgecolors=colours.CATEGORY, linewidths=0.9)
         above: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
-        legend(ax, [missing], [f"{as_label(second.name, 24)} missing"], **above)
-    ax.figure.colorbar(dots, ax=ax, label=as_label(second.name, 44), extend="both", pad=0.02, aspect=30)
+        legend(ax, [missing], [f"{as_label(second.title, 24)} missing"], **above)
+    ax.figure.colorbar(dots, ax=ax, label=as_label(second.title, 44), extend="both", pad=0.02, aspect=30)
 
 
 def _draw_by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) -> None:
     counts = np.bincount(second.values.astype(np.intp), minlength=len(second.categories))
     named = np.sort(np.argsort(-counts, kind="stable")[:N_COLOURS])
     named = named[counts[named] > 0]
-    handles, labels, names = [], [], distinct_labels(second.categories, 20)
+    handles, labels, names = [], [], distinct_labels(second.category_labels, 20)
     rest = ~np.isin(second.values, named)
     if rest.any():
         handles.append(_draw_dots(ax, x, y, rest, color=colours.NEUTRAL))
@@ -143,7 +143,7 @@ def _draw_by_category(ax: Axes, x: FloatArray, y: FloatArray, second: Column) ->
         look = {"color": colours.class_colour(place), "marker": colours.class_marker(place)}
         handles.append(_draw_dots(ax, x, y, second.values == c, **look))
         labels.append(names[c])
-    legend(ax, handles, labels, title=as_label(second.name, 24))
+    legend(ax, handles, labels, title=as_label(second.title, 24))
 
 
 def _draw_dots(ax: Axes, x: FloatArray, y: FloatArray, rows: BoolArray, **look: Any) -> Any:
@@ -162,7 +162,7 @@ def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None
     k = min(max_features, len(found.features))
     pairs = ~np.eye(k, dtype=bool)
     strength: FloatArray = np.where(pairs, 2, 1) * found.strength[:k, :k]  # both entries of a pair together
-    names = [as_label(name, 28) for name in found.features[:k]]
+    names = [as_label(name, 28) for name in map(found.labels.dictionary.label, found.features[:k])]
     ax = get_axes(ax, 2.2 + 0.36 * k, 3.6 + 0.42 * k, names)
     shades = LinearSegmentedColormap.from_list("none-much", ["white", colours.FOR])
     limit = float(strength[pairs].max(initial=0.0)) or float(strength.max(initial=0.0)) or 1.0

@@ -123,7 +123,7 @@ def row_map(
     style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
     i = row.position(output)
     inputs, latents = _strongest(row, i, n_inputs, n_latents)
-    names = captions.distinct_labels([row.batch.input_names[j] for j in inputs])
+    names = captions.distinct_labels([row.batch.labels.input_labels[j] for j in inputs])
     ax = style.get_axes(ax, 2.0 + 0.32 * len(inputs), min(3.4 + 0.55 * len(latents), 12.0), names)
     draw_weights(ax, row.map[np.ix_(latents, inputs)].T)
     draw_weights(ax, row.batch.coefficients[i, latents][None], top=len(inputs) - 0.5 + GAP)
@@ -146,7 +146,7 @@ def _label_latents(
     ax: Axes, row: LatentRow, latents: IntArray, n_inputs: int, fontsize: str = "medium"
 ) -> None:
     """Name the columns, and say below how much of the map is shown."""
-    names = captions.distinct_labels([row.batch.names[r] for r in latents], 20)
+    names = captions.distinct_labels([row.batch.latent_labels[r] for r in latents], 20)
     turned: Any = {"rotation": 90} if len(names) > 16 or max(map(len, names), default=0) > 4 else {}
     ax.set_xticks(np.arange(len(names)), names, fontsize="small", **turned)
     k, m = row.map.shape
@@ -244,7 +244,7 @@ def _draw_row(ax: Axes, row: LatentRow, inputs: IntArray) -> None:
     places = np.arange(len(inputs))
     ax.barh(places, row.x[inputs], color=colours.NEUTRAL, height=0.6)
     style.zero_line(ax)
-    names = captions.distinct_labels([row.batch.input_names[j] for j in inputs])
+    names = captions.distinct_labels([row.batch.labels.input_labels[j] for j in inputs])
     values = [captions.as_label(row.input_values[j], 12) for j in inputs]
     _finish_bars(ax, [f"{name}: {value}" for name, value in zip(names, values, strict=True)])
 

@@ -11,7 +11,7 @@ from illume._typing import FloatArray, IntArray
 from illume.plots import captions, style
 from illume.plots.looks import look_of
 from illume.plots.style import Axes
-from illume.results import colours
+from illume.results import colours, text
 from illume.results.attributions import Attributions
 
 STYLES = ("-", "--", "-.", ":")
@@ -32,7 +32,7 @@ def beeswarm(
     i = attributions.output(output)
     values = attributions.contributions(i)
     order = style.strongest(np.abs(values).sum(0), n_features if len(values) else 0)
-    names = captions.distinct_labels([attributions.feature_names[j] for j in order])
+    names = captions.distinct_labels([attributions.feature_labels[j] for j in order])
     ax = style.get_axes(ax, 1.4 + 0.38 * len(order), labels=names)
     if len(order):
         _draw_dots(ax, values[:, order], attributions.data[:, order])
@@ -114,11 +114,11 @@ def decision_paths(
     top = attributions.top(n_features, i)
     marked = style.row_positions(highlight, len(attributions))
     n_hidden = len(attributions.feature_names) - len(top.feature_names)
-    labels = captions.distinct_labels(top.feature_names)[::-1]
+    labels = captions.distinct_labels(top.feature_labels)[::-1]
     base, rest, offset = (_of_output(part, i) for part in (top.base_values, top.rest, top.offset))
     paths = np.cumsum(np.column_stack([base, rest + offset, top.contributions(i)[:, ::-1]]), axis=1)
     if n_hidden or np.any(paths[:, 1] != paths[:, 0]):
-        first = [f"{n_hidden} other features"] * bool(n_hidden)
+        first = [text.count(n_hidden, "other feature")] * bool(n_hidden)
         first += ["refinement"] * bool(attributions.offset.any())
         labels = [" and ".join(first) or "left out", *labels]
     else:

@@ -11,7 +11,6 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.answers import is_missing
 from illume.data.frames import Frame, as_frame
-from illume.data.schema import MISSING
 from illume.plots.captions import as_label, distinct_labels
 from illume.plots.looks import look_of
 from illume.plots.style import Axes, get_axes, hide_all, require, require_count
@@ -39,7 +38,7 @@ def rule(rule: Rule, frame: Any = None, *, ax: Axes | None = None) -> Axes:
     require(rule, Rule, "this chart shows one rule", "write rules[0]")
     rows = None if frame is None else as_frame(frame)
     conditions = rule.conditions
-    names = distinct_labels([condition.name for condition in conditions])
+    names = distinct_labels([condition.dictionary.title(condition.name) for condition in conditions])
     n_lines, number = max(len(conditions), 1), rule.interval is not None
     ax = get_axes(ax, 1.4 + 0.75 * (n_lines + number), labels=names)
     ax.set_xlim(-0.04, 1.04)
@@ -180,9 +179,9 @@ def _draw_membership(ax: Axes, y: int, condition: Membership, rule: Rule) -> Non
     own = None
     if rule.batch.data is not None:
         found = rule.value(condition.name)
-        own = MISSING if is_missing(found) else str(found)
+        own = condition.dictionary.category(condition.name, found)
     values = [(value, True) for value in condition.allowed] + [(value, False) for value in condition.excluded]
-    chips = [(MISSING if value is None else str(value), allowed) for value, allowed in values]
+    chips = [(condition.dictionary.category(condition.name, value), allowed) for value, allowed in values]
     draw_chips(ax, y, sorted(chips, key=lambda chip: (chip[0] != own, not chip[1])), own)
 
 
@@ -223,7 +222,8 @@ def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | No
     batch, look, examples = result.batch, look_of(result), result.examples[:n_examples]
     asked = batch.question.output
     features = list(dict.fromkeys(change.feature for example in examples for change in example.changes))
-    label = dict(zip(features, distinct_labels(features), strict=True))
+    titles = [batch.dictionary.title(name) for name in features]
+    label = dict(zip(features, distinct_labels(titles), strict=True))
     n_lines = sum(1 + len(example.changes) for example in examples)
     ax = get_axes(ax, 1.0 + 0.42 * max(n_lines, 2), labels=list(label.values()))
     ticks: dict[float, str] = {}
@@ -251,13 +251,15 @@ def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | No
 
 
 def _draw_change(ax: Axes, y: float, change: Change, result: Counterfactual, colour: str) -> None:
-    feature = result.feature(change.feature)
+    feature, show = result.feature(change.feature), change.dictionary.show
     arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 2, "shrinkA": 0, "shrinkB": 0}
     look: Any = {"va": "center", "fontsize": "small"}
     if not feature.numeric or is_missing(change.before) or is_missing(change.after):
         ax.annotate("", (0.54, y), xytext=(0.46, y), arrowprops=arrow)
-        ax.text(0.44, y, as_label(format_value(change.before), 24), ha="right", **look)
-        ax.text(0.56, y, as_label(format_value(change.after), 24), ha="left", fontweight="bold", **look)
+        ax.text(0.44, y, as_label(show(change.feature, change.before), 24), ha="right", **look)
+        ax.text(
+            0.56, y, as_label(show(change.feature, change.after), 24), ha="left", fontweight="bold", **look
+        )
         return
     before, after = float(change.before), float(change.after)
     low, high = min(feature.low, before, after), max(feature.high, before, after)

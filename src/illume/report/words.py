@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from illume.results.text import count as count
+
 
 def percent(share: float) -> str:
     r"""Return a share in per cent; "100 %" and "0 %" only if it is exactly that.
@@ -20,16 +22,6 @@ def percent(share: float) -> str:
     if number < 10 or 99 <= number < 100:
         return f"{min(math.floor(10 * number + 0.5) / 10, 99.9):g}\N{NO-BREAK SPACE}%"
     return f"{number:.0f}\N{NO-BREAK SPACE}%"
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed.
-
-    >>> count(1, "row"), count(10000, "row"), count(2, "class")
-    ('1 row', '10,000 rows', '2 classes')
-    """
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
 
 
 def enumerate_names(names: Sequence[str]) -> str:

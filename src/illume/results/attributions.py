@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,18 +17,10 @@ from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, c
 from illume.results.display import Table
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
+from illume.results.reasons import Line
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 SURE = 1.96  # standard errors
-
-
-class Line(NamedTuple):
-    """One feature of one row: its name, its value as text, its contribution and standard error, or NaN."""
-
-    name: str
-    value: str
-    contribution: float
-    standard_error: float = math.nan
 
 
 class Attribution(LabelledRow):
@@ -82,14 +74,15 @@ class Attribution(LabelledRow):
         """
         i = self.position(output)
         top = self.top(n_features, i)
-        values = map(text.format_value, top.data)
-        lines = list(map(Line, top.feature_names, values, top.contributions(i), top.errors(i)))
+        names, labels = top.feature_names, top.batch.feature_labels
+        values = map(self.batch.dictionary.show, names, top.data)
+        lines = list(map(Line, names, values, top.contributions(i), top.errors(i), labels))
         offset = float(np.ravel(self.batch.offset[0])[i])
         if offset:
-            lines.append(Line(text.OFFSET, "", offset))
+            lines.append(Line.rest(text.OFFSET, offset))
         others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[i])
         if others or rest:
-            lines.append(Line(f"{others} other features" if others else text.LEFT_OUT, "", rest))
+            lines.append(Line.rest(text.count(others, "other feature") if others else text.LEFT_OUT, rest))
         return lines
 
     def reasons(

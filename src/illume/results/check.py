@@ -20,6 +20,8 @@ class FeatureCheck:
 
     Parameters
     ----------
+    label
+        Its label, if it has one.
     unseen, unseen_share
         Categories that no fitted row has, most frequent first, and the share of rows with one.
     outside_share, beyond
@@ -35,6 +37,7 @@ class FeatureCheck:
 
     name: str
     kind: str
+    label: str = ""
     unseen: tuple[str, ...] = ()
     unseen_share: float = 0.0
     outside_share: float = 0.0
@@ -43,6 +46,11 @@ class FeatureCheck:
     fitted_missing_share: float = math.nan
     shift: float = math.nan
     threshold: float = math.nan
+
+    @property
+    def called(self) -> str:
+        """What the feature is called in texts."""
+        return self.label or self.name
 
     @property
     def shifted(self) -> bool:
@@ -59,7 +67,7 @@ class FeatureCheck:
         outside = f"{self.outside_share:.1%}" if numeric else ""
         missing = f"{self.missing_share:.1%} ({_format(self.fitted_missing_share, '.0%')})"
         shift, limit = (_format(number, ".2f") for number in (self.shift, self.threshold))
-        return [self.name, unseen, outside, missing, f"{shift} ({limit})"]
+        return [self.called, unseen, outside, missing, f"{shift} ({limit})"]
 
 
 def _format(number: float, spec: str) -> str:

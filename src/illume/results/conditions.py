@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import compress
 from typing import Any, ClassVar
 
@@ -12,7 +12,8 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.data.schema import MISSING, Feature, Other
+from illume.data.schema import Feature, Other
+from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.predictions import PerRow
 from illume.results.text import format_bound, format_value, plain_value
 
@@ -35,17 +36,19 @@ class Interval:
     low: float = -math.inf
     high: float = math.inf
     missing: bool = False
+    dictionary: DataDictionary = field(default=NO_LABELS, compare=False, repr=False)
 
     def __str__(self) -> str:
-        low, high = format_bound(self.low), format_bound(self.high)
+        name = self.dictionary.label(self.name)
+        low, high = (self.dictionary.bound(self.name, end) for end in (self.low, self.high))
         if self.low == self.high:
-            text = f"{self.name} = {low}"
+            text = f"{name} = {low}"
         elif math.isinf(self.low):
-            text = f"{self.name} ≤ {high}"
+            text = f"{name} ≤ {high}"
         elif math.isinf(self.high):
-            text = f"{self.name} ≥ {low}"
+            text = f"{name} ≥ {low}"
         else:
-            text = f"{low} ≤ {self.name} ≤ {high}"
+            text = f"{format_bound(self.low)} ≤ {name} ≤ {high}"
         return f"{text} (or missing)" if self.missing else text
 
     def covers(self, frame: Frame) -> BoolArray:
@@ -80,6 +83,7 @@ class Membership:
     name: str
     allowed: tuple[Hashable | None, ...]
     excluded: tuple[Hashable | None, ...]
+    dictionary: DataDictionary = field(default=NO_LABELS, compare=False, repr=False)
 
     def __contains__(self, value: Hashable | None) -> bool:
         return value in self.allowed or (value not in self.excluded and Other.OTHER in self.allowed)
@@ -87,10 +91,9 @@ class Membership:
     def __str__(self) -> str:
         negated = len(self.excluded) < len(self.allowed)
         shown, one, several = (self.excluded, "≠", "not in") if negated else (self.allowed, "=", "in")
-        labels = [MISSING if value is None else str(value) for value in shown]
-        if len(labels) == 1:
-            return f"{self.name} {one} {labels[0]}"
-        return f"{self.name} {several} {{{', '.join(labels)}}}"
+        name = self.dictionary.label(self.name)
+        labels = [self.dictionary.category(self.name, value) for value in shown]
+        return f"{name} {one} {labels[0]}" if len(shown) == 1 else f"{name} {several} {{{', '.join(labels)}}}"
 
     def covers(self, frame: Frame) -> BoolArray:
         """Return which rows of a frame have an allowed category."""
@@ -142,6 +145,8 @@ class Bounds(PerRow):
         Which categories are allowed, (n, n_categories), those of all categorical features side by side.
     first
         Where the categories of each feature begin among all of them, (n_features + 1,).
+    dictionary
+        What features and their values are called in texts.
     """
 
     features: tuple[Feature, ...]
@@ -150,6 +155,7 @@ class Bounds(PerRow):
     missing: BoolArray
     allowed: BoolArray
     first: IntArray
+    dictionary: DataDictionary = NO_LABELS
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("low", "high", "missing", "allowed")
 
@@ -174,28 +180,29 @@ class Bounds(PerRow):
         feature = self.features[j]
         if feature.numeric:
             low, high = float(self.low[row, j]), float(self.high[row, j])
-            return Interval(feature.name, low, high, bool(self.missing[row, j]))
+            return Interval(feature.name, low, high, bool(self.missing[row, j]), self.dictionary)
         inside = self.allowed[row, self.first[j] : self.first[j + 1]]
         allowed, excluded = (tuple(compress(feature.categories, side)) for side in (inside, ~inside))
-        return Membership(feature.name, allowed, excluded)
+        return Membership(feature.name, allowed, excluded, self.dictionary)
 
 
 @dataclass(frozen=True, eq=False)
 class ObliqueCondition:
     """`low < sum of weights times inputs <= high`, in the features' own units.
 
-    An input is a number, or 1 for the category it names and 0 otherwise.
+    An input is a number, or 1 for the category it names and 0 otherwise; `labels` are what inputs are called.
     """
 
     inputs: tuple[str, ...]
     weights: FloatArray
     low: float
     high: float
+    labels: tuple[str, ...]
 
     def __str__(self) -> str:
         order = np.argsort(-np.abs(self.weights), kind="stable")
         order = order[self.weights[order] != 0]
-        total = " ".join(f"{self.weights[j]:+.3g}·[{self.inputs[j]}]" for j in order[:TERMS_SHOWN])
+        total = " ".join(f"{self.weights[j]:+.3g}·[{self.labels[j]}]" for j in order[:TERMS_SHOWN])
         total += f" … ({len(order) - TERMS_SHOWN} more)" if len(order) > TERMS_SHOWN else ""
         if math.isinf(self.high):
             return f"{total} > {format_value(self.low)}"
@@ -222,6 +229,8 @@ class ObliqueRules(PerRow):
         Bounds, (n, d).
     mean, scale
         Mean and scale of the inputs, (n_inputs,).
+    inputs, labels
+        Their names, and what they are called in texts.
     """
 
     latent: IntArray
@@ -231,6 +240,7 @@ class ObliqueRules(PerRow):
     mean: FloatArray
     scale: FloatArray
     inputs: tuple[str, ...]
+    labels: tuple[str, ...]
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("latent", "weights", "low", "high")
 
@@ -240,5 +250,5 @@ class ObliqueRules(PerRow):
         for d in np.flatnonzero(self.latent[row] >= 0):
             weights = self.weights[row, d] / self.scale
             low, high = np.array([self.low[row, d], self.high[row, d]]) + float(weights @ self.mean)
-            found.append(ObliqueCondition(self.inputs, weights, float(low), float(high)))
+            found.append(ObliqueCondition(self.inputs, weights, float(low), float(high), self.labels))
         return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,10 @@ from illume.data.questions import Question
 from illume.data.schema import Feature
 from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
+from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.predictions import Batch, Row, row_entry
 from illume.results.rules import Rule, Rules
-from illume.results.text import format_bound, format_value, plain_value
+from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
 
 SHOWN = 5
@@ -31,18 +32,21 @@ class Change:
     feature: str
     before: Any
     after: Any
+    dictionary: DataDictionary = field(default=NO_LABELS, compare=False, repr=False)
 
     @property
     def text(self) -> str:
         """The values before and after."""
         before, after = (
-            format_bound(v) if isinstance(v, float) and not math.isnan(v) else format_value(v)
+            self.dictionary.bound(self.feature, v)
+            if isinstance(v, float) and not math.isnan(v) and not self.dictionary.has_values(self.feature)
+            else self.dictionary.show(self.feature, v)
             for v in (self.before, self.after)
         )
         return f"{before} → {after}"
 
     def __str__(self) -> str:
-        return f"{self.feature}: {self.text}"
+        return f"{self.dictionary.label(self.feature)}: {self.text}"
 
 
 @dataclass(frozen=True)
@@ -220,6 +224,11 @@ class Counterfactuals(Batch[Counterfactual]):
     )
 
     @property
+    def dictionary(self) -> DataDictionary:
+        """Labels of features and values, and units."""
+        return self.rules.bounds.dictionary
+
+    @property
     def example_probabilities(self) -> FloatArray:
         """The black box's probabilities for the examples (e, n_classes), if it answers with these."""
         return self.outputs.probabilities(self.example_predictions)
@@ -262,8 +271,9 @@ class Counterfactuals(Batch[Counterfactual]):
         """Return one example by its position among all."""
         before, after, P = self.before[self.row[e]], self.after[e], self.example_predictions[e]
         changed, columns = np.flatnonzero(self.changed[e]), self.outputs.columns(P[None])
+        names = self.feature_names
         return Example(
-            changes=tuple(Change(self.feature_names[j], before[j], after[j]) for j in changed),
+            changes=tuple(Change(names[j], before[j], after[j], self.dictionary) for j in changed),
             prediction=self.outputs.plain(P),
             answer=self.outputs.brief(P),
             columns={name: plain_value(column[0]) for name, column in columns.items()},

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.answers import is_missing
 from illume.data.frames import Origin
 from illume.data.schema import MISSING, Other
+from illume.results.dictionary import NO_LABELS, DataDictionary, value_text
 from illume.results.predictions import Labels
 from illume.results.text import plain_value
 
@@ -33,11 +33,22 @@ class Column:
     name: str
     values: FloatArray
     categories: tuple[str, ...] = ()
+    dictionary: DataDictionary = NO_LABELS
 
     @property
     def numeric(self) -> bool:
         """Whether the feature is a number."""
         return not self.categories
+
+    @property
+    def title(self) -> str:
+        """What the feature is called, with its unit."""
+        return self.dictionary.title(self.name)
+
+    @property
+    def category_labels(self) -> tuple[str, ...]:
+        """What the categories are called."""
+        return tuple(self.dictionary.category(self.name, text) for text in self.categories)
 
 
 def feature_column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column:
@@ -45,16 +56,16 @@ def feature_column(data: np.ndarray[Any, Any], labels: Labels, j: int) -> Column
     name, raw, known = labels.features[j], data[:, j], labels.categories(j)
     if known is None:
         try:
-            return Column(name, raw.astype(np.float64))
+            return Column(name, raw.astype(np.float64), dictionary=labels.dictionary)
         except (TypeError, ValueError):  # a constant column has no inputs, so its kind is not known
             known = ()
-    texts = [MISSING if is_missing(value) else str(value) for value in raw.tolist()]
+    texts = list(map(value_text, raw.tolist()))
     if known:
         unseen = str(Other.OTHER) if str(Other.OTHER) in known else UNKNOWN
         texts = [text if text in known or text == MISSING else unseen for text in texts]
     categories = (*known, *sorted(set(texts) - set(known)))
     position = {text: float(i) for i, text in enumerate(categories)}
-    return Column(name, np.array([position[text] for text in texts]), categories)
+    return Column(name, np.array([position[text] for text in texts]), categories, labels.dictionary)
 
 
 def decided_class(batch: Attributions, array: FloatArray) -> FloatArray:

@@ -94,5 +94,6 @@ class Interactions(Shown):
         rows = f"{len(self)} row{'s' * (len(self) != 1)}"
         outputs = self.labels.outputs
         yield f"Interactions of {len(self.features)} features over {rows}, mean absolute {outputs.scale_name}"
-        cells = [[f"{one} × {other}", outputs.format_error(size)] for one, other, size in self.pairs(SHOWN)]
+        label, show = self.labels.dictionary.label, outputs.format_error
+        cells = [[f"{label(one)} × {label(other)}", show(size)] for one, other, size in self.pairs(SHOWN)]
         yield Table(cells, "<<")

@@ -85,14 +85,16 @@ class LatentRow(LabelledRow):
         labels, found = self.batch.labels, []
         for name, j in zip(labels.inputs, labels.owner, strict=True):
             value, feature = format_value(self.data[j]), labels.features[j]
-            found.append(value if name == feature else "yes" if name == f"{feature} = {value}" else "no")
+            shown = labels.dictionary.show(feature, self.data[j])
+            found.append(shown if name == feature else "yes" if name == f"{feature} = {value}" else "no")
         return tuple(found)
 
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
         verdict = "agrees" if self.agreed else "DISAGREES"
         yield f"{self.headline} ({self.surrogate_text}, {verdict})"
-        yield from (f"  {name}  {number:+.3f}" for name, number in zip(self.batch.names, self.z, strict=True))
+        names = self.batch.latent_labels
+        yield from (f"  {name}  {number:+.3f}" for name, number in zip(names, self.z, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,6 +138,11 @@ class Latents(LabelledBatch[LatentRow]):
     PER_ROW: ClassVar[tuple[str, ...]] = (
         *("Z", "X", "maps", "data", "predictions", "surrogate_predictions"),
     )
+
+    @property
+    def latent_labels(self) -> tuple[str, ...]:
+        """What the latents are called in texts and plots."""
+        return self.labels.input_labels if self.names == self.input_names else self.names
 
     @property
     def n_latents(self) -> int:

@@ -14,6 +14,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.data.outputs import Outputs
 from illume.data.schema import describe_unknown
+from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown
 
 RowT = TypeVar("RowT")
@@ -74,7 +75,7 @@ class Labels(PerRow):
 
     `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
     `owner` is the position of the feature that an input belongs to, `unit` the size of one scaled unit in
-    original units.
+    original units, `dictionary` what features and their values are called in texts and plots.
     """
 
     features: tuple[str, ...]
@@ -82,6 +83,18 @@ class Labels(PerRow):
     outputs: Outputs
     owner: IntArray
     unit: FloatArray
+    dictionary: DataDictionary = NO_LABELS
+
+    @property
+    def feature_labels(self) -> tuple[str, ...]:
+        """What the features are called in texts and plots."""
+        return tuple(map(self.dictionary.label, self.features))
+
+    @property
+    def input_labels(self) -> tuple[str, ...]:
+        """What the inputs are called in texts and plots."""
+        owners = [self.features[j] for j in self.owner]
+        return tuple(map(self.dictionary.input, owners, self.inputs))
 
     def feature(self, name: int | str) -> int:
         """Return the position of a feature, given by its name or position."""
@@ -182,6 +195,10 @@ class LabelledBatch(Batch[RowT]):
 
     feature_names: tuple[str, ...] = alias("labels.features")
     """The features, in the order of `data`."""
+    feature_labels: tuple[str, ...] = alias("labels.feature_labels")
+    """What the features are called in texts and plots: their labels, or their names."""
+    dictionary: DataDictionary = alias("labels.dictionary")
+    """Labels of features and values, and units."""
     input_names: tuple[str, ...] = alias("labels.inputs")
     """The inputs behind the features, in the order in which the surrogate sees them."""
     outputs: Outputs = alias("labels.outputs")
@@ -254,6 +271,8 @@ class LabelledRow(Row):
     """Whether surrogate and black box decide alike, before any refinement."""
     feature_names: tuple[str, ...] = alias("batch.feature_names")
     """The features, in the order of `data`."""
+    feature_labels: tuple[str, ...] = alias("batch.feature_labels")
+    """What the features are called in texts and plots: their labels, or their names."""
     data: np.ndarray[Any, Any] = row_entry("data")
     """The row itself, (n_features,)."""
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from illume.data.outputs import Outputs
 from illume.metrics.fidelity import Fidelity, wilson
+from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown, Table
 
 FEW = 20  # fewer validation or report rows than this say next to nothing
@@ -138,6 +139,8 @@ class Quality(Shown):
         Share of the most common decision on the report rows: the agreement of a constant prediction.
     effort, next_effort
         The effort spent on contributions, and the next level; None after the highest.
+    dictionary
+        What features are called in texts.
     """
 
     report: Fidelity
@@ -160,6 +163,7 @@ class Quality(Shown):
     majority: float = math.nan
     effort: str | None = None
     next_effort: NextEffort | None = None
+    dictionary: DataDictionary = NO_LABELS
 
     @property
     def agreement(self) -> float:
@@ -222,7 +226,8 @@ class Quality(Shown):
         if self.contributions is None:
             yield "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
         else:
-            names, others = ", ".join(self.ignored[:IGNORED_SHOWN]), len(self.ignored) - IGNORED_SHOWN
+            names = ", ".join(map(self.dictionary.label, self.ignored[:IGNORED_SHOWN]))
+            others = len(self.ignored) - IGNORED_SHOWN
             ignored = f"the model ignores {names}{f' and {others} more' if others > 0 else ''}"
             yield from self.contributions.describe(self.outputs).splitlines()
             yield from (f"  {note}" for note in (self.more, ignored if names else "") if note)

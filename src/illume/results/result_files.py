@@ -31,7 +31,7 @@ from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
 
-FORMAT, VERSION = "illume result", 5
+FORMAT, VERSION = "illume result", 6
 MAX_LENGTH = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Attributions, Rules, Counterfactuals)}

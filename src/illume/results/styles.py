@@ -29,13 +29,13 @@ def style_attributions(batch: Attributions, n: int) -> Any:
         "status": top.refinement.status,
         "base value": frames.decided_class(top, top.base_values),
     }
-    about = frames.rename_taken(about, top.feature_names)
+    about = frames.rename_taken(about, top.feature_labels)
     formats: dict[str, Any] = {name: _answer_format(batch.outputs, name) for name in about}
     formats[list(about)[-1]] = batch.outputs.format_total
     values = frames.decided_class(top, top.values)
-    moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_names)}
+    moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_labels)}
     others = len(batch.feature_names) - len(top.feature_names)
-    rest = f"{others} other feature{'s' * (others > 1)}" if others else text.LEFT_OUT
+    rest = text.count(others, "other feature") if others else text.LEFT_OUT
     terms = {text.OFFSET: top.offset, rest: top.rest}
     terms = {name: frames.decided_class(top, term) for name, term in terms.items() if term.any()}
     moved |= frames.rename_taken(terms, (*about, *moved))
@@ -53,7 +53,7 @@ def _answer_format(outputs: Outputs, name: str) -> Any:
 
 def style_attribution(row: Attribution, n: int) -> Any:
     """Style a line per feature of one row: value and contribution, the n strongest first."""
-    names, values, contributions, _ = zip(*row.lines(n), strict=True)
+    _, values, contributions, _, names = zip(*row.lines(n), strict=True)
     columns = {"value": values, "contribution": np.array(contributions)}
     batch, i = row.batch, row.output
     named = batch.outputs.describe_scale(i)
@@ -83,13 +83,16 @@ def style_counterfactuals(found: Counterfactuals) -> Any:
     """Style a line per example: the values before and after, and the model's new decision."""
     known = frames.example_columns(found)
     names = ("row", *found.outputs.columns(found.example_predictions), "distance")
-    about = frames.rename_taken({name: known[name] for name in names}, found.feature_names)
+    labels = dict(zip(found.feature_names, map(found.dictionary.label, found.feature_names), strict=True))
+    about = frames.rename_taken({name: known[name] for name in names}, labels.values())
     formats = {name: _answer_format(found.outputs, name) for name in about}
     formats[list(about)[-1]] = DISTANCE
-    changes = {found.feature_names[j]: [""] * len(found.row) for j in np.flatnonzero(found.changed.any(0))}
+    changes = {
+        labels[found.feature_names[j]]: [""] * len(found.row) for j in np.flatnonzero(found.changed.any(0))
+    }
     for e in range(len(found.row)):
         for change in found.example(e).changes:
-            changes[change.feature][e] = change.text
+            changes[labels[change.feature]][e] = change.text
     examples = f"{len(found.row)} examples for {int(found.found.sum())} of {len(found)} rows"
     styler = _styler(about | changes, formats, None, f"{examples}, each verified on the model")
     mark = f"background-color: {colours.CHANGED}; color: black"

@@ -64,6 +64,16 @@ def plain_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if needed.
+
+    >>> count(1, "row"), count(10000, "row"), count(2, "class")
+    ('1 row', '10,000 rows', '2 classes')
+    """
+    plural = noun + ("es" if noun.endswith("s") else "s")
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def format_error(error: float, outputs: Outputs) -> str:
     """Return a standard error as text, empty where it is not known.
 
@@ -90,7 +100,7 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     moves = [outputs.format_score(line.contribution, i) for line in lines]
     width = max(8, *map(len, moves))
     cells = [
-        [line.name, line.value, f"{move:>{width}} {format_error(line.standard_error, outputs)}".rstrip()]
+        [line.label, line.value, f"{move:>{width}} {format_error(line.standard_error, outputs)}".rstrip()]
         for line, move in zip(lines, moves, strict=True)
     ]
     numbers = [math.nan, *(line.contribution for line in lines)]
@@ -121,7 +131,7 @@ def _row_notes(row: Attribution) -> Iterator[str]:
         yield ("slopes " if shapley else "") + batch.refinement.note()
     if row.imputed:
         purpose = " for the surrogate" if shapley else ""
-        yield f"missing, filled with the mean{purpose}: {', '.join(row.imputed)}"
+        yield f"missing, filled with the mean{purpose}: {', '.join(map(batch.dictionary.label, row.imputed))}"
 
 
 def _typical_error(error: float, outputs: Outputs) -> str:
@@ -165,7 +175,7 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
         yield f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on"
     yield "mean absolute contribution:"
     order = np.argsort(-strength, kind="stable")[:SHOWN]
-    cells = [[batch.feature_names[j], f"{outputs.format_typical_error(strength[j]):>7}"] for j in order]
+    cells = [[batch.feature_labels[j], f"{outputs.format_typical_error(strength[j]):>7}"] for j in order]
     yield Table(cells, "<<", strength[order])
     if n_features > SHOWN:
         yield f"  … and {n_features - SHOWN} more"
