@@ -37,3 +37,8 @@ def three_class_report(three_class_explainer, three_class, folder):
     return three_class_explainer.report(
         three_class[1], folder / "three.html", max_counterfactual_rows=20, date=DATE
     )
+
+
+@pytest.fixture(scope="session")
+def number_report(limit_explainer, loan_frame, folder):
+    return limit_explainer.report(loan_frame, folder / "limits.html", max_counterfactual_rows=20, date=DATE)

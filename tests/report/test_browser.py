@@ -119,7 +119,7 @@ def big_report(folder):
     )
 
 
-@pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_class_report"])
+@pytest.mark.parametrize("name", ["odd_report", "loan_report", "three_class_report", "number_report"])
 def test_a_report_opens_offline_without_an_error(name, page, request):
     page.open(request.getfixturevalue(name))
     assert page.row.startswith("Row")
@@ -167,7 +167,8 @@ def test_low_trust_can_be_filtered(page, big_report):
     assert 20 < n < 5000
     page.open(big_report).choose("#by-trust", "low")
     assert page.shown.startswith(f"{n:,} rows of 10,000")
-    assert all(text.endswith("low") for text in page.column(6))
+    position = 1 + page.texts("#table thead .head-name").index("Trust")
+    assert all(text.endswith("low") for text in page.column(position))
 
 
 def test_any_column_sorts_both_ways_with_missing_values_last(page, loan_report, loan_frame):
@@ -240,11 +241,39 @@ def test_a_row_shows_attribution_rule_counterfactual_and_trust(page, loan_report
     rule = loan_explainer.rules(loan_frame.iloc[:1])[0]
     assert all(str(condition) in text for condition in rule.conditions)
     example = loan_explainer.counterfactuals(loan_frame.iloc[:1], n=1)[0].examples[0]
-    assert f"{example.decision} with probability {example.probability:.2f}" in text
+    assert f"{example.decision} ({example.probability:.2f})" in text
     share = f"{found.trust.agreement:.0%}"[:-1]
     assert f"held-out rows around here, the surrogate decides like the model on {share}" in text
     page.find("#row button[aria-label='Next row']").click()
     assert page.row == "Row 1"
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+@pytest.mark.parametrize("name", ["loan_report", "three_class_report", "odd_report", "number_report"])
+def test_the_panel_of_a_row_needs_no_scrolling_at_900_pixels(name, width, page, request):
+    page.open(request.getfixturevalue(name), width=width)
+    for row in range(0, 20, 4):
+        page.run("document.querySelectorAll('#table tbody tr')[arguments[0]].click()", row)
+        shown = page.run(
+            "(() => { const one = document.getElementById('row'); one.scrollIntoView({behavior: 'instant'});"
+            "return [one.offsetHeight, one.scrollHeight - one.clientHeight]; })()"
+        )
+        assert shown[0] <= 900 - 2 * 16
+        assert shown[1] == 0
+    texts = page.texts("#row h4")
+    assert [text.split(" ")[0] for text in texts] == ["What", "What", "Rule", "How"]
+    bars = page.run("document.querySelector('#row .waterfall svg').getBoundingClientRect().width")
+    assert bars >= 160
+
+
+def test_a_counterfactual_stands_beside_the_row_itself(page, loan_report, loan_explainer, loan_frame):
+    page.open(loan_report)
+    example = loan_explainer.counterfactuals(loan_frame.iloc[:1], n=1)[0].examples[0]
+    for change in example.changes:
+        line = f"//table[@class='changes']//tr[th='{change.feature}']/td"
+        before, after = [cell.text for cell in page.driver.find_elements("xpath", line)]
+        assert before != after
+    assert page.texts(".changes thead th") == ["This row", "Changed"]
 
 
 def test_each_class_has_its_own_contributions(page, three_class_report, three_class_explainer, three_class):

@@ -3,6 +3,8 @@
 import base64
 import hashlib
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,8 @@ import pytest
 
 from illume import Explainer, SurrogateOptions
 from illume.errors import SaveError, SchemaError
+from illume.report.assemble import STATIC, bundle
+from illume.report.page import SCRIPTS
 from illume.report.payload import pack_rounded
 from tests.report.common import CLASSES, DATE, IMAGE, LONG, SCRIPT, data_of, numbers, odd_frame, text_of
 
@@ -139,3 +143,20 @@ def test_a_file_is_written_whole_or_not_at_all(odd_explainer, tmp_path, monkeypa
         odd_explainer.report(odd_frame(), target, title="second", **few)
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert "<title>first" in target.read_text("utf-8")
+
+
+def test_modules_of_the_script_do_nothing_until_they_are_called(tmp_path):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("there is no node to import the modules with")
+    names = [name for name in SCRIPTS if name != "main"]
+    code = "".join(f"await import({(STATIC / f'{name}.js').as_uri()!r});" for name in names)
+    done = subprocess.run(
+        [node, "--input-type=module", "-e", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_names_at_the_top_of_modules_differ():
+    found = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", bundle(SCRIPTS), re.MULTILINE)
+    assert len(found) == len(set(found)) > 20

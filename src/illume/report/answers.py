@@ -96,7 +96,7 @@ class Answers(ABC):
     @property
     def wish(self) -> str:
         """What counterfactuals reach, in a sentence."""
-        return "Checked on the model itself: with these changes, its decision is different."
+        return "Checked on the model: these turn its decision."
 
 
 class ClassAnswers(Answers):
@@ -266,8 +266,8 @@ class NumberAnswers(Answers):
         """See `Answers`."""
         change = format_number(float(f"{DESIRED * self.outputs.spread[0]:.2g}"))
         return (
-            f"Checked on the model itself: with these changes, {self.outputs.names[0]} rises by {change} or "
-            "more, about half a standard deviation of the predictions."
+            f"Checked on the model: {self.outputs.names[0]} rises by {change} or more, about half a standard "
+            "deviation of the predictions."
         )
 
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import datetime as dt
-import hashlib
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -24,7 +19,9 @@ from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
+from illume.report.assemble import fill_page
 from illume.report.collect import Explained, ReportRequest, explain_rows
+from illume.report.markup import Markup, tag
 from illume.report.payload import payload
 from illume.report.sentences import (
     WARNING,
@@ -40,7 +37,7 @@ from illume.results.attributions import Attributions
 from illume.results.quality import LOW, UNKNOWN, Quality
 from illume.results.text import owner
 
-SCRIPTS = ("text", "data", "charts", "map", "table", "row", "main")
+SCRIPTS = ("text", "data", "charts", "map", "table", "waterfall", "row", "theme", "main")
 
 
 def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ReportRequest) -> Path:
@@ -61,7 +58,9 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     }
     attributions, quality, answers = explained.attributions, fitted.quality, answers_of(fitted.outputs)
     page = fill_page(
-        payload(explained, fitted.schema),
+        "page.html",
+        SCRIPTS,
+        payload(explained, fitted.schema, fitted.has_model),
         title=escape(title),
         about=escape(f"{date} · illume {import_module('illume').__version__}"),
         tiles=_tiles(attributions, quality),
@@ -100,55 +99,6 @@ def date_text(date: dt.date | str | None) -> str:
     if isinstance(date, (dt.date, str)):
         return str(date)
     raise TypeError(f"date must be a date, a datetime or a string, found {type(date).__name__}")
-
-
-def fill_page(data: Any, **parts: str) -> str:
-    """Return the whole page, from its data and its parts in HTML; it loads nothing from elsewhere."""
-    style, script = _static("style.css"), "\n".join(_static(f"{name}.js") for name in SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}}})();\n'
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    template = Template(_static("page.html"))
-    return template.substitute(parts, policy=policy, style=style, script=script, data=_json(data))
-
-
-def _static(name: str) -> str:
-    return (files("illume.report") / "static" / name).read_text(encoding="utf-8")
-
-
-def _hash(inline: str) -> str:
-    """Return the name of an inline script or style in a Content-Security-Policy."""
-    digest = hashlib.sha256(inline.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
-
-
-def _json(data: Any) -> str:
-    """Return JSON that cannot end the element it is in."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
-class Markup(str):
-    """HTML; any other text is escaped by `tag`."""
-
-    __slots__ = ()
-
-
-def tag(name: str, *children: str, **attributes: str) -> Markup:
-    """Return an element; `class_` is the attribute class, `aria_label` is aria-label.
-
-    >>> tag("p", "a < b ", tag("b", "c"), class_="note")
-    '<p class="note">a &lt; b <b>c</b></p>'
-    """
-    inside = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
-    given = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items()
-    )
-    return Markup(f"<{name}{given}>{inside}</{name}>")
 
 
 def _tiles(attributions: Attributions, quality: Quality) -> str:

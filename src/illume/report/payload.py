@@ -27,11 +27,11 @@ MOST_IN_SINGLE = 1_000_000  # contributions; if there are more, they are rounded
 Json = dict[str, Any]
 
 
-def payload(explained: Explained, schema: Schema) -> Json:
+def payload(explained: Explained, schema: Schema, has_model: bool) -> Json:
     """Return all data of a page; numbers that JSON does not know are None."""
     rules, counterfactuals = explained.rules, explained.counterfactuals
     parts = {
-        "rows": row_data(explained, schema),
+        "rows": row_data(explained, schema) | {"has_model": has_model},
         "rules": None if rules is None else rule_data(rules),
         "counterfactuals": None
         if counterfactuals is None

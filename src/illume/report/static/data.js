@@ -1,11 +1,14 @@
 // The data of all rows; packed numbers are unpacked when first needed.
 
+import { colour, formatGrouped, formatSigned, mixColours, shortNumber, swatch } from "./text.js";
+
 const ARRAYS = {
   i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
   f4: Float32Array, f8: Float64Array,
 };
+const N_COLOURS = 8;
 
-function unpack(packed) {
+export function unpack(packed) {
   const text = atob(packed.text);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);
@@ -13,17 +16,13 @@ function unpack(packed) {
   return packed.unit === 1 ? numbers : Float64Array.from(numbers, (number) => number * packed.unit);
 }
 
-function once(work) {
+export function once(work) {
   let result;
   return () => (result === undefined ? (result = work()) : result);
 }
 
-const STATUS = ["agreed", "refined", "not faithful"];
-
-const data = (() => {
-  const found = JSON.parse(byId("data").textContent);
-  byId("data").remove();
-  const { rows, rules, counterfactuals } = found;
+/** Return the rows, rules and counterfactuals that Python packed, with functions to read them. */
+export function readData({ rows, rules, counterfactuals }) {
   const binary = rows.outputs.length === 1;
   const columns = rows.columns.map((column) => ({
     name: column.name,
@@ -34,11 +33,18 @@ const data = (() => {
   const errors = rows.errors && rows.errors.map((output) => output.map((packed) => once(() => unpack(packed))));
   const decision = unpack(rows.decision);
   const ruleOfRow = rules && unpack(rules.of_row);
+  const digits = (output) => (rows.numbers ? rows.numbers.decimals[output || 0] : 3);
+  const colourNumber = (position) => (binary ? 1 - position : position % N_COLOURS);
+  const shape = (position) => Math.floor(position / N_COLOURS);
+  const band = (position) => Math.round((4 * position) / Math.max(rows.classes.length - 1, 1));
+  const kind = (position) => (rows.numbers ? `band-${band(position)}` : `class-${colourNumber(position)}`);
   return {
     n: rows.n,
     classes: rows.classes,
     /** How numbers are shown, if the model answers with these; null for classes. */
     numbers: rows.numbers,
+    /** Whether answers are the model's own; otherwise the surrogate stands in for it. */
+    hasModel: rows.has_model,
     outputs: rows.outputs,
     binary,
     columns,
@@ -58,6 +64,18 @@ const data = (() => {
     label: (row) => (rows.labels ? rows.labels[row] : String(row)),
     numbered: !rows.labels || rows.labels.every((label) => label.trim() !== "" && Number.isFinite(Number(label))),
     contribution: (output, feature) => contributions[output][feature](),
+    /** Contributions of a feature to one output, or with null to each row's decided class. */
+    towards(output, feature) {
+      if (output !== null) return contributions[output][feature]();
+      const each = contributions.map((one) => one[feature]());
+      return Float32Array.from(decision, (decided, row) => each[decided][row]);
+    },
+    /** The features by the size of their contributions to an output, or with null to all; largest first. */
+    strongest(output) {
+      const sizes = columns.map((_, feature) =>
+        (output === null ? rows.importance : [rows.importance[output]]).reduce((sum, one) => sum + one[feature], 0));
+      return [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a] || a - b);
+    },
     /** The standard error of a contribution; NaN where it is not known. */
     error: (output, feature, row) => (errors ? errors[output][feature]()[row] : NaN),
     contributionError: rows.contribution_error && unpack(rows.contribution_error),
@@ -78,29 +96,23 @@ const data = (() => {
     meaning: (output) => rows.meanings[output],
     /** The model's answer to a row, in words. */
     answer: (row) => (rows.numbers ? rows.numbers.answers[row] : rows.classes[decision[row]]),
+    /** A contribution to an output, a total, and a size without a sign, in the output's unit. */
+    scoreText: (number, output) => (rows.numbers ? formatGrouped(number, digits(output), "+") : formatSigned(number)),
+    totalText: (number, output) => (rows.numbers ? formatGrouped(number, digits(output)) : formatSigned(number)),
+    sizeText: (number, output) => (Number.isFinite(number) ? formatGrouped(number, digits(output)) : "–"),
+    /** The kind, shape and colour of a class. With two classes, the second has the colour of positive
+     * contributions; bands of numbers go from the colour of small values to that of large ones. */
+    kind,
+    shape,
+    colour: (element, position) =>
+      rows.numbers
+        ? mixColours(colour(element, "small"), colour(element, "large"), band(position) / 4)
+        : colour(element, `c${colourNumber(position)}`),
+    swatch: (position) => swatch(kind(position), shape(position)),
     rules,
     rule: (row) => (rules ? rules.rules[ruleOfRow[row]] : null),
     counterfactuals,
     examples: (row) => (counterfactuals ? counterfactuals.examples[row] : undefined),
     reason: (row) => counterfactuals.reasons[row],
   };
-})();
-
-const N_COLOURS = 8;
-
-/** The colour number of a class; with two classes, the second has the colour of positive contributions. */
-const classNumber = (position) => (data.binary ? 1 - position : position % N_COLOURS);
-const classKind = (position) => (data.numbers ? `band-${position}` : `class-${classNumber(position)}`);
-/** The colour of a class; of a band of numbers, from that of small values to that of large ones. */
-const classColour = (position) =>
-  data.numbers
-    ? mixColours(colour("small"), colour("large"), position / Math.max(data.classes.length - 1, 1))
-    : colour(`c${classNumber(position)}`);
-
-/** The shape of a class: another one once all colours are used. */
-const classShape = (position) => Math.floor(position / N_COLOURS);
-function classSwatch(position) {
-  const mark = swatch(classKind(position), classShape(position));
-  if (data.numbers) mark.firstChild.setAttribute("fill", classColour(position));
-  return mark;
 }

@@ -1,9 +1,15 @@
 // The map of the rows on a canvas, with pointer and keyboard.
 
-const MARGIN = 14;
+import { colour, extent, finder, fitCanvas, formatFixed } from "./text.js";
 
-const rowMap = (() => {
+const MARGIN = 14;
+const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** Draw the map below `root`; `onChoose` is told the row that was picked. */
+export function createMap(root, data, onChoose) {
+  const byId = finder(root);
   const canvas = byId("map");
+  const tip = byId("tip");
   const { x, y, n } = data;
   const keep = document.createElement("canvas"); // the picture of all rows, without marks
   let places = null;
@@ -19,7 +25,7 @@ const rowMap = (() => {
   }
 
   function place() {
-    const height = Math.round(Math.min(Math.max(canvas.clientWidth * 0.62, 260), 460));
+    const height = Math.round(Math.min(Math.max(canvas.clientWidth * 0.62, 250), 420));
     canvas.style.height = `${height}px`;
     const fit = fitCanvas(canvas, height);
     const [across, up] = [shares(x), shares(y)];
@@ -35,14 +41,14 @@ const rowMap = (() => {
   function dot(brush, row, size) {
     const [px, py] = [places.px[row], places.py[row]];
     brush.beginPath();
-    if (classShape(data.decision[row]) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
+    if (data.shape(data.decision[row]) % 2) brush.rect(px - size, py - size, 2 * size, 2 * size);
     else brush.arc(px, py, size, 0, 2 * Math.PI);
   }
 
   function show() {
     place();
     const { brush } = places;
-    const colours = data.classes.map((_, position) => classColour(position));
+    const colours = data.classes.map((_, position) => data.colour(canvas, position));
     const size = radius();
     const strong = (row) => !seen || seen[row];
     for (const pass of [false, true]) {
@@ -55,10 +61,10 @@ const rowMap = (() => {
         }
       }
     }
-    brush.strokeStyle = colour("text");
+    brush.strokeStyle = colour(canvas, "text");
     brush.lineWidth = n > 4000 ? 0.7 : 1.2;
     for (let row = 0; row < n; row += 1) {
-      if (data.status[row] && strong(row)) {
+      if (data.hasModel && data.status[row] && strong(row)) {
         brush.globalAlpha = n > 4000 ? 0.6 : 0.9;
         dot(brush, row, size + (n > 4000 ? 1.2 : 2));
         brush.stroke();
@@ -78,10 +84,10 @@ const rowMap = (() => {
     brush.drawImage(keep, 0, 0, wide, tall);
     for (const [row, width] of [[hovered, 1.5], [chosen, 2.5]]) {
       if (row < 0) continue;
-      brush.fillStyle = classColour(data.decision[row]);
+      brush.fillStyle = data.colour(canvas, data.decision[row]);
       dot(brush, row, radius() + 1.5);
       brush.fill();
-      brush.strokeStyle = colour("text");
+      brush.strokeStyle = colour(canvas, "text");
       brush.lineWidth = width;
       dot(brush, row, radius() + 5);
       brush.stroke();
@@ -101,51 +107,25 @@ const rowMap = (() => {
     return best;
   }
 
-  return {
-    canvas,
-    show,
-    nearest,
-    place: (row) => [places.px[row], places.py[row]],
-    get hovered() { return hovered; },
-    get chosen() { return chosen; },
-    hover(row) {
-      if (row !== hovered) {
-        hovered = row;
-        marks();
-      }
-    },
-    choose(row) {
-      chosen = row;
-      marks();
-    },
-    /** Fade all rows that a mask leaves out. */
-    only(mask) {
-      seen = mask;
-      show();
-    },
-  };
-})();
-
-/** Listen to pointer and keyboard on the map. */
-function startPicking(choose) {
-  const { canvas } = rowMap;
-  const tip = byId("tip");
-  const directions = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const spot = (row) => [places.px[row], places.py[row]];
 
   function words(row) {
-    if (data.numbers) return `row ${data.label(row)}: ${data.answer(row)} (surrogate: ${data.numbers.surrogate[row]})`;
+    if (data.numbers) return `row ${data.label(row)}: ${data.answer(row)}${data.hasModel ? ` (surrogate: ${data.numbers.surrogate[row]})` : ""}`;
     const probability = formatFixed(data.probability[row], 2);
     const surrogate = data.status[row] ? `, surrogate: ${data.classes[data.surrogateDecision[row]]}` : "";
     return `row ${data.label(row)}: ${data.classes[data.decision[row]]} (${probability}${surrogate})`;
   }
 
   function point(row) {
-    rowMap.hover(row);
+    if (row !== hovered) {
+      hovered = row;
+      marks();
+    }
     tip.hidden = row < 0;
     canvas.style.cursor = row < 0 ? "default" : "pointer";
     if (row < 0) return;
     tip.textContent = words(row);
-    const [px, py] = rowMap.place(row);
+    const [px, py] = spot(row);
     const left = Math.min(Math.max(px - tip.offsetWidth / 2, 0), canvas.clientWidth - tip.offsetWidth);
     tip.style.left = `${left}px`;
     tip.style.top = `${py > 44 ? py - tip.offsetHeight - 12 : py + 14}px`;
@@ -156,33 +136,49 @@ function startPicking(choose) {
     return [event.clientX - box.left, event.clientY - box.top];
   };
 
-  canvas.addEventListener("pointermove", (event) => point(rowMap.nearest(...at(event), 16)));
-  canvas.addEventListener("pointerleave", () => point(-1));
-  canvas.addEventListener("click", (event) => {
-    const row = rowMap.nearest(...at(event), 24);
-    if (row >= 0) choose(row);
-  });
-  canvas.addEventListener("blur", () => point(-1));
-  canvas.addEventListener("keydown", (event) => {
-    const from = rowMap.hovered >= 0 ? rowMap.hovered : rowMap.chosen;
-    if (event.key === "Enter" && from >= 0) {
-      choose(from);
+  function listen() {
+    canvas.addEventListener("pointermove", (event) => point(nearest(...at(event), 16)));
+    canvas.addEventListener("pointerleave", () => point(-1));
+    canvas.addEventListener("click", (event) => {
+      const row = nearest(...at(event), 24);
+      if (row >= 0) onChoose(row);
+    });
+    canvas.addEventListener("blur", () => point(-1));
+    canvas.addEventListener("keydown", (event) => {
+      const from = hovered >= 0 ? hovered : chosen;
+      if (event.key === "Enter" && from >= 0) {
+        onChoose(from);
+        event.preventDefault();
+      }
+      if (!DIRECTIONS[event.key]) return;
       event.preventDefault();
-    }
-    if (!directions[event.key]) return;
-    event.preventDefault();
-    const [dx, dy] = directions[event.key];
-    const [px, py] = from >= 0 ? rowMap.place(from) : [canvas.clientWidth / 2, canvas.clientHeight / 2];
-    const ahead = (row) => {
-      const [qx, qy] = rowMap.place(row);
-      const along = (qx - px) * dx + (qy - py) * dy;
-      const aside = Math.abs((qx - px) * dy) + Math.abs((qy - py) * dx);
-      return row !== from && along > 0.5 && aside <= along;
-    };
-    const next = from >= 0 ? rowMap.nearest(px, py, 1e6, ahead) : rowMap.nearest(px, py, 1e6);
-    if (next >= 0) {
-      point(next);
-      byId("said").textContent = words(next);
-    }
-  });
+      const [dx, dy] = DIRECTIONS[event.key];
+      const [px, py] = from >= 0 ? spot(from) : [canvas.clientWidth / 2, canvas.clientHeight / 2];
+      const ahead = (row) => {
+        const [qx, qy] = spot(row);
+        const along = (qx - px) * dx + (qy - py) * dy;
+        const aside = Math.abs((qx - px) * dy) + Math.abs((qy - py) * dx);
+        return row !== from && along > 0.5 && aside <= along;
+      };
+      const next = from >= 0 ? nearest(px, py, 1e6, ahead) : nearest(px, py, 1e6);
+      if (next >= 0) {
+        point(next);
+        byId("said").textContent = words(next);
+      }
+    });
+  }
+
+  listen();
+  return {
+    show,
+    choose(row) {
+      chosen = row;
+      marks();
+    },
+    /** Fade all rows that a mask leaves out. */
+    only(mask) {
+      seen = mask;
+      show();
+    },
+  };
 }

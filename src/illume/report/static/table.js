@@ -1,17 +1,24 @@
 // The table of rows: search, sort, filter, pages, keys.
 
-const PAGE_ROWS = 20;
+import { once } from "./data.js";
+import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent } from "./text.js";
 
-const table = (() => {
+const PAGE_ROWS = 20;
+const CONTROLS = { find: "find", "by-decision": "decision", "by-status": "status", "by-trust": "trust", "by-example": "example" };
+const STATUS = ["agreed", "refined", "not faithful"];
+
+/** Show the table below `root`; tell which row was chosen, and which rows the filters leave as a mask. */
+export function createTable(root, data, onChoose, onFilter) {
+  const byId = finder(root);
   const grid = byId("table");
   const [head, body] = [grid.tHead, grid.tBodies[0]];
   const numberColumn = (name, key, numbers, show) => ({ name, key: (row) => numbers[row], show, number: true, title: key });
   const columns = [
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
     ...answerColumns(),
-    { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
     numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
-    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : sizeText(data.contributionError[row], 0)))] : []),
+    ...surrogateColumns(),
+    ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : data.sizeText(data.contributionError[row], 0)))] : []),
     ...data.columns.map((column, feature) => ({
       name: column.name,
       title: column.name,
@@ -21,19 +28,27 @@ const table = (() => {
       key: column.categories ? (row) => column.categories[column.values()[row]] : (row) => column.values()[row],
     })),
   ];
-  /** The model's and the surrogate's answers: a class with its probability, or a number. */
+  /** The model's answer: a class with its probability, or a number. */
   function answerColumns() {
     if (data.numbers) {
       const { name, answer_decimals: digits } = data.numbers;
-      return [
-        { ...numberColumn("Prediction", `The model's ${name}`, data.probability, (row) => formatGrouped(data.probability[row], digits)), answer: true },
-        numberColumn("Surrogate", `The surrogate's ${name}`, data.surrogateProbability, (row) => formatGrouped(data.surrogateProbability[row], digits)),
-      ];
+      return [{ ...numberColumn("Prediction", `The model's ${name}`, data.probability, (row) => formatGrouped(data.probability[row], digits)), answer: true }];
     }
     return [
       { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]], answer: true },
       numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => formatFixed(data.probability[row])),
-      numberColumn("Surrogate", "The surrogate's probability of that decision", data.surrogateProbability, (row) => formatFixed(data.surrogateProbability[row])),
+    ];
+  }
+  /** What the surrogate says to the model's answer; nothing if it stands in for the model. */
+  function surrogateColumns() {
+    if (!data.hasModel) return [];
+    const numbers = data.surrogateProbability;
+    const [title, show] = data.numbers
+      ? [`The surrogate's ${data.numbers.name}`, (row) => formatGrouped(numbers[row], data.numbers.answer_decimals)]
+      : ["The surrogate's probability of that decision", (row) => formatFixed(numbers[row])];
+    return [
+      { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
+      numberColumn("Surrogate", title, numbers, show),
     ];
   }
   function alignedColumn(column) {
@@ -47,8 +62,6 @@ const table = (() => {
   let page = 0;
   let focused = 0; // a position among the kept rows
   let chosen = -1;
-  let choose = () => {};
-  let changed = () => {};
 
   const trustText = (row) =>
     Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–";
@@ -92,7 +105,7 @@ const table = (() => {
     }
     focused = 0;
     page = 0;
-    changed(mask);
+    onFilter(mask);
     show();
   }
 
@@ -123,7 +136,7 @@ const table = (() => {
     if (column.first) return make("th", { scope: "row", role: "rowheader", class: "first" }, text);
     const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
     if (text.length > 24) element.title = text;
-    if (column.answer) element.prepend(classSwatch(data.decision[row]));
+    if (column.answer) element.prepend(data.swatch(data.decision[row]));
     if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
     if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
     return element;
@@ -179,41 +192,47 @@ const table = (() => {
       End: () => focus(kept.length - 1),
       ArrowRight: () => box.scrollBy({ left: 120 }),
       ArrowLeft: () => box.scrollBy({ left: -120 }),
-      Enter: () => choose(kept[focused]),
-      " ": () => choose(kept[focused]),
+      Enter: () => onChoose(kept[focused]),
+      " ": () => onChoose(kept[focused]),
     };
     if (!moves[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     moves[event.key]();
   }
 
-  return {
-    start(onChoose, onChange) {
-      choose = onChoose;
-      changed = onChange;
-      grid.addEventListener("keydown", press);
-      body.addEventListener("click", (event) => {
-        const line = event.target.closest("tr[data-row]");
-        if (line) choose(Number(line.dataset.row));
+  function listen() {
+    grid.addEventListener("keydown", press);
+    body.addEventListener("click", (event) => {
+      const line = event.target.closest("tr[data-row]");
+      if (line) onChoose(Number(line.dataset.row));
+    });
+    byId("first").addEventListener("click", () => turn(0));
+    byId("back").addEventListener("click", () => turn(page - 1));
+    byId("next").addEventListener("click", () => turn(page + 1));
+    byId("last").addEventListener("click", () => turn(Infinity));
+    for (const [id, name] of Object.entries(CONTROLS)) {
+      byId(id).addEventListener(id === "find" ? "input" : "change", () => {
+        filters[name] = byId(id).value;
+        filter();
       });
-      byId("first").addEventListener("click", () => turn(0));
-      byId("back").addEventListener("click", () => turn(page - 1));
-      byId("next").addEventListener("click", () => turn(page + 1));
-      byId("last").addEventListener("click", () => turn(Infinity));
-      showHead();
-      show();
-    },
-    filter(name, value) {
-      filters[name] = value;
+    }
+    byId("reset").addEventListener("click", () => {
+      for (const [id, name] of Object.entries(CONTROLS)) filters[name] = byId(id).value = "";
       filter();
-    },
-    reset() {
-      for (const name of Object.keys(filters)) filters[name] = "";
-      filter();
-    },
+    });
+  }
+
+  data.classes.forEach((name, position) => byId("by-decision").append(make("option", { value: position }, name)));
+  byId("by-example-box").hidden = !data.counterfactuals;
+  byId("by-status-box").hidden = !data.hasModel;
+  listen();
+  showHead();
+  show();
+
+  return {
     /** Mark a row as chosen and go to its page, unless it is filtered out. */
     select(row) {
-      const hadFocus = body.contains(document.activeElement);
+      const hadFocus = body.contains(grid.getRootNode().activeElement);
       chosen = row;
       const position = kept.indexOf(row);
       if (position >= 0) {
@@ -230,4 +249,4 @@ const table = (() => {
       return kept[Math.min(Math.max(position + step, 0), kept.length - 1)];
     },
   };
-})();
+}

@@ -1,9 +1,9 @@
-// Shared helpers: elements made of text only, and numbers as text.
+// Helpers that all modules share: elements made of text only, and numbers as text.
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /** Make an element; children are elements or text, never HTML. */
-function make(name, attributes = {}, ...children) {
+export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key === "class") element.className = value;
@@ -15,17 +15,18 @@ function make(name, attributes = {}, ...children) {
 }
 
 /** Make an SVG element. */
-function draw(name, attributes = {}, ...children) {
+export function draw(name, attributes = {}, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }
 
-const byId = (id) => document.getElementById(id);
+/** What finds elements by id below a root: a document, an element or a shadow root. */
+export const finder = (root) => (id) => root.querySelector(`#${id}`);
 
 /** A number of the data as short text. */
-function shortNumber(number) {
+export function shortNumber(number) {
   if (Number.isNaN(number)) return "(missing)";
   if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
   const size = Math.abs(number);
@@ -35,7 +36,7 @@ function shortNumber(number) {
 }
 
 /** How many decimals a column of numbers needs to be aligned. */
-function decimalsOf(numbers) {
+export function decimalsOf(numbers) {
   const sizes = Array.from(numbers).filter((number) => Number.isFinite(number) && number !== 0).map(Math.abs);
   if (sizes.every(Number.isInteger)) return 0;
   sizes.sort((a, b) => a - b);
@@ -46,35 +47,29 @@ function decimalsOf(numbers) {
 }
 
 /** A number with a fixed count of decimals, unless it would be rounded to zero. */
-function alignNumber(number, decimals) {
+export function alignNumber(number, decimals) {
   const hidden = number !== 0 && Math.abs(number) < 0.5 * 10 ** -decimals;
   if (!Number.isFinite(number) || hidden || Math.abs(number) >= 1e15) return shortNumber(number);
   return number.toFixed(decimals).replace("-", "−");
 }
 
 /** A contribution, with its sign. */
-function formatSigned(number, digits = 3) {
+export function formatSigned(number, digits = 3) {
   const text = Math.abs(number).toFixed(digits);
   return Number(text) === 0 ? text : (number > 0 ? "+" : "−") + text;
 }
 
-/** A number with thousands separators. */
-function formatGrouped(number, digits) {
-  const [whole, part] = number.toFixed(digits).split(".");
-  const text = groupDigits(whole.replace("-", "")) + (part ? `.${part}` : "");
-  return (number < 0 && Number(number.toFixed(digits)) !== 0 ? "−" : "") + text;
+/** A number with thousands separators, and `plus` before it if it is positive; what is rounded to 0 has no sign. */
+export function formatGrouped(number, digits, plus = "") {
+  const [whole, part] = Math.abs(number).toFixed(digits).split(".");
+  const text = groupDigits(whole) + (part ? `.${part}` : "");
+  return Number(number.toFixed(digits)) === 0 ? text : (number < 0 ? "−" : plus) + text;
 }
 
-/** A contribution to an output, or a total, in its unit. */
-const digitsOf = (output) => (data.numbers ? data.numbers.decimals[output || 0] : 3);
-const scoreText = (number, output) => (number > 0 ? "+" : "") + formatGrouped(number, digitsOf(output));
-const totalText = (number, output) => (data.numbers ? formatGrouped(number, digitsOf(output)) : formatSigned(number));
-const sizeText = (number, output) => (Number.isFinite(number) ? formatGrouped(number, digitsOf(output)) : "–");
-
-const formatFixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
+export const formatFixed = (number, digits = 3) => (Number.isFinite(number) ? number.toFixed(digits) : "–");
 
 /** A share in per cent; 100 % and 0 % only if it is exactly that. */
-function percent(share) {
+export function percent(share) {
   if (!Number.isFinite(share)) return "an unknown share";
   if (share > 0 && share < 0.001) return "below 0.1\u00a0%";
   const number = 100 * share;
@@ -82,10 +77,10 @@ function percent(share) {
   return `${Math.round(number)}\u00a0%`;
 }
 
-const groupDigits = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-const countText = (number, noun) => `${groupDigits(number)} ${noun}${number === 1 ? "" : "s"}`;
+export const groupDigits = (number) => String(number).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+export const countText = (number, noun) => `${groupDigits(number)} ${noun}${number === 1 ? "" : "s"}`;
 /** The smallest and the largest number; start from `low` and `high`. */
-function extent(numbers, low = Infinity, high = -Infinity) {
+export function extent(numbers, low = Infinity, high = -Infinity) {
   for (const number of numbers) {
     low = Math.min(low, number);
     high = Math.max(high, number);
@@ -93,7 +88,36 @@ function extent(numbers, low = Infinity, high = -Infinity) {
   return [low, high];
 }
 
-const quote = (name) => `“${name}”`;
+export const quote = (name) => `“${name}”`;
 
-/** Read a colour that the style sheet defines. */
-const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+/** Read a colour that the style sheet defines for an element. */
+export const colour = (element, name) => getComputedStyle(element).getPropertyValue(`--${name}`).trim();
+
+/** A colour between two, both as #rrggbb. */
+export function mixColours(from, to, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [a, b] = [from, to].map((hex) => parseInt(hex.slice(at, at + 2), 16));
+    return Math.round(a + (b - a) * share);
+  });
+  return `rgb(${parts.join(",")})`;
+}
+
+/** Fit a canvas to its place on the screen, with sharp pixels. */
+export function fitCanvas(canvas, height) {
+  const width = canvas.clientWidth || 300;
+  const ratio = Math.max(window.devicePixelRatio || 1, 1);
+  canvas.width = Math.round(width * ratio);
+  canvas.height = Math.round(height * ratio);
+  const brush = canvas.getContext("2d");
+  brush.setTransform(ratio, 0, 0, ratio, 0, 0);
+  brush.clearRect(0, 0, width, height);
+  return { brush, width, height };
+}
+
+/** A mark for legends: a dot, or a square for odd shapes. */
+export function swatch(kind, shape = 0) {
+  const mark = shape % 2
+    ? draw("rect", { x: 2, y: 2, width: 8, height: 8, class: kind })
+    : draw("circle", { cx: 6, cy: 6, r: 4.2, class: kind });
+  return draw("svg", { viewBox: "0 0 12 12", class: "swatch", "aria-hidden": "true" }, mark);
+}

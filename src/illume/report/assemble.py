@@ -1,0 +1,54 @@
+"""One file from a template, a style sheet, modules of JavaScript and data."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+STATIC = files("illume.report") / "static"
+
+
+def fill_page(template: str, scripts: Sequence[str], data: Any, **parts: str) -> str:
+    """Return the whole page, from its modules of JavaScript, its data and its parts in HTML."""
+    style, script = _static("style.css"), bundle(scripts)
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    page = Template(_static(template))
+    return page.substitute(parts, policy=policy, style=style, script=script, data=_json(data))
+
+
+def bundle(names: Sequence[str]) -> str:
+    """Return modules as one script: each after those that it imports from, and without its imports.
+
+    Names at the top of modules must differ, since they end up in one scope.
+    """
+    code = "\n".join(_static(f"{name}.js") for name in names)
+    code = re.sub(r"^import [^;]*;\n", "", code, flags=re.MULTILINE)
+    code = re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE)
+    return f'(() => {{\n"use strict";\n{code}}})();\n'
+
+
+def _static(name: str) -> str:
+    return (STATIC / name).read_text(encoding="utf-8")
+
+
+def _hash(inline: str) -> str:
+    """Return the name of an inline script or style in a Content-Security-Policy."""
+    digest = hashlib.sha256(inline.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode('ascii')}"
+
+
+def _json(data: Any) -> str:
+    """Return JSON that cannot end the element it is in."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
