@@ -1,12 +1,14 @@
-# `make demo` and `make test` set up everything they need in .venv themselves.
+# `make demo` and `make test` set up everything they need themselves, in .venv-demo and .venv.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# The demo needs less than a third of what tests do; where the environment of the tests is there, it serves both.
+DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
 
-.PHONY: demo docs test coverage lint test-slow test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test coverage lint test-slow test-outputs test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
 
-demo: $(READY)
-	$(BIN)/python -m illume.cli.demo demo
+demo: $(DEMO)/.ready
+	$(DEMO)/bin/python -m illume.cli.demo demo
 
 # Two processes of one thread each: more threads than cores make the fits of two tests wait for each other.
 test: lint
@@ -25,6 +27,10 @@ lint: $(READY)
 
 test-slow: $(READY)
 	$(BIN)/pytest -m slow
+
+# Whether README and the guides show what their code prints; some minutes.
+test-outputs: $(READY)
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m outputs -n 2 tests/test_outputs.py
 
 # 2,000 examples of every property in tests/fuzz, or as many as EXAMPLES says: hours on one core.
 EXAMPLES ?= 2000
@@ -144,6 +150,14 @@ pictures: $(READY)
 	$(BIN)/python tools/front_picture.py docs/picture.png
 	$(BIN)/python tools/method_pictures.py docs/images/method
 
+# Without compiled files for modules that the demo never imports, and without the headers and test programs that
+# torch may bring: both are a third of the size.
+.venv-demo/.ready: pyproject.toml constraints.txt
+	test -x .venv-demo/bin/python || $(PYTHON) -m venv .venv-demo
+	.venv-demo/bin/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[demo]"
+	cd .venv-demo/lib/python*/site-packages/torch && rm -rf include test bin/test_*
+	touch $@
+
 .venv-docs/.ready: pyproject.toml constraints.txt
 	test -x .venv-docs/bin/python || $(PYTHON) -m venv .venv-docs
 	.venv-docs/bin/python -m pip install --quiet --constraint constraints.txt $$($(PYTHON) tools/extra.py docs)
@@ -171,4 +185,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-docs .venv-peers .venv-interop .venv-engines demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-demo .venv-docs .venv-peers .venv-interop .venv-engines demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

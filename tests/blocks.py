@@ -3,9 +3,11 @@
 `python -m tests.blocks docs/from/lime.md` runs a page by itself, which is for pages that need other packages.
 """
 
+import io
 import re
 import sys
 import textwrap
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +25,7 @@ BLOCK = re.compile(
     r"^(?P<indent> *)```python[^\n]*\n(?P<code>.*?)^(?P=indent)```",
     re.DOTALL | re.MULTILINE,
 )
+OUTPUT = re.compile(r"^(?P<indent> *)```text\n(?P<text>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,43 @@ def _block(text, found):
     return Block(code, line, skip=found["what"] or "")
 
 
-def run(path, names):
+def outputs(text):
+    """Return the outputs that a page shows, as lines, by the line of the page that they begin in.
+
+    >>> outputs("a\\n```text\\nb\\n```\\n")
+    {2: ['b']}
+    """
+    return {
+        text[: found.start()].count("\n") + 1: textwrap.dedent(found["text"]).splitlines()
+        for found in OUTPUT.finditer(text)
+    }
+
+
+def run(path, names, change=lambda code: code):
     """Run the blocks of a page one after the other, in one namespace; return how many ran."""
     ready = [block for block in blocks(path.read_text()) if block.runs]
     for block in ready:
-        code = "\n" * block.line + block.code  # so that a traceback names the line of the page
-        exec(compile(code, str(path), "exec"), names)
+        run_block(block, path, names, change)
     return len(ready)
+
+
+def run_block(block, path, names, change=lambda code: code):
+    """Run one block of a page; a traceback names the line of the page."""
+    exec(compile("\n" * block.line + change(block.code), str(path), "exec"), names)
+
+
+def run_printing(path, names):
+    """Run a page as far as it shows outputs; yield in turn what a block printed, and what the page shows."""
+    text = path.read_text()
+    shown, ready = outputs(text), {block.line: block for block in blocks(text) if block.runs}
+    for line in sorted(shown | ready):
+        if line in shown:
+            yield shown[line]
+        elif line < max(shown):
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                run_block(ready[line], path, names)
+            yield printed
 
 
 def prepared():

@@ -16,6 +16,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
 
 
+def with_few_queries(code):
+    return re.sub(r"queries=[\d_]+", "queries=300", code)
+
+
 @pytest.fixture(scope="module")
 def names():
     return prepared()
@@ -45,7 +49,7 @@ def quick(monkeypatch, tmp_path):
 @pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)
 def test_every_block_of_a_page_runs(page, names, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
-    assert run(page, dict(names))
+    assert run(page, dict(names), with_few_queries)
     plt.close("all")
     if page.name == "README.md":
         assert "held-out report rows" in capsys.readouterr().out
@@ -95,7 +99,7 @@ def test_an_example_runs_with_the_library_alone(example, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     if "import shap" in example.read_text():
         pytest.importorskip("shap")
-    source = re.sub(r"queries=[\d_]+", "queries=300", example.read_text())
+    source = with_few_queries(example.read_text())
     assert not re.search(r"^(from|import) (tests|benchmarks|tools)\b", source, flags=re.MULTILINE)
     exec(compile(source, example.name, "exec"), {"__name__": "__main__"})
     plt.close("all")

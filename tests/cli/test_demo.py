@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from functools import partial
 
 import pytest
 
@@ -12,9 +11,8 @@ from illume.errors import MissingExtraError
 
 def test_the_demo_prints_all_kinds_of_explanation_and_writes_plots(tmp_path, monkeypatch, capsys):
     options = SurrogateOptions(n_latents=2, training=Training(max_epochs=2, max_steps=20))
-    monkeypatch.setattr(
-        illume, "Explainer", partial(Explainer, queries=500, effort="quick", surrogate_options=options)
-    )
+    short = {"queries": 500, "surrogate_options": options}
+    monkeypatch.setattr(illume, "Explainer", lambda *given, **more: Explainer(*given, **more | short))
     monkeypatch.setattr(demo, "TEST_ROWS", 20)
     demo.main(str(tmp_path), verbose=False)
     shown = capsys.readouterr().out
