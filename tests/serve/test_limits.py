@@ -3,15 +3,12 @@
 import asyncio
 import json
 import threading
-import time
 
 import pytest
 import uvicorn
-from fastapi import HTTPException
 from uvicorn.server import ServerState
 
 from illume.serve import server
-from illume.serve.service import Workers
 from illume.serve.settings import Settings
 from tests.serve.conftest import Client
 
@@ -59,81 +56,6 @@ def test_a_body_that_does_not_come_is_408(with_model):
         await asyncio.sleep(10)
 
     assert send_to(Client(with_model, timeout=0.1).app, receive)[0]["status"] == 408
-
-
-def test_work_that_takes_too_long_is_504_and_the_next_is_served(with_model, row, monkeypatch):
-    client = Client(with_model, timeout=0.2, workers=2)
-    explain = type(with_model).__call__
-    go_on = threading.Event()
-
-    def slow(self, X):
-        if X.columns["age"][0] == 99:
-            go_on.wait(10)
-        return explain(self, X)
-
-    monkeypatch.setattr(type(with_model), "__call__", slow)
-    answer = client.post("/explain", json={"rows": [row | {"age": 99}]})
-    assert answer.status_code == 504
-    assert "did not finish within 0.2 s" in answer.json()["detail"]
-    assert client.service.workers.n_pending == 1  # it still runs, and still counts
-    assert client.post("/explain", json={"rows": [row]}).status_code == 200
-    go_on.set()
-
-
-def test_work_ends_at_its_next_piece_once_its_time_is_over():
-    workers, pieces = Workers(1, 1, timeout=0.1), []
-
-    def work(deadline):
-        for piece in range(100):
-            deadline.check()
-            pieces.append(piece)
-            time.sleep(0.02)
-
-    with pytest.raises(HTTPException, match="504"):
-        asyncio.run(workers.run(work))
-    until = time.monotonic() + 5
-    while workers.n_pending and time.monotonic() < until:
-        time.sleep(0.01)
-    assert workers.n_pending == 0
-    assert len(pieces) < 100
-
-
-def test_no_more_than_so_many_run_or_wait():
-    workers, go_on = Workers(n_threads=2, max_waiting=1, timeout=5), threading.Event()
-    running = []
-
-    def work(deadline):
-        running.append(threading.current_thread())
-        go_on.wait(5)
-        return "done"
-
-    async def many():
-        tasks = [asyncio.create_task(workers.run(work)) for _ in range(3)]
-        while len(running) < 2:
-            await asyncio.sleep(0.01)
-        with pytest.raises(HTTPException, match="503"):
-            await workers.run(work)
-        assert len(running) == 2
-        go_on.set()
-        return await asyncio.gather(*tasks)
-
-    assert asyncio.run(many()) == ["done"] * 3
-
-
-def test_who_waits_too_long_is_told_to_come_again_and_the_work_is_not_begun():
-    workers, go_on, begun = Workers(1, 5, timeout=0.1), threading.Event(), []
-
-    async def both():
-        first = asyncio.create_task(workers.run(lambda _: go_on.wait(5)))
-        await asyncio.sleep(0.05)
-        second = asyncio.create_task(workers.run(lambda _: begun.append(1)))
-        found = await asyncio.gather(first, second, return_exceptions=True)
-        go_on.set()
-        return [each.status_code for each in found]
-
-    assert asyncio.run(both()) == [504, 503]
-    time.sleep(0.1)
-    assert begun == []
 
 
 def test_too_many_at_a_time_are_503(with_model, row, monkeypatch):
@@ -198,6 +120,7 @@ def test_no_origin_may_ask_by_default_and_named_ones_if_wanted(with_model, clien
         ({"max_bytes": 1.5}, "max_bytes is 1.5"),
         ({"max_waiting": -1}, "max_waiting is -1; expected an integer, 0 or more"),
         ({"max_connections": 0}, "max_connections is 0"),
+        ({"max_abandoned": 0}, "max_abandoned is 0"),
         ({"timeout": 0}, "timeout is 0; expected seconds, 0.1 or more"),
         ({"timeout": float("nan")}, "timeout is nan"),
     ],

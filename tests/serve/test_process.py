@@ -13,7 +13,10 @@ import time
 from pathlib import Path
 
 import httpx
+import joblib
 import pytest
+
+from illume.serve.service import EXIT_STUCK
 
 GIGABYTE = 10**9
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -41,6 +44,33 @@ def test_a_signal_lets_running_requests_finish_and_leaves_with_0(serve, saved, r
     assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
     asked = next(line for line in lines if line.get("path") == "/counterfactuals")
     assert (asked["status"], asked["rows"]) == (200, 60)
+
+
+class Hanging:
+    """A model that never answers about rows of age 99."""
+
+    def __init__(self, model):
+        self.model, self.classes_ = model, model.classes_
+
+    def predict_proba(self, rows):
+        while (rows["age"] == 99).any():
+            time.sleep(1)
+        return self.model.predict_proba(rows)
+
+
+def test_a_hung_model_is_seen_and_the_process_ends_if_wanted(serve, loan_model, row, tmp_path):
+    joblib.dump(Hanging(loan_model), tmp_path / "hanging.joblib")
+    words = ("--model", tmp_path / "hanging.joblib", "--trust-model", "--timeout", "1", "--workers", "1")
+    process, url, log = serve(*words, "--max-abandoned", "2", "--exit-when-stuck")
+    hung = {"rows": [row | {"age": 99}]}
+    assert httpx.post(f"{url}/explain", json=hung).status_code == 504
+    assert httpx.post(f"{url}/explain", json={"rows": [row]}).status_code == 200
+    assert httpx.get(f"{url}/ready").status_code == 200
+    assert httpx.post(f"{url}/rules", json=hung).status_code == 504
+    assert httpx.get(f"{url}/ready").json()["reason"] == "2 calls of the model have not returned"
+    assert httpx.get(f"{url}/health").status_code == 200
+    assert process.wait(20) == EXIT_STUCK
+    assert '"event":"stuck"' in log.read_text()
 
 
 def memory(process):

@@ -74,7 +74,7 @@ def test_prometheus_counts_requests_rows_and_seconds(with_model, row):
 def test_openapi_describes_rows_by_the_schema(client):
     described = client.get("/openapi.json").json()
     assert set(described["paths"]) == {
-        *("/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/metrics")
+        *("/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/ready", "/metrics")
     }
     row = described["components"]["schemas"]["Row"]
     assert set(row["required"]) == {"age", "income", "owner", "education"}

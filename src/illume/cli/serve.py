@@ -38,12 +38,18 @@ def serve(
     workers: Annotated[
         int, Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
     ] = 2,
+    max_abandoned: Annotated[
+        int, Option(min=1, help="Most threads whose call does not return; then no work is accepted.")
+    ] = 8,
+    exit_when_stuck: Annotated[
+        bool, Option("--exit-when-stuck", help="End once the model has not answered for four time limits.")
+    ] = False,
     unknown: options.UnknownCategories = None,
     trust_model: options.TrustModel = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health.
+    """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health, /ready.
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 
@@ -67,6 +73,8 @@ def serve(
             max_bytes=max_bytes,
             timeout=timeout,
             workers=workers,
+            max_abandoned=max_abandoned,
+            exit_when_stuck=exit_when_stuck,
             log_words=debug,
         )
     except ValueError as error:

@@ -47,11 +47,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     504: {"model": Problem, "description": "The work took too long and was stopped."},
 }
 HEADER, BEARER = APIKeyHeader(name="X-API-Key", auto_error=False), HTTPBearer(auto_error=False)
+OPEN = ("/health", "/ready")
 CLOSE = {"Connection": "close"}  # the rest of the request is not read
 
 
 class ApiKey:
-    """Middleware that refuses requests without the key before their body is read; `/health` needs none."""
+    """Middleware that refuses requests without the key before their body is read; open paths need none."""
 
     # As dependencies of endpoints, FastAPI's security classes would run after the body is read.
     def __init__(self, app: ASGIApp, key: str) -> None:
@@ -62,7 +63,7 @@ class ApiKey:
         request = Request(scope)
         bearer = await BEARER(request)
         given = await HEADER(request) or (bearer.credentials if bearer else "")
-        if scope["path"] == "/health" or secrets.compare_digest(given.encode("latin-1"), self.key):
+        if scope["path"] in OPEN or secrets.compare_digest(given.encode("latin-1"), self.key):
             await self.app(scope, receive, send)
             return
         detail = {"detail": "this service requires a key; send it as X-API-Key or as Authorization: Bearer"}
@@ -146,7 +147,7 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
             responses={200: {"model": answer}, **PROBLEMS},
             dependencies=security,
         )(_work_endpoint(model, name, service))
-    registry = make_registry(lambda: service.workers.n_pending)
+    registry = make_registry(service.workers)
     _add_reads(api, service, registry, security)
     return Monitor(api, registry), service
 
@@ -173,10 +174,8 @@ def _work_endpoint(model: Any, kind: str, service: Service) -> Any:
     async def endpoint(request: Request, body: Any) -> Response:
         request.state.rows = len(body.rows)
         service.check(kind, body)
-        answer: Response = await service.workers.run(
-            lambda deadline: JsonAnswer(service.explain(kind, body, deadline))
-        )
-        return answer
+        answer = await service.workers.run(kind, service.explain(kind, body))
+        return Response(answer, media_type="application/json")
 
     endpoint.__annotations__ |= {"request": Request, "body": model}
     return endpoint
@@ -198,11 +197,12 @@ def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, secu
         (service.info, {"model": schemas.InfoAnswer}, security),
         (service.quality, {"model": schemas.QualityAnswer}, security),
         (service.health, {"model": schemas.HealthAnswer}, []),
+        (service.ready, {"model": schemas.ReadyAnswer}, []),
         (metrics, text, security),
     ):
         api.get(
             f"/{endpoint.__name__}",
-            responses={200: answer, **problems},
+            responses={200: answer, **({503: answer} if endpoint == service.ready else {}), **problems},
             dependencies=needs,
             response_class=JsonAnswer,
             response_model=None,

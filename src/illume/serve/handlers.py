@@ -15,8 +15,8 @@ from starlette.responses import JSONResponse, Response
 from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import error_fields, log
-from illume.serve.service import RETRY
 from illume.serve.settings import Settings
+from illume.serve.workers import RETRY
 
 MAX_PROBLEMS = 100
 EXAMPLE_FIELDS = 4

@@ -8,7 +8,6 @@ import sys
 import time
 import traceback
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,8 +15,11 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from illume.serve.json_text import to_text
+from illume.serve.workers import Workers
 
-PATHS = frozenset({"/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/metrics"})
+PATHS = frozenset(
+    {"/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/ready", "/metrics"}
+)
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 MAX_PATH = 100
@@ -78,11 +80,14 @@ class Monitor:
         log.info("request", extra={"fields": fields})
 
 
-def make_registry(pending: Callable[[], int]) -> CollectorRegistry:
-    """Return metrics of the process and of requests in work or waiting; `Monitor` adds those of requests."""
+def make_registry(workers: Workers) -> CollectorRegistry:
+    """Return metrics of the process and of its work; `Monitor` adds those of requests."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
-    Gauge("illume_working", "Requests in work or waiting.", registry=registry).set_function(pending)
+    working = Gauge("illume_working", "Requests in work or waiting.", registry=registry)
+    working.set_function(lambda: workers.n_pending)
+    abandoned = Gauge("illume_abandoned", "Threads whose call has not returned in time.", registry=registry)
+    abandoned.set_function(lambda: workers.n_abandoned)
     return registry
 
 

@@ -112,6 +112,13 @@ class HealthAnswer(BaseModel):
     outputs: int | None = Field(None, description="Of a model that answers with numbers.")
 
 
+class ReadyAnswer(BaseModel):
+    """Whether requests are answered."""
+
+    ready: bool
+    reason: str | None = Field(description="Why they are not.")
+
+
 class InfoAnswer(BaseModel):
     """What the model answers, and the features of rows."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SWITCH_SECONDS = 0.0005  # how long a working thread may keep the event loop waiting
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 75  # longer than proxies keep their connections
+WATCH_SECONDS = 1
 HEAD_SECONDS = 20.0
 HEAD_BYTES = 65_536
 
@@ -96,6 +97,8 @@ def run(explainer: Explainer, settings: Settings, listener: socket.socket, ready
         limit_concurrency=settings.max_connections,
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(2 * settings.timeout) + 1,
+        callback_notify=service.watch,
+        timeout_notify=WATCH_SECONDS,
     )
     # uvicorn handles these signals, and raises them again after it has stopped.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -105,5 +108,5 @@ def run(explainer: Explainer, settings: Settings, listener: socket.socket, ready
     ready()
     uvicorn.Server(config).run(sockets=[listener])
     log.info("stopped")
-    if service.workers.n_pending:
+    if service.workers.n_pending or service.workers.n_abandoned:
         os._exit(0)  # Python would wait for threads whose work may never end

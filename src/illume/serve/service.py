@@ -1,32 +1,33 @@
-"""The work behind the endpoints: limits, worker threads, and explanations of the rows of a request."""
+"""The work behind the endpoints: explanations of the rows of a request, and the state of the service."""
 
 from __future__ import annotations
 
 import asyncio
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+import os
+from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from fastapi import HTTPException
 from fastapi.exceptions import RequestValidationError
+from starlette.responses import Response
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
 from illume.errors import IllumeError, LeftOutError, SchemaError, rows_after
 from illume.explanations.check_options import check_options
+from illume.serve.json_text import to_text
+from illume.serve.monitoring import log
 from illume.serve.schemas import RowSchema
 from illume.serve.settings import Settings
+from illume.serve.workers import Workers
 
 if TYPE_CHECKING:
     from illume import Explainer
 
-BUSY, RETRY = "too many requests at a time; try again", {"Retry-After": "1"}
-PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # the deadline is checked between pieces
+PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # of a step of the work
+STUCK = 4  # time limits without any answer, made-up row included
+EXIT_STUCK = 3
 STAND_IN = (
     "served without the model: its answers are those of the surrogate; "
     "start the service with --model for the model's"
@@ -35,53 +36,6 @@ NO_MODEL = (
     "counterfactuals are verified on the model, and the service runs without it; "
     "start it with: illume serve EXPLAINER --model FILE"
 )
-
-
-class Deadline:
-    """When an answer is due; work checks it between pieces."""
-
-    def __init__(self, seconds: float) -> None:
-        self.at = time.monotonic() + seconds
-        slow = f"the work did not finish within {seconds:g} s and was stopped; send fewer rows at a time"
-        self.error = HTTPException(504, slow)
-
-    def check(self) -> None:
-        """Stop work that is overdue."""
-        if time.monotonic() > self.at:
-            raise self.error
-
-
-class Workers:
-    """Runs work in `n_threads` threads while at most `max_waiting` more requests wait.
-
-    A thread cannot be killed. Overdue work is answered at once, ends at its next `Deadline.check` and counts
-    as pending until then, so at most `n_threads` requests run at a time.
-    """
-
-    # AnyIO's thread limiter frees its slot when overdue work is answered, not when it ends.
-    def __init__(self, n_threads: int, max_waiting: int, timeout: float) -> None:
-        self.timeout, self.max_pending, self.n_pending = timeout, n_threads + max_waiting, 0
-        ignore = partial(np.seterr, over="ignore", invalid="ignore")  # for extreme numbers
-        self._pool = ThreadPoolExecutor(n_threads, initializer=ignore)
-        self._lock = threading.Lock()
-
-    async def run(self, work: Callable[[Deadline], Any]) -> Any:
-        """Return the result; raise 503 if the work does not start in time, 504 if it does not finish."""
-        with self._lock:
-            if self.n_pending >= self.max_pending:
-                raise HTTPException(503, BUSY, RETRY)
-            self.n_pending += 1
-        deadline = Deadline(self.timeout)
-        future = self._pool.submit(work, deadline)
-        future.add_done_callback(self._finish)
-        done, _ = await asyncio.wait({asyncio.wrap_future(future)}, timeout=self.timeout)
-        if done:
-            return done.pop().result()
-        raise HTTPException(503, BUSY, RETRY) if future.cancel() else deadline.error
-
-    def _finish(self, _: Future[Any]) -> None:
-        with self._lock:
-            self.n_pending -= 1
 
 
 class Service:
@@ -93,30 +47,54 @@ class Service:
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
         self.outputs = explainer.fitted_.outputs
-        self.workers = Workers(settings.workers, settings.max_waiting, settings.timeout)
+        self.workers, self.settings = Workers(settings), settings
         self.stand_in = not explainer.fitted_.has_model
+        self._probe: asyncio.Task[None] | None = None
 
     def warm_up(self) -> None:
         """Explain a made-up row, so that the first request does not wait for lazy imports."""
         with suppress(IllumeError):  # the model may not accept it
             self.explainer(self.rows.frame([self.rows.example]))
 
-    def explain(self, kind: str, request: Any, deadline: Deadline) -> dict[str, Any]:
-        """Return explanations of the rows of a request, of the kind that its endpoint is named after."""
+    async def watch(self) -> None:
+        """Ask the model about a made-up row if it has not answered for long; end the process if it is stuck.
+
+        Without this, a service that is not ready would get no requests, and never find out that it is again.
+        """
+        seconds, timeout = self.workers.unanswered(), self.settings.timeout
+        if self.settings.exit_when_stuck and seconds > STUCK * timeout:
+            log.error("stuck", extra={"fields": {"seconds": round(seconds)}})
+            os._exit(EXIT_STUCK)  # threads that do not return cannot be ended otherwise
+        if seconds > timeout and (self._probe is None or self._probe.done()):
+            self._probe = asyncio.create_task(self._ask_model())
+
+    async def _ask_model(self) -> None:
+        def work() -> Iterator[Any]:
+            yield self.explainer(self.rows.frame([self.rows.example]))
+
+        with suppress(IllumeError, HTTPException):
+            await self.workers.run("probe", work())
+
+    def explain(self, kind: str, request: Any) -> Iterator[bytes | None]:
+        """Explain the rows of a request, step by step, by the method that its endpoint is named after.
+
+        Yields None after each step, and at last the answer in JSON.
+        """
         frame, options = self.rows.frame(request.rows), request.model_dump(exclude={"rows"})
         if options.pop("layout", "rows") == "arrays":
-            deadline.check()
-            return self._answer("arrays", self.explainer(frame).to_dict())
+            yield self._answer("arrays", self.explainer(frame).to_dict())
+            return
         if kind != "explain":
             frame = as_frame(frame.native)
         method = self.explainer if kind == "explain" else getattr(self.explainer, kind)
         records: list[dict[str, Any]] = []
         for rows, piece in chunks(frame, PIECE_ROWS[kind]):
-            deadline.check()
+            if records:
+                yield None
             with rows_after(rows.start):
                 results = method(piece if kind == "explain" else piece.native, **options)
             records += [result.to_dict() for result in results]
-        return self._answer("explanations" if kind == "explain" else kind, records)
+        yield self._answer("explanations" if kind == "explain" else kind, records)
 
     def check(self, kind: str, request: Any) -> None:
         """Raise if an answer needs the model, which is missing, or if options do not go with its answers."""
@@ -150,8 +128,14 @@ class Service:
             f"{self.outputs.member}_names": list(self.outputs.names),
         }
 
+    async def ready(self) -> Response:
+        """Whether requests are answered; if not, the reason."""
+        reason = self.workers.trouble()
+        answer = to_text({"ready": reason is None, "reason": reason})
+        return Response(answer, 200 if reason is None else 503, media_type="application/json")
+
     async def health(self) -> dict[str, Any]:
-        """Whether the service is up, and what it serves."""
+        """Say that the service is up, and what it serves."""
         return {
             "status": "ok",
             "version": __version__,
@@ -160,8 +144,9 @@ class Service:
             self.outputs.members: len(self.outputs),
         }
 
-    def _answer(self, name: str, value: Any) -> dict[str, Any]:
-        return {"stand_in": self.stand_in, "note": STAND_IN if self.stand_in else None, name: value}
+    def _answer(self, name: str, value: Any) -> bytes:
+        note = STAND_IN if self.stand_in else None
+        return to_text({"stand_in": self.stand_in, "note": note, name: value})
 
 
 def _require_text(explainer: Explainer) -> None:

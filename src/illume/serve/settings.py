@@ -24,7 +24,9 @@ class Settings:
     max_bytes: int = 10_000_000
     timeout: float = 30.0  # seconds for a request to arrive, and again for the work
     workers: int = 2  # requests worked on at a time
-    max_waiting: int = 128  # requests that may wait besides
+    max_waiting: int = 128  # requests of a kind that may wait besides
+    max_abandoned: int = 8  # threads whose call has not returned in time; then no work is accepted
+    exit_when_stuck: bool = False  # whether the process ends once the model has not answered for long
     max_connections: int = 1_000  # more are answered with 503
     log_words: bool = False  # whether messages of the model's errors, which may hold values, are logged
 
