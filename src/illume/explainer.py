@@ -16,6 +16,7 @@ from illume.explanations.attributions import attribute, explain_interactions
 from illume.explanations.check_options import check_options
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
+from illume.explanations.habits import for_call, for_counterfactuals, for_explainer, require_rows_first
 from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules
@@ -87,6 +88,7 @@ class Explainer(Learned, BaseEstimator):
     (150, 4, 3)
     """
 
+    @for_explainer
     def __init__(
         self,
         model: Any,
@@ -125,14 +127,12 @@ class Explainer(Learned, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from rows; `y` is ignored, labels are not needed.
 
-        `X` is a frame, or rows that are read piece by piece, once and in bounded memory: a path to a
-        Parquet file or folder, a `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame.
-
-        In a group of processes (`torchrun`), all must call `fit` with the same rows: the first one asks the
-        model, and all train the encoders together.
+        `X` is a frame, or rows that are read once, in bounded memory: a path to a Parquet file or folder, a
+        `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame. In a group of processes
+        (`torchrun`), all call `fit` with the same rows: one asks the model, all train the encoders together.
         """
-        parameters = self.get_params(deep=False)
-        require_complete(parameters)
+        require_rows_first(X, y)
+        require_complete(parameters := self.get_params(deep=False))
         self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
@@ -143,19 +143,20 @@ class Explainer(Learned, BaseEstimator):
             self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False)), self.stages_))
         return self
 
+    @for_call
     def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
-        """Return the attributions of a frame's rows, in the rows' order.
+        """Return the attributions of a frame's rows, in the rows' order; a dict or a Series is one row.
 
-        With `refine`, the model is asked this many times more per row, about rows mixed with background rows;
-        Shapley values come closer to the model's, and standard errors say how close.
+        With `refine`, the model is asked this often more per row, about rows mixed with background rows, and
+        Shapley values come closer to the model's.
         """
         return attribute(self._require_fitted(), X, refine)
 
     def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
 
-        A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
-        features with the largest contributions; a value is the mean over `n_samples` sets of other features.
+        A feature's row adds up to its contribution. Pairs are those of the `max_features` features with the
+        largest contributions; a value is the mean over `n_samples` sets of others.
         """
         return explain_interactions(self._require_fitted(), X, max_features, n_samples)
 
@@ -201,6 +202,7 @@ class Explainer(Learned, BaseEstimator):
         """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
         return summarize_rules(self.fit_rules()._require_fitted(), output)
 
+    @for_counterfactuals
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
         X: Any,
@@ -317,8 +319,7 @@ class Explainer(Learned, BaseEstimator):
         Parameters
         ----------
         rows
-            Maximum number of training rows; `all`, or `none`: then there is not a single row in the file,
-            nothing is refined, trust is not known, and there are no counterfactuals.
+            Maximum number of training rows; `all`; or `none`, without refinement, trust and counterfactuals.
         rules
             Grow the tree of the rules first, which rules and counterfactuals need.
         """
@@ -336,9 +337,9 @@ def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | Non
     """Read an explainer that `Explainer.save` wrote; nothing in the file is run.
 
     A file that is damaged, of another format version, or would take more memory than `max_bytes` (2 GiB, or
-    what the variable ILLUME_MAX_BYTES says) raises `FormatError`. `model` is the model that was
-    explained: it is asked about some stored rows, with a `ModelChangedWarning` if its answers differ. Without
-    it, the surrogate's answers take its place, and there are no counterfactuals.
+    what the variable ILLUME_MAX_BYTES says) raises `FormatError`. `model` is the explained model: it is asked
+    about some stored rows, with a `ModelChangedWarning` if its answers differ. Without it, the surrogate's
+    answers take its place, and there are no counterfactuals.
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known, max_bytes)

@@ -21,6 +21,7 @@ from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
 MOST_LABELS = 20  # whole numbers of fewer different values are labels, unless the model is a regressor
+METHODS = ("predict", "predict_proba")
 TASKS = ("auto", "classification", "regression")
 Answer = np.ndarray[Any, Any]
 
@@ -58,6 +59,8 @@ class BlackBox:
         self.model, self.request, self.outputs = model, request or OutputRequest(), outputs
         require_instance(model)
         task = self.request.task if outputs is None else outputs.task
+        if task == "auto" and _has_type(owner_of(model), "regressor"):
+            task = "regression"
         self._ask = _question(model, task)
         self.n_asked = 0
         self.most_rows = BATCH_ROWS  # fewer once the model has failed on more
@@ -76,7 +79,7 @@ class BlackBox:
             raise BlackBoxError(f"the model answered with shapes {sorted(widths)} by turns")
         raw = np.concatenate(answers)
         if self.outputs is None:
-            self.outputs = find_outputs(self.model, raw, self.request)
+            self.outputs = find_outputs(owner_of(self.model), raw, self.request)
         return self.outputs.parse(raw)
 
     def require_outputs(self) -> Outputs:
@@ -160,13 +163,20 @@ def require_instance(model: Any) -> None:
         )
 
 
+def owner_of(model: Any) -> Any:
+    """Return the estimator behind `model.predict` or `model.predict_proba`; any other model itself."""
+    owner = getattr(model, "__self__", None)
+    known = getattr(model, "__name__", "") in METHODS
+    return owner if known and (hasattr(owner, "classes_") or _has_type(owner, "regressor")) else model
+
+
 def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     """Return the columns that the model says it uses (scikit-learn's `feature_names_in_`).
 
     None where it does not say, or names others than there are.
     """
     require_instance(model)
-    names = tuple(str(name) for name in getattr(model, "feature_names_in_", ()))
+    names = tuple(str(name) for name in getattr(owner_of(model), "feature_names_in_", ()))
     return names if names and set(names) <= set(columns) else None
 
 
@@ -182,15 +192,14 @@ def _has_type(model: Any, kind: str) -> bool:
 
 def _question(model: Any, task: str) -> Callable[[Any], Any]:
     """Return the callable to ask: for classes `predict_proba` before `predict`, for numbers `predict`."""
-    if task == "auto" and _has_type(model, "regressor"):
-        task = "regression"
     for name in ("predict",) if task == "regression" else ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
             return method
     if callable(model):
         return model
-    raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}")
+    rows = "; rows go to fit: illume.Explainer(model).fit(X)" if hasattr(model, "shape") else ""
+    raise BlackBoxError(f"a {type(model).__name__} cannot be asked; {ADVICE}{rows}")
 
 
 def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
@@ -255,7 +264,7 @@ def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Class
     known = None if own is None else np.asarray(own).tolist()
     certain = not hasattr(model, "predict") and is_distribution(raw)  # probabilities of exactly 0 and 1
     if not certain and _answers_labels(raw, known):
-        return _find_labels(raw, known, given)
+        return _find_labels(model, raw, known, given)
     n = 2 if raw.ndim == 1 else raw.shape[1]
     if given is not None and len(given) != n:
         raise BlackBoxError(f"class_names has {len(given)} names, the model has {n} classes")
@@ -273,17 +282,22 @@ def _answers_labels(raw: Answer, known: Sequence[Any] | None) -> bool:
     return len(found) <= MOST_LABELS and bool((found == np.round(found)).all())
 
 
-def _find_labels(raw: Answer, known: Sequence[Any] | None, given: Sequence[Any] | None) -> Classes:
+def _find_labels(
+    model: Any, raw: Answer, known: Sequence[Any] | None, given: Sequence[Any] | None
+) -> Classes:
     seen = np.unique(raw).tolist()
     found = [str(label) for label in (known or seen if given is None else given)]
     if given is not None and not {str(label) for label in seen} <= set(found):
         raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
     label_positions(raw, found)
+    more = "a model with predict_proba, or a callable that returns probabilities,"
+    if hasattr(model, "predict_proba"):
+        more = "the model itself, or its predict_proba, in the place of its predict"
     numbers = "" if is_labels(raw) else "; if these labels are numbers, say DataOptions(task='regression')"
     warnings.warn(
         "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
-        "contributions tell which features change the decision, but not how close it is; a model with "
-        f"predict_proba, or a callable that returns probabilities, tells more{numbers}",
+        f"contributions tell which features change the decision, but not how close it is; {more} tells more"
+        f"{numbers}",
         LabelsOnlyWarning,
         stacklevel=7,
     )

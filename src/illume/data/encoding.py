@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -201,7 +202,8 @@ class Encoding:
             values = [value for value in frame.labels(feature.name) if value is not None]
             if not values:  # an empty column of text says nothing about its type
                 return np.full(len(frame), np.nan)
-            example = next((value for value in values if not _is_numeric(value)), values[0])
+            texts = [value for value in values if not isinstance(value, Real)] or values
+            example = next((value for value in texts if not _is_numeric(value)), texts[0])
             raise SchemaError(
                 f"column {feature.name!r} holds {_describe(example)}, expected numbers; convert the column, "
                 f"or fit again"

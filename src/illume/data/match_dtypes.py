@@ -15,6 +15,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.answers import is_missing
 from illume.data.column_values import Storage, numbers_of_values, storage_of_values
 from illume.data.frames import Frame, IsFrame, Mixer, NarwhalsFrame, NumpyFrame, Origin, as_frame
+from illume.data.schema import check_names
 
 Values = list[Hashable | None]
 NUMBERS = {int, float, bool, type(None)}
@@ -115,6 +116,12 @@ class FrameBuilder:
             return NumpyFrame(_array(list(ordered.values()), dtype), self.names)
         return PlainFrame(ordered, self._build, self.backend)
 
+    def from_rows(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
+        """Return a frame of rows that are dicts; each must have all columns."""
+        for row in rows:
+            check_names(tuple(row), self.names)
+        return self.frame({name: [_plain_value(row[name]) for row in rows] for name in self.names})
+
     def from_array(self, rows: NumpyFrame) -> Frame:
         """Convert an array whose columns have this order."""
         numbers = rows.array.dtype.kind in "fiu" and (self.example is None or self._only_numbers)
@@ -123,7 +130,7 @@ class FrameBuilder:
         if numbers:
             built = nw.from_numpy(rows.array, list(self.names), backend=self.backend)  # type: ignore[arg-type]
             return as_frame(built.to_native())
-        return as_frame(self.frame({name: rows.labels(name) for name in self.names}).native)
+        return self.frame({name: rows.labels(name) for name in self.names})
 
     @cached_property
     def _only_numbers(self) -> bool:
@@ -143,6 +150,31 @@ class FrameBuilder:
             names = pd.Index(self.names)
             return lambda columns: _pandas(columns, types, names)
         return lambda columns: _other(columns, types, str(self.backend))
+
+
+def as_plain_rows(data: Any) -> list[Mapping[str, Any]] | None:
+    """Return one row, a dict or a pandas Series, or a list of such rows, as dicts; None for anything else.
+
+    >>> as_plain_rows({"age": 41}), as_plain_rows([{"age": 41}, {"age": 38}]), as_plain_rows([[1.0]])
+    ([{'age': 41}], [{'age': 41}, {'age': 38}], None)
+    """
+    rows = list(data) if isinstance(data, list | tuple) else [data]
+    found = [
+        row.to_dict() if type(row).__name__ == "Series" and hasattr(row, "index") else row for row in rows
+    ]
+    if not found or not all(isinstance(row, Mapping) for row in found):
+        return None
+    scalar = all(np.ndim(value) == 0 for row in found for value in row.values())
+    return [{str(name): value for name, value in row.items()} for row in found] if scalar else None
+
+
+def _is_series(row: Any) -> bool:
+    return type(row).__name__ == "Series" and hasattr(row, "to_dict")
+
+
+def _plain_value(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if is_missing(value) else value
 
 
 def _array(columns: Sequence[Values], dtype: np.dtype[Any] | None) -> np.ndarray[Any, Any]:

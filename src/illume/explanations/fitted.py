@@ -12,7 +12,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.black_box import BATCH_ROWS, BlackBox
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, as_frame, chunks
-from illume.data.match_dtypes import FrameBuilder
+from illume.data.match_dtypes import FrameBuilder, as_plain_rows
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
@@ -271,7 +271,13 @@ class Fitted:
         return replace(self, dictionary=dictionary, quality=replace(self.quality, dictionary=dictionary))
 
     def as_frame(self, X: Any) -> Frame:
-        """Return the user's rows as a frame with the fitted columns, in their order."""
+        """Return the user's rows as a frame with the fitted columns, in their order.
+
+        A dict or a Series is one row, and a list of them is several.
+        """
+        rows = as_plain_rows(X)
+        if rows is not None:
+            return self.dtypes.from_rows(rows)
         frame = require_columns(as_frame(X), self.columns)
         if self.backend is not None and isinstance(frame, NumpyFrame):
             return self.dtypes.from_array(frame)  # the model was fitted on frames and knows columns by name

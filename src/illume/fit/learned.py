@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.explanations.fitted import Fitted
+from illume.explanations.habits import suggest_attribute
 from illume.fit.fit import FitResult
 from illume.results.diagnostics import History
 from illume.results.quality import Quality, RuleQuality
@@ -46,6 +47,12 @@ class Learned:
     def history_(self) -> History | None:
         """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
         return self._require_fitted().history
+
+    def __getattr__(self, name: str) -> Any:
+        """Say which call of illume does what another package calls `name`."""
+        if hasattr(type(self), name):  # a property that raised: let it say why
+            return object.__getattribute__(self, name)
+        raise AttributeError(suggest_attribute(name), name=name, obj=self)
 
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
