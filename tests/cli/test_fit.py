@@ -279,3 +279,20 @@ def test_a_folder_that_cannot_be_read_is_said_in_one_line(run, parts, model, tmp
         done = run("fit", *words, "--model", model, "-o", tmp_path / "none.illume")
         assert done.exit_code == 1
         assert said in done.stderr
+
+
+def test_labels_from_a_file_are_stored(run, folder, fast, tmp_path):
+    path, out = tmp_path / "words.csv", tmp_path / "a.illume"
+    path.write_text("column,label,unit\nincome,Yearly income,k€\ndecision,Target,\n", encoding="utf-8")
+    words = ("--target decision --train gbm --drop customer", *FEW, "-o", out, "--labels", path)
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 0, answer.stderr
+    shown = json.loads(run("show", out, "--json").stdout)["features"]
+    assert [(each["label"], each["unit"]) for each in shown if each["name"] == "income"] == [
+        ("Yearly income", "k€")
+    ]
+    assert "Yearly income" in repr(illume.load(out).rule_set())
+    path.write_text("column,label\nincme,Yearly income\n", encoding="utf-8")
+    answer = run("fit", folder / "loans.csv", *words)
+    assert answer.exit_code == 1
+    assert "the nearest column is 'income'" in answer.stderr

@@ -100,6 +100,7 @@ def fit(
         str, Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
     ] = "20000",
     unknown: Annotated[Unknown, Option(help="Refuse rows with unseen categories, or accept them.")] = "error",
+    labels: options.Labels = None,
     checkpoint_dir: Annotated[
         Path | None, Option(metavar="DIR", help="Save progress here; to resume, run the same command again.")
     ] = None,
@@ -120,6 +121,7 @@ def fit(
     from illume.cli.targets import parse_target
     from illume.cli.train import load_training_rows
     from illume.data.checkpoints import lock_folder
+    from illume.results.dictionary import parse_labels
 
     messages = options.start(context, quiet, debug)
     surrogate_options = SurrogateOptions(
@@ -127,11 +129,12 @@ def fit(
         n_latents=_number_or_word(n_latents, ("auto",), "--n-latents"),
         rank=None if rank == "none" else _number_or_word(rank, ("auto", "none"), "--rank"),
     )
-    settings = {
+    settings: dict[str, Any] = {
         "queries": _number_or_word(queries, ("auto",), "--queries", least=0),
         "effort": effort,
         "random_state": seed,
         "unknown": unknown,
+        "labels": parse_labels(labels),
         "surrogate_options": surrogate_options,
         # kept until the explainer is written
         "checkpoint_dir": checkpoint_dir and Checkpoints(checkpoint_dir, keep=True),
@@ -145,7 +148,8 @@ def fit(
     csv = CsvOptions(tuple(text or ()), tuple(number or ()), words)
     sizes: dict[str, Any] = {"row_budget": row_budget, "seed": seed, "in_memory": model is None}
     rows = load_training_rows(train, target, drop, csv=csv, messages=messages, **sizes)
-    names = split_names(categorical, rows.columns)
+    names, left_out = split_names(categorical, rows.columns), (target, *split_names(drop))
+    settings["labels"] = {name: each for name, each in settings["labels"].items() if name not in left_out}
     require_names(rows.columns, names, "--categorical")
     # The lock is held until the explainer is written and the checkpoints are removed.
     with nullcontext() if checkpoint_dir is None else lock_folder(checkpoint_dir):
@@ -214,7 +218,11 @@ def _fit_explainer(
     from illume import Explainer
 
     used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
-    settings |= {"categorical": [name for name in categorical if name in used]}
+    unused = set(rows.columns) - set(used)
+    settings |= {
+        "categorical": [name for name in categorical if name in used],
+        "labels": {name: each for name, each in settings["labels"].items() if name not in unused},
+    }
     explainer = Explainer(model, verbose=False if messages.quiet else None, **settings)
     messages.info(f"Fitting the explainer on {rows} and {len(used)} features …")
     for train in (lambda: explainer.fit(rows.features), explainer.fit_rules):

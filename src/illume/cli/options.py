@@ -32,6 +32,10 @@ MissingWords = Annotated[
         metavar="A,B", help="Words in CSV for a missing value; '' for none. By default as in `illume fit`."
     ),
 ]
+Labels = Annotated[
+    Path | None,
+    Option(metavar="FILE", help="Labels and units of columns, labels of values: a CSV or JSON file."),
+]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Quiet = Annotated[bool, Option("--quiet", "-q", help="No progress and no notes on stderr.")]
 Debug = Annotated[bool, Option("--debug", help="Show the traceback of an error.")]

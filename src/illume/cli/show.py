@@ -54,6 +54,8 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
         "features": [
             {
                 "name": feature.name,
+                "label": explainer.fitted_.dictionary.label(feature.name),
+                "unit": explainer.fitted_.dictionary.unit(feature.name),
                 "kind": feature.kind.value,
                 "categories": list(feature.labels),
                 "low": feature.low if feature.numeric else None,
@@ -155,6 +157,7 @@ def report(
     model: options.Model = None,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
+    labels: options.Labels = None,
     trust_model: options.TrustModel = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -169,6 +172,8 @@ def report(
     require_csv(rows, missing)
     require_output(out, (".html", ".htm"), explainer, rows, model)
     loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+    if labels is not None:
+        loaded.set_params(labels=labels)
     frame = read_rows_for(loaded, rows, missing)
     messages.info(f"Explaining {len(frame):,} rows for the report …")
     with rows_after(0, file_name(rows)):

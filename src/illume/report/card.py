@@ -13,6 +13,7 @@ from illume.data.schema import Feature, Schema
 from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.words import count, figure
+from illume.results.dictionary import DataDictionary
 from illume.results.quality import UNKNOWN, Quality, RuleQuality
 from illume.results.text import format_value
 
@@ -181,10 +182,10 @@ def version_facts(date: str) -> Facts:
     return [("Date", date), ("Python", platform.python_version()), *library_versions(PACKAGES).items()]
 
 
-def feature_range(feature: Feature) -> str:
+def feature_range(feature: Feature, dictionary: DataDictionary) -> str:
     """Return the range or the categories of a feature in the fitted rows."""
     if feature.numeric:
-        return f"{format_value(feature.low)} to {format_value(feature.high)}"
-    shown = ", ".join(feature.labels[:MOST_CATEGORIES])
+        return f"{format_value(feature.low)} to {dictionary.show(feature.name, feature.high)}"
+    shown = ", ".join(dictionary.category(feature.name, text) for text in feature.labels[:MOST_CATEGORIES])
     n_more = len(feature.labels) - MOST_CATEGORIES
     return f"{shown} and {n_more} more" if n_more > 0 else shown

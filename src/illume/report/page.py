@@ -34,6 +34,7 @@ from illume.report.sentences import (
 )
 from illume.report.words import count, figure, percent, quote
 from illume.results.attributions import Attributions
+from illume.results.dictionary import DataDictionary
 from illume.results.quality import LOW, UNKNOWN, Quality
 from illume.results.text import owner
 
@@ -78,7 +79,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         map_note=escape(_map_note(explained)),
         rows=count(len(attributions), "row"),
         facts=_facts(facts),
-        features=_features(fitted.schema),
+        features=_features(fitted.schema, fitted.dictionary),
         n_features=f"{len(fitted.schema)}",
         limits="".join(tag("li", limit) for limit in card.limits(attributions.kind)),
     )
@@ -208,8 +209,17 @@ def _facts(groups: Mapping[str, card.Facts]) -> str:
     return "".join(lists)
 
 
-def _features(schema: Schema) -> str:
+def _features(schema: Schema, known: DataDictionary) -> str:
     return "".join(
-        tag("tr", tag("th", f.name, scope="row"), tag("td", f.kind.value), tag("td", card.feature_range(f)))
+        tag(
+            "tr",
+            tag("th", known.label(f.name), *_column_name(f.name, known), scope="row"),
+            tag("td", f.kind.value),
+            tag("td", card.feature_range(f, known)),
+        )
         for f in schema.features
     )
+
+
+def _column_name(name: str, known: DataDictionary) -> list[Markup]:
+    return [] if known.label(name) == name else [tag("small", f" {name}")]

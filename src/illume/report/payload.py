@@ -6,7 +6,6 @@ Numbers are packed: little-endian bytes in base64, which a browser reads back at
 from __future__ import annotations
 
 import base64
-import math
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,9 @@ from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.sentences import low_trust
 from illume.results.counterfactuals import Counterfactuals, Example
+from illume.results.dictionary import DataDictionary
 from illume.results.rules import Rules
-from illume.results.text import format_bound, format_value, owner, plain_value
+from illume.results.text import owner, plain_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
 STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
@@ -98,7 +98,9 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "meanings": kind.meanings(),
         "outputs": found.output_names,
         "labels": _labels(explained),
-        "columns": [_column(feature, found.data[:, j]) for j, feature in enumerate(schema.features)],
+        "columns": [
+            _column(feature, found.data[:, j], found.dictionary) for j, feature in enumerate(schema.features)
+        ],
         "decision": pack_codes(answers["decision"], len(answers["classes"])),
         "surrogate_decision": pack_codes(answers["surrogate_decision"], len(answers["classes"])),
         "probability": pack(answers["probability"], "f4"),
@@ -134,14 +136,15 @@ def _labels(explained: Explained) -> list[str] | None:
     return None if labels == [str(i) for i in range(len(labels))] else labels
 
 
-def _column(feature: Feature, values: np.ndarray[Any, Any]) -> Json:
+def _column(feature: Feature, values: np.ndarray[Any, Any], dictionary: DataDictionary) -> Json:
     """Return the values of a feature: numbers, or positions among the categories that occur."""
+    name = feature.name
+    named = {"name": dictionary.label(name), "unit": dictionary.unit(name), "column": name}
     if feature.numeric:
-        return {"name": feature.name, "values": pack_numbers(values), "categories": None}
-    texts = np.array([format_value(value) for value in values], dtype=object)
+        return {**named, "values": pack_numbers(values), "categories": None}
+    texts = np.array([dictionary.show(name, value) for value in values], dtype=object)
     categories, codes = np.unique(texts, return_inverse=True)
-    packed = pack_codes(codes, len(categories))
-    return {"name": feature.name, "values": packed, "categories": categories.tolist()}
+    return {**named, "values": pack_codes(codes, len(categories)), "categories": categories.tolist()}
 
 
 def _pack_by_output(values: Any, *, rounded: bool) -> list[list[Json]]:
@@ -190,11 +193,7 @@ def counterfactual_data(found: Counterfactuals, rows: list[int]) -> Json:
 
 
 def _example_data(example: Example) -> Json:
-    changes = [[one.feature, _number_text(one.before), _number_text(one.after)] for one in example.changes]
+    changes = [[one.label, *one.texts] for one in example.changes]
     figures = {name: round(getattr(example, name), 6) for name in ("distance", "plausibility")}
     given = {name: example.columns.get(name) for name in ("decision", "probability")}
     return {"changes": changes, "answer": example.answer} | given | figures
-
-
-def _number_text(value: Any) -> str:
-    return format_bound(value) if isinstance(value, float) and math.isfinite(value) else format_value(value)

@@ -112,7 +112,7 @@ def _features(attributions: Attributions) -> str:
     order = order[strength[order] > 0]
     if not len(order):
         return f"No feature moved any {noun}."
-    names = enumerate_names([quote(attributions.feature_names[j]) for j in order])
+    names = enumerate_names([quote(attributions.feature_labels[j]) for j in order])
     share = percent(float(strength[order].sum() / strength.sum()))
     subject = "it makes" if len(order) == 1 else "together they make"
     return f"{noun.capitalize()}s were moved most by {names}: {subject} up {share} of all contributions."
@@ -192,7 +192,7 @@ def _contribution_notices(quality: Quality) -> Iterator[Notice]:
         )
         yield Notice(WARNING, found, "Treat contributions as less certain than stated.")
     if quality.ignored:
-        names = enumerate_names([quote(name) for name in quality.ignored])
+        names = enumerate_names([quote(quality.dictionary.label(name)) for name in quality.ignored])
         found = f"The model ignores {names}: in all rows tried, changing them never changed its answer."
         yield Notice(NOTE, found, "Their contributions are exactly 0.")
 

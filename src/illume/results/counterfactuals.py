@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -35,18 +34,23 @@ class Change:
     dictionary: DataDictionary = field(default=NO_LABELS, compare=False, repr=False)
 
     @property
+    def label(self) -> str:
+        """What the feature is called."""
+        return self.dictionary.label(self.feature)
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The values before and after, as text."""
+        before, after = (self.dictionary.exact(self.feature, value) for value in (self.before, self.after))
+        return before, after
+
+    @property
     def text(self) -> str:
-        """The values before and after."""
-        before, after = (
-            self.dictionary.bound(self.feature, v)
-            if isinstance(v, float) and not math.isnan(v) and not self.dictionary.has_values(self.feature)
-            else self.dictionary.show(self.feature, v)
-            for v in (self.before, self.after)
-        )
-        return f"{before} → {after}"
+        """The values before and after, in one text."""
+        return " → ".join(self.texts)
 
     def __str__(self) -> str:
-        return f"{self.dictionary.label(self.feature)}: {self.text}"
+        return f"{self.label}: {self.text}"
 
 
 @dataclass(frozen=True)

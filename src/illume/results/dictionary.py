@@ -6,6 +6,7 @@ import csv
 import difflib
 import io
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -101,10 +102,6 @@ class DataDictionary:
         text = value_text(value)
         return self._entry(name).values.get(text, text)
 
-    def has_values(self, name: str) -> bool:
-        """Whether values of a column have labels."""
-        return bool(self._entry(name).values)
-
     def show(self, name: str, value: Any) -> str:
         """Return a value of a row as text: its label, or the number with its unit."""
         text = self._entry(name).values.get(value_text(value), format_value(value))
@@ -113,6 +110,11 @@ class DataDictionary:
     def bound(self, name: str, number: float) -> str:
         """Return a bound of a number as text, with its unit."""
         return self._with_unit(name, format_bound(number))
+
+    def exact(self, name: str, value: Any) -> str:
+        """Return a value as `show` does, but numbers with all the digits that tell them apart."""
+        exact = isinstance(value, float) and math.isfinite(value) and not self._entry(name).values
+        return self.bound(name, value) if exact else self.show(name, value)
 
     def input(self, name: str, text: str) -> str:
         """Return what an input of a column is called, given its name: the column, or `column = value`."""

@@ -25,14 +25,16 @@ STAND_IN = "without the black box: the answers are the surrogate's own"
 def format_value(raw: Any) -> str:
     """Return a value of the user's data as short text.
 
-    >>> [format_value(value) for value in (3.14159, 7.0, None, "high", True, 41234.0)]
-    ['3.142', '7', '(missing)', 'high', 'True', '41234']
+    >>> [format_value(value) for value in (3.14159, 7.0, None, "high", True, 34499.2)]
+    ['3.142', '7', '(missing)', 'high', 'True', '34499']
     """
     if is_missing(raw):
         return MISSING
     if isinstance(raw, (float, np.floating, int, np.integer)) and not isinstance(raw, (bool, np.bool_)):
         number = float(raw)
-        return f"{int(number)}" if abs(number) < 1e15 and number == int(number) else f"{number:.4g}"
+        if abs(number) < 1e15 and number == int(number):
+            return f"{int(number)}"
+        return f"{number:.{1 if abs(number) < 1e4 else 0}f}" if 1e3 <= abs(number) < 1e15 else f"{number:.4g}"
     return str(raw)
 
 

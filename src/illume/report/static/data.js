@@ -26,6 +26,8 @@ export function readData({ rows, rules, counterfactuals }) {
   const binary = rows.outputs.length === 1;
   const columns = rows.columns.map((column) => ({
     name: column.name,
+    unit: column.unit,
+    column: column.column,
     categories: column.categories,
     values: once(() => unpack(column.values)),
   }));
@@ -87,8 +89,10 @@ export function readData({ rows, rules, counterfactuals }) {
     /** Why a row is outside of what the explainer was fitted on; undefined if it is not. */
     outside: (row) => rows.outside[row],
     text(row, feature) {
-      const { categories, values } = columns[feature];
-      return categories ? categories[values()[row]] : shortNumber(values()[row]);
+      const { categories, unit, values } = columns[feature];
+      if (categories) return categories[values()[row]];
+      const number = values()[row];
+      return unit && !Number.isNaN(number) ? `${shortNumber(number)} ${unit}` : shortNumber(number);
     },
     /** The output shown first: the only one, or that of the decided class. */
     output: (row) => (binary || rows.numbers ? 0 : decision[row]),

@@ -20,8 +20,8 @@ export function createTable(root, data, onChoose, onFilter) {
     ...surrogateColumns(),
     ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : data.sizeText(data.contributionError[row], 0)))] : []),
     ...data.columns.map((column, feature) => ({
-      name: column.name,
-      title: column.name,
+      name: column.unit ? `${column.name} [${column.unit}]` : column.name,
+      title: column.column,
       feature: true,
       number: !column.categories,
       show: column.categories ? (row) => data.text(row, feature) : alignedColumn(column),
