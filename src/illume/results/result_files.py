@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
 import json
 import math
 import os
@@ -14,6 +14,7 @@ import numpy as np
 
 from illume.data import archive
 from illume.data.frames import Frame, Origin, as_frame
+from illume.data.limits import Budget
 from illume.data.stored_arrays import TYPES, ArrayReader, ArrayWriter
 from illume.data.stored_frames import dump_frame, read_frame
 from illume.data.typed_json import (
@@ -26,20 +27,25 @@ from illume.data.typed_json import (
     read,
     read_scalar,
 )
-from illume.errors import FormatError, MissingExtraError, import_extra
+from illume.errors import FormatError, MissingExtraError
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
+from illume.results.result_ranges import AXES, require_ranges, require_shapes
+from illume.results.result_tables import (
+    CODE,
+    Array,
+    Arrays,
+    ResultTable,
+    column_name,
+    number_values,
+    to_parquet,
+)
 from illume.results.rules import Rules
 
 FORMAT, VERSION = "illume result", 6
 MAX_LENGTH = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Attributions, Rules, Counterfactuals)}
-# Arrays with an entry per row, or per counterfactual example, and arrays that all rows share
-AXES = ("rows", "examples", "shared")
-
-Array = np.ndarray[Any, Any]
-Arrays = dict[str, dict[str, Array]]  # by axis, and by the path of the field (`trust.agreement`)
 
 
 def save_result(result: Any, path: str | os.PathLike[str]) -> None:
@@ -49,35 +55,82 @@ def save_result(result: Any, path: str | os.PathLike[str]) -> None:
     arrays: Arrays = {axis: {} for axis in AXES}
     _split(result, "", plain, arrays)
     head = {"format": FORMAT, "version": VERSION, "kind": result.__class__.__name__, "plain": plain}
+    head["sha256"] = _digest(head, arrays)
     for axis in AXES:
         head[axis] = {
             name: {"type": array.dtype.name, "shape": list(array.shape)}
-            | ({} if parquet and axis != "shared" else {"values": _list_values(array)})
             for name, array in arrays[axis].items()
         }
+        for name, array in arrays[axis].items():
+            if not parquet or axis == "shared":
+                head[axis][name]["values"] = _list_values(array)
+            elif array.dtype == object:
+                arrays[axis][name], head[axis][name]["values"] = number_values(array)
     content = json.dumps(head, allow_nan=False).encode("utf-8")
-    archive.write(path, _to_parquet(arrays, content) if parquet else content)
+    archive.write(path, to_parquet(arrays, content) if parquet else content)
 
 
-def load_result(path: str | os.PathLike[str]) -> Any:
+def load_result(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Any:
     """Read `Attributions`, `Rules` or `Counterfactuals` that were saved to JSON or Parquet.
 
-    All arrays, names and texts are as they were. A file that is damaged, of another kind or of another
-    format version raises `FormatError`.
+    All arrays, names and texts are as they were. A file that is damaged or was changed, is of another kind or
+    format version, or would take more memory than `max_bytes` (2 GiB, or what the variable ILLUME_MAX_BYTES
+    says) raises `FormatError`.
     """
-    suffix, content = _suffix(path), Path(path).read_bytes()
+    suffix, budget = _suffix(path), Budget(max_bytes)
     try:
-        table = _read_table(content) if suffix == ".parquet" else None
-        head = _parse_head(content if table is None else table.schema.metadata[b"illume"])
+        table = ResultTable(path, budget) if suffix == ".parquet" else None
+        head = _parse_head(_read_json(path, budget) if table is None else table.head, budget)
         arrays: Arrays = {axis: {} for axis in AXES}
         for axis, name, entry in ((key, *each) for key in AXES for each in head[key].items()):
             values = expect(dict, entry, name).get("values")
             if table is not None and axis != "shared":
-                values = _read_column(table, f"examples.{name}" if axis == "examples" else name)
+                column = table.column(column_name(axis, name))
+                values = column if values is None else _pick(values, column, name)
             arrays[axis][name] = _read_array(entry, values, name)
-        return _Reader(head["plain"], arrays).read(head["kind"])
+        require_ranges(arrays)
+        digest = _digest({name: head[name] for name in ("format", "version", "kind", "plain")}, arrays)
+        result = _Reader(head["plain"], arrays).read(head["kind"])
+        if digest != head["sha256"]:
+            raise FormatError(
+                "the result was changed or damaged after it was saved (its digest differs); save it again"
+            )
+        return result
     except FormatError as error:
         raise FormatError(f"{Path(path).name}: {error}") from error
+
+
+def _digest(head: dict[str, Any], arrays: Arrays) -> str:
+    """Hash all of a result, the same for JSON and Parquet: its plain values and the bits of its arrays."""
+    found = hashlib.sha256(_canonical(head))
+    for axis, name, array in ((key, *each) for key in AXES for each in sorted(arrays[key].items())):
+        found.update(_canonical([axis, name, array.dtype.name, array.shape]))
+        if array.dtype == object:
+            found.update(_canonical(_list_values(array)))
+            continue
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)  # JSON has one NaN
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()
+
+
+def _canonical(values: Any) -> bytes:
+    try:
+        return json.dumps(values, allow_nan=False, sort_keys=True).encode("ascii")
+    except ValueError as error:
+        raise FormatError(f"a number is out of range ({error})") from error
+
+
+def _pick(listed: Any, codes: Array, name: str) -> list[Any]:
+    values = expect(list, listed, name)
+    if codes.dtype != CODE or (len(codes) and codes.max() >= len(values)):
+        raise FormatError(f"{name} holds numbers of values that are not listed")
+    return [values[code] for code in codes.tolist()]
+
+
+def _read_json(path: str | os.PathLike[str], budget: Budget) -> bytes:
+    budget.spend(os.stat(path).st_size, f"reading {Path(path).name}")
+    return Path(path).read_bytes()
 
 
 def _suffix(path: str | os.PathLike[str]) -> str:
@@ -87,18 +140,18 @@ def _suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
-def _parse_head(content: bytes) -> dict[str, Any]:
-    head = archive.parse_json(content, "the head")
+def _parse_head(content: bytes, budget: Budget) -> dict[str, Any]:
+    head = archive.parse_json(content, "the head", budget)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise FormatError("this is no result of illume")
     version = head.get("version")
     if version != VERSION:
         advice = "update illume" if type(version) is int and version > VERSION else "save the result again"
         raise FormatError(f"the result has format version {version}, this illume reads {VERSION}; {advice}")
-    _, _, kind, *rest = expect_fields(head, ("format", "version", "kind", "plain", *AXES), "head")
+    _, _, kind, *rest = expect_fields(head, ("format", "version", "kind", "plain", *AXES, "sha256"), "head")
     if expect(str, kind, "kind") not in KINDS:
         raise FormatError(f"the result is of kind {kind!r}, expected one of {sorted(KINDS)}")
-    for name, each in zip(("plain", *AXES), rest, strict=True):
+    for name, each in zip(("plain", *AXES), rest, strict=False):
         expect(dict, each, name)
     return head
 
@@ -155,7 +208,7 @@ class _Reader:
             left = [name for found in (*self.arrays.values(), self.plain) for name in found]
             if left:
                 raise FormatError(f"there are unknown parts: {left[:5]}")
-            _require_shapes(result, lengths)
+            require_shapes(result, lengths)
             repr(result)  # fails for most parts that do not fit together
         except (FormatError, MissingExtraError):
             raise
@@ -218,35 +271,6 @@ def _pop(found: dict[str, Any], path: str) -> Any:
     return found.pop(path)
 
 
-def _require_shapes(result: Any, lengths: list[tuple[str, str, int]]) -> None:
-    n, row = len(result), getattr(result, "row", np.empty(0, dtype=np.intp))
-    for axis, path, found in lengths:
-        expected = n if axis == "rows" else len(row)
-        if found != expected:
-            raise FormatError(f"{path} has {found} {axis}, expected {expected}")
-    if len(row) and not (row[0] >= 0 and row[-1] < n and (np.diff(row) >= 0).all()):
-        raise FormatError("the rows of examples must ascend and be rows of the result")
-    _require_answers(result)
-    if isinstance(result, Attributions):
-        if result.kind not in ("shapley", "pullback"):
-            raise FormatError(
-                f"the kind of contributions is {result.kind!r}, expected 'shapley' or 'pullback'"
-            )
-        if result.standard_errors.shape != result.values.shape:
-            shapes = f"{result.standard_errors.shape}, expected {result.values.shape}"
-            raise FormatError(f"standard_errors has the shape {shapes}")
-
-
-def _require_answers(result: Any) -> None:
-    question, interval = getattr(result, "question", None), getattr(result, "interval", None)
-    if question is not None and not question.is_sound(len(result.outputs)):
-        raise FormatError(f"the question is {question}, which {result.outputs} do not answer")
-    if interval is not None and interval.shape != (len(result), 2):
-        raise FormatError(f"interval has the shape {interval.shape}, expected {(len(result), 2)}")
-    if result.predictions.shape != (len(result), len(result.outputs)):
-        raise FormatError(f"predictions has the shape {result.predictions.shape}, outputs {result.outputs}")
-
-
 def _list_values(array: Array) -> list[Any]:
     values: list[Any] = array.ravel().tolist()
     if array.dtype == object:
@@ -279,55 +303,3 @@ def _read_array(entry: dict[str, Any], values: Any, path: str) -> Array:
     if flat.dtype != dtype or flat.size != math.prod(sizes):
         raise FormatError(f"{path} holds {flat.size} of {flat.dtype}, expected {sizes} of {dtype}")
     return flat.reshape(sizes)
-
-
-def _import_arrow() -> tuple[Any, Any]:
-    return import_extra("pyarrow", "pyarrow"), import_extra("pyarrow.parquet", "pyarrow")
-
-
-def _to_parquet(arrays: Arrays, head: bytes) -> bytes:
-    """Return a table with a line per row; several numbers per row, and its examples, are lists."""
-    pa, pq = _import_arrow()
-    n, columns = len(next(iter(arrays["rows"].values()))), {}
-    row = arrays["examples"].get("row", np.empty(0, dtype=np.intp))
-    counts = {"rows": np.ones(n, dtype=np.intp), "examples": np.bincount(row, minlength=n)}
-    for axis, path, array in ((key, *each) for key in counts for each in arrays[key].items()):
-        values: Any = array.ravel()
-        if array.dtype == object:
-            values = [json.dumps(dump_scalar(value)) for value in values.tolist()]
-        column = pa.array(values, type=pa.string() if array.dtype == object else None)
-        if axis == "examples" or array.ndim > 1:
-            offsets = np.append(0, np.cumsum(counts[axis] * math.prod(array.shape[1:])))
-            column = pa.LargeListArray.from_arrays(pa.array(offsets, type=pa.int64()), column)
-        columns[f"examples.{path}" if axis == "examples" else path] = column
-    buffer = io.BytesIO()
-    pq.write_table(pa.table(columns).replace_schema_metadata({"illume": head}), buffer)
-    return buffer.getvalue()
-
-
-def _read_table(content: bytes) -> Any:
-    _, pq = _import_arrow()
-    try:
-        table = pq.read_table(io.BytesIO(content))
-    except Exception as error:  # Arrow has many errors of its own
-        raise FormatError(f"this is no Parquet file, or a damaged one ({error})") from error
-    if b"illume" not in (table.schema.metadata or {}):
-        raise FormatError("this is a Parquet file, but no result of illume")
-    return table
-
-
-def _read_column(table: Any, name: str) -> Any:
-    """Return all values of a column; texts are JSON."""
-    if name not in table.column_names:
-        raise FormatError(f"the column {name} is missing")
-    try:
-        column = table[name].combine_chunks()
-        flat = column.flatten() if hasattr(column.type, "value_type") else column
-        values = np.array(flat.to_numpy(zero_copy_only=False))
-    except Exception as error:  # Arrow has many errors of its own
-        raise FormatError(f"the column {name} cannot be read ({error})") from error
-    if flat.null_count:
-        raise FormatError(f"{name} holds missing values")
-    if values.dtype == object:
-        return [archive.parse_json(str(text).encode("utf-8"), name) for text in values]
-    return values
