@@ -217,6 +217,8 @@ class Explainer(Learned, BaseEstimator):
         desired_change: float | None = None,
         threshold: float | None = None,
         output: int | str | None = None,
+        immutable: Sequence[str] | None = None,
+        direction: Mapping[str, str | Sequence[Any]] | None = None,
     ) -> Counterfactuals:
         """Return for each row changed rows that the model answers otherwise, checked on the model itself.
 
@@ -227,23 +229,18 @@ class Explainer(Learned, BaseEstimator):
         desired_range, desired_change, threshold, output
             For numbers, one of: `[low, high]`, None for an open end; by how much the number should rise, or
             fall, at least; a number that should be crossed. And which of several numbers.
-        features_to_vary, permitted_range
-            `all` or names of features; for some features, `[low, high]` or a list of permitted categories.
+        features_to_vary, immutable, permitted_range
+            `all` or names of features; names of features that may not change; for some features, `[low, high]`
+            or a list of permitted categories. Values are those of training rows, unless a range goes beyond.
+        direction
+            In which direction features may change: `{"age": "up", "debt": "down"}`; for a category, its values
+            in the order in which they may follow each other. A missing value of such a feature stays.
         max_changes, min_probability
             Maximum number of changed features, and minimum probability of the new decision.
         """
-        request = CounterfactualRequest(
-            n,
-            desired_class,
-            features_to_vary,
-            permitted_range,
-            max_changes,
-            min_probability,
-            desired_range=desired_range,
-            desired_change=desired_change,
-            threshold=threshold,
-            output=output,
-        )
+        limits = (features_to_vary, permitted_range, max_changes, min_probability)
+        wish = (desired_range, desired_change, threshold, output)
+        request = CounterfactualRequest(n, desired_class, *limits, *wish, immutable, direction)
         frame = self._require_fitted().as_frame(X)
         request.validate(self._require_fitted())
         return find_counterfactuals(self.fit_rules()._require_fitted(), frame, request)
@@ -287,6 +284,7 @@ class Explainer(Learned, BaseEstimator):
         max_rows: int = 10_000,
         max_counterfactual_rows: int = 1_000,
         date: Any = None,
+        **options: Any,
     ) -> Path:
         """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
 
@@ -300,13 +298,15 @@ class Explainer(Learned, BaseEstimator):
             Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
         title, date
             By default the model's class, and now, in UTC.
+        options
+            Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
         """
         from illume.report.collect import ReportRequest
         from illume.report.page import write_report
 
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
         shown = {"rules": rules, "counterfactuals": counterfactuals}
-        request = ReportRequest(Path(path), *limits, title=title, date=date, **shown)
+        request = ReportRequest(Path(path), *limits, title=title, date=date, options=options, **shown)
         fitted = (self.fit_rules() if rules or counterfactuals else self)._require_fitted()
         return write_report(fitted, self.get_params(deep=False), frame, request)
 

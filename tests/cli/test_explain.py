@@ -147,6 +147,10 @@ def test_text_that_looks_like_numbers_stays_text(run, explainer, folder, tmp_pat
         (("--keep customr",), 1, "the nearest column is 'customer'"),
         (("-k counterfactuals --desired maybe",), 2, "maybe"),
         (("-k counterfactuals --vary agee",), 1, "agee"),
+        (("-k counterfactuals --immutable agee",), 1, "the nearest column is 'age'"),
+        (("-k counterfactuals --direction age",), 2, "--direction must be COLUMN=up or COLUMN=down"),
+        (("-k counterfactuals --direction age=older",), 1, "direction of 'age' must be 'up' or 'down'"),
+        (("--immutable age",), 2, "--immutable goes with --kind counterfactuals"),
     ],
 )
 def test_what_cannot_work_is_one_line(run, model, words, code, said):
@@ -276,9 +280,19 @@ def test_options_of_rules_and_counterfactuals_reach_the_parts(explain_folder, mo
     rules = explain_folder("--model", model, "-k rules --max-conditions 1 -o", tmp_path / "rules")
     assert "runs code in it" in rules.stderr
     assert (pd.read_parquet(tmp_path / "rules")["n_conditions"] <= 1).all()
-    words = ("-k counterfactuals --vary income,age -n 1 -o", tmp_path / "examples")
-    explain_folder("--model", model, *words)
-    assert pd.read_parquet(tmp_path / "examples")["education"].isna().all()
+    for limit in ("--vary income,age", "--immutable owner,education --direction age=down,income=up"):
+        out = tmp_path / limit[:6]
+        explain_folder("--model", model, "-k counterfactuals -n 1", limit, "-o", out)
+        assert pd.read_parquet(out)["education"].isna().all()
+
+
+def test_limits_of_counterfactuals_are_those_of_the_library(explain, rows, loaded):
+    limits = "--immutable owner --direction age=down,income=up --direction education=low<middle<high"
+    table = pd.read_csv(io.StringIO(explain("-k counterfactuals -n 2 --long", limits).stdout))
+    direction = {"age": "down", "income": "up", "education": ["low", "middle", "high"]}
+    found = loaded.counterfactuals(rows, n=2, immutable=["owner"], direction=direction)
+    assert table["feature"].tolist() == found.to_frame("long")["feature"].tolist()
+    assert table["after"].tolist() == found.to_frame("long")["after"].tolist()
 
 
 def test_an_unknown_category_is_named_by_its_file_and_can_be_ignored(explain_folder, rows, source, tmp_path):

@@ -3,6 +3,7 @@
 import pytest
 
 from illume import Explainer
+from illume.errors import SchemaError
 from tests.common import brief_shapley, grouped, loans
 from tests.report.common import data_of, numbers, text_of
 
@@ -44,10 +45,29 @@ def test_rows_hold_predictions_rules_intervals_and_counterfactuals_what_was_wish
     assert data["rules"]["intervals"]
     assert rule["decision"] == explainer.rules(frame)[0].decision
     found = data["counterfactuals"]
-    assert "price (€) rises by" in found["wish"]
-    assert "half a standard deviation" in found["wish"]
+    assert "it would change its answer by +" in found["wish"]
+    assert "or more for price (€), about half a standard deviation" in found["wish"]
     least = 0.47 * explainer.fitted_.outputs.spread[0]
     for row, examples in found["examples"].items():
         for example in examples:
             after = float(example["answer"].removeprefix("price (€) = ").replace(",", ""))
             assert after >= shown[int(row)] + least
+
+
+def test_counterfactuals_reach_what_the_caller_wishes_for_within_its_limits(explainer, tmp_path):
+    frame = loans(30, seed=2)
+    options = {"immutable": ["age"], "direction": {"income": "up"}, "desired_range": [150_000, None]}
+    path = explainer.report(frame, tmp_path / "report.html", max_counterfactual_rows=10, **options)
+    found = data_of(path)["counterfactuals"]
+    assert found["wish"].endswith("with these changes, it would answer 150,000 or more for price (€).")
+    examples = [example for each in found["examples"].values() for example in each]
+    changes = [change for example in examples for change in example["changes"]]
+    assert len(examples)
+    assert not [name for name, *_ in changes if name == "age"]
+    assert all(float(after) > float(before) for name, before, after in changes if name == "income")
+    with pytest.raises(TypeError, match="report has no option 'imutable'; those of counterfactuals are"):
+        explainer.report(frame, tmp_path / "report.html", imutable=["age"])
+    asked = explainer.fitted_.black_box.n_asked
+    with pytest.raises(SchemaError, match="immutable names 'agee'"):
+        explainer.report(frame, tmp_path / "report.html", immutable=["agee"])
+    assert explainer.fitted_.black_box.n_asked == asked

@@ -33,6 +33,10 @@ def plain(value):
         ("counterfactuals", {"features_to_vary": ["income", "age"], "max_changes": 2}),
         ("counterfactuals", {"permitted_range": {"income": [20, None], "education": ["high", "low"]}}),
         ("counterfactuals", {"desired_class": "grant", "min_probability": 0.6}),
+        (
+            "counterfactuals",
+            {"immutable": ["owner"], "direction": {"age": "up", "education": ["low", "high"]}},
+        ),
     ],
 )
 def test_answers_are_the_librarys_bit_for_bit(client, with_model, rows, kind, options):

@@ -11,7 +11,7 @@ from typer import Context, Option
 
 from illume.cli import load, options
 from illume.cli.messages import CommandError, Messages, UsageError
-from illume.cli.options import Names, split_names
+from illume.cli.options import Names, parse_directions, parse_range, split_columns, split_names
 from illume.cli.output import JSON, SUFFIXES, Kind, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.errors import rows_after
@@ -47,10 +47,10 @@ def explain(
     long: Annotated[bool, Option("--long", help="A line per row and feature (condition, change).")] = False,
     keep: Annotated[Names, Option(metavar="A,B", help="Columns of ROWS to copy to the output.")] = None,
     n: Annotated[int | None, Option("-n", min=1, help="Counterfactuals per row (3 by default).")] = None,
-    desired: Annotated[
-        str | None, Option(metavar="CLASS", help="Counterfactuals: the class to reach; any other by default.")
-    ] = None,
-    vary: Annotated[Names, Option(metavar="A,B", help="Counterfactuals: columns that may change.")] = None,
+    desired: options.Desired = None,
+    vary: options.Vary = None,
+    immutable: options.Immutable = None,
+    direction: options.Direction = None,
     max_changes: Annotated[int | None, Option(min=1, help="Counterfactuals: most columns to change.")] = None,
     precision: Annotated[
         float | None, Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
@@ -60,10 +60,7 @@ def explain(
         float | None,
         Option(min=0.5, max=1.0, help="Rules on numbers: share that their interval holds (0.9 by default)."),
     ] = None,
-    desired_range: Annotated[
-        str | None,
-        Option(metavar="LOW,HIGH", help="Counterfactuals: numbers to reach; an end may be left out."),
-    ] = None,
+    desired_range: options.DesiredRange = None,
     desired_change: Annotated[
         float | None, Option(help="Counterfactuals: by how much the number should rise, or fall.")
     ] = None,
@@ -98,14 +95,15 @@ def explain(
     [b]illume explain homes.illume new.csv -k counterfactuals --desired-range 200000,250000 --model …[/]
     """
     messages = options.start(context, quiet, debug)
-    changes = {"desired_class": desired, "features_to_vary": vary or None, "max_changes": max_changes}
-    numbers = {"desired_range": _parse_range(desired_range), "desired_change": desired_change}
+    changes = {"desired_class": desired, "features_to_vary": vary or None, "immutable": immutable or None}
+    limits = {"direction": parse_directions(direction), "max_changes": max_changes}
+    numbers = {"desired_range": parse_range(desired_range), "desired_change": desired_change}
     question = {"threshold": threshold, "output": output}
     arguments = _arguments(
         kind,
         attributions={"refine": refine},
         rules={"precision": precision, "max_conditions": max_conditions, "interval": interval, **question},
-        counterfactuals={"n": n, **changes, **numbers, **question},
+        counterfactuals={"n": n, **changes, **limits, **numbers, **question},
     )
     require_csv(rows, missing)
     if kind == "counterfactuals" and model is None:
@@ -149,21 +147,6 @@ def _flag(name: str) -> str:
     return FLAGS.get(name, f"--{name.replace('_', '-')}")
 
 
-def _parse_range(text: str | None) -> list[float | None] | None:
-    """Parse the ends of a range, None for one that is left out.
-
-    >>> _parse_range("200000,"), _parse_range("-1.5, 3")
-    ([200000.0, None], [-1.5, 3.0])
-    """
-    if text is None:
-        return None
-    try:
-        low, high = (float(end) if end.strip() else None for end in text.split(","))
-    except ValueError:
-        raise UsageError(f"--desired-range must be LOW,HIGH, such as 200000,250000, found {text!r}") from None
-    return [low, high]
-
-
 def _check_arguments(explainer: Explainer, kind: Kind, arguments: dict[str, Any]) -> None:
     """Raise if options do not go with what the explained model answers, before rows are read."""
     from illume.explanations.check_options import check_options
@@ -192,12 +175,6 @@ def _require_folder(out: Path | None, explainer: Path, model: Path | None, *, ot
         raise CommandError(f"the model {model} does not exist")
 
 
-def _split_vary(arguments: dict[str, Any], columns: list[str]) -> dict[str, Any]:
-    if "features_to_vary" not in arguments:
-        return arguments
-    return arguments | {"features_to_vary": list(split_names(arguments["features_to_vary"], columns))}
-
-
 def _explain_frame(
     explainer: Explainer,
     frame: Any,
@@ -224,7 +201,7 @@ def _explain_frame(
     question = {name: arguments[name] for name in ("threshold", "output") if name in arguments}
     table = OutputFormat(explainer, kind, types, **question)
     explain_rows = explainer if kind == "attributions" else getattr(explainer, kind)
-    arguments, kept = _split_vary(arguments, list(frame.columns)), frame[list(keep)]
+    arguments, kept = split_columns(arguments, list(frame.columns)), frame[list(keep)]
     reasons: list[str] = []
 
     def explain_pieces() -> Iterator[Any]:
@@ -279,7 +256,7 @@ def _explain_folder(
     from illume.distributed import explain_parquet
 
     columns = pq.read_schema(parquet_files(rows)[0]).names
-    arguments = _split_vary(arguments, columns) | {"keep": split_names(keep, columns), "trust_model": True}
+    arguments = split_columns(arguments, columns) | {"keep": split_names(keep, columns), "trust_model": True}
     verbose = False if messages.quiet else None
     written = explain_parquet(rows, out, explainer, kind, verbose=verbose, **arguments)
     skipped = (

@@ -154,6 +154,11 @@ def report(
         "report.html"
     ),
     title: Annotated[str | None, Option(help="Title of the report.")] = None,
+    desired: options.Desired = None,
+    desired_range: options.DesiredRange = None,
+    vary: options.Vary = None,
+    immutable: options.Immutable = None,
+    direction: options.Direction = None,
     model: options.Model = None,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
@@ -175,9 +180,16 @@ def report(
     if labels is not None:
         loaded.set_params(labels=labels)
     frame = read_rows_for(loaded, rows, missing)
+    limits = {
+        "features_to_vary": vary,
+        "immutable": immutable,
+        "direction": options.parse_directions(direction),
+    }
+    wishes = {"desired_class": desired, "desired_range": options.parse_range(desired_range), **limits}
+    given = {name: value for name, value in wishes.items() if value}
     messages.info(f"Explaining {len(frame):,} rows for the report …")
     with rows_after(0, file_name(rows)):
-        loaded.report(frame, out, title=title)
+        loaded.report(frame, out, title=title, **options.split_columns(given, list(frame.columns)))
     messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from illume.data.sampling import evenly_spaced
 from illume.errors import LeftOutError
 from illume.explanations.boxes import Layout
 from illume.explanations.counterfactual_goals import Goal
+from illume.explanations.counterfactual_limits import Limits
 from illume.explanations.fitted import Fitted
 
 VALUES = 12
@@ -28,8 +29,11 @@ class Pool:
 
     Parameters
     ----------
-    frame, X, P
-        The rows as they came, encoded (p, m), and the black box's answers (p, c).
+    frame, X
+        The rows as they came, and encoded (p, m). After the training rows may follow copies of the first one,
+        each with one value that no training row has.
+    P
+        The black box's answers to the training rows, (q, c).
     present
         Which of their values are there, and not missing, (p, n_features).
     features
@@ -44,19 +48,24 @@ class Pool:
     features: FloatArray
 
     @classmethod
-    def of(cls, fitted: Fitted) -> Pool:
-        """Encode the rows; missing values are not offered as changes."""
+    def of(cls, fitted: Fitted, beyond: Mapping[str, FloatArray]) -> Pool:
+        """Encode the rows; missing values are not offered as changes, those of `beyond` are."""
         known, schema, layout = fitted.pool, fitted.schema, Layout.of(fitted.encoding)
         if known is None:
             raise LeftOutError("there are no rows to take values from")
-        encoded = fitted.encode(known.frame)
+        frame, made = known.frame, []
+        for name, values in beyond.items():
+            frame, n_more = _append(frame, name, values)
+            made += [schema.names.index(name)] * n_more
+        encoded = fitted.encode(frame)
         present = ~encoded.imputed
         for j, feature in enumerate(schema.features):
             if None in feature.categories:
-                values = known.frame.labels(feature.name)
-                present[:, j] &= np.array([value is not None for value in values], dtype=bool)
+                labels = frame.labels(feature.name)
+                present[:, j] &= np.array([value is not None for value in labels], dtype=bool)
+        present[len(known.P) :] = np.arange(len(schema)) == np.array(made, dtype=np.intp)[:, None]
         features = by_feature(layout, encoded.X, len(schema))
-        return cls(layout, known.frame, encoded.X, known.P, present, features)
+        return cls(layout, frame, encoded.X, known.P, present, features)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -103,6 +112,17 @@ class Pool:
         return np.concatenate(features), np.concatenate(rows)
 
 
+def _append(frame: Frame, name: str, values: FloatArray) -> tuple[Frame, int]:
+    """Append copies of the first row with other values of a column, as far as its type holds them."""
+    more = frame.take(np.zeros(len(values), dtype=np.intp)).with_columns({name: values})
+    held = np.flatnonzero(more.numbers(name) == values)
+    n, n_more = len(frame), len(held)
+    source = np.full((n + n_more, len(frame.names)), -1, dtype=np.intp)
+    source[n:] = held[:, None]
+    mine = np.append(np.arange(n), np.zeros(n_more, dtype=np.intp))
+    return frame.mixer(more)(mine, source), n_more
+
+
 def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
     """Return encoded rows by feature: a number, or the position of a category; -1 for none."""
     result = np.zeros((len(X), n_features))
@@ -126,8 +146,8 @@ class Task:
         The black box's answers, (n, c), and its decisions by the question of the goal, (n,).
     goal
         What changed rows should reach.
-    permitted
-        Which values of the pool may be taken, (p, n_features).
+    limits
+        Which values of the pool may be taken.
     max_changes
         How many features may change.
     """
@@ -137,7 +157,7 @@ class Task:
     P: FloatArray
     decisions: IntArray
     goal: Goal
-    permitted: BoolArray
+    limits: Limits
     max_changes: int
 
     @property

@@ -14,11 +14,18 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
-from illume.data.schema import Feature, Schema, describe_unknown
-from illume.errors import BlackBoxError, LeftOutError, SchemaError
+from illume.data.schema import Schema
+from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
+from illume.explanations.counterfactual_limits import (
+    Direction,
+    direction_ranks,
+    free_features,
+    parse_range,
+    permitted_values,
+    values_beyond,
+)
 from illume.explanations.fitted import Fitted
-from illume.results.text import format_value
 
 OPPOSITE = "opposite"
 NUMBER_WISHES = ("desired_range", "desired_change", "threshold", "output")
@@ -38,6 +45,8 @@ class CounterfactualRequest:
     desired_change: float | None = None
     threshold: float | None = None
     output: int | str | None = None
+    immutable: Sequence[str] | None = None
+    direction: Mapping[str, Direction] | None = None
 
     def __post_init__(self) -> None:
         """Check the numbers."""
@@ -108,7 +117,8 @@ class CounterfactualRequest:
     @property
     def is_unrestricted(self) -> bool:
         """Whether any number of features may change to any value."""
-        return isinstance(self.features_to_vary, str) and not (self.permitted_range or self.max_changes)
+        limits = (self.immutable, self.permitted_range, self.direction, self.max_changes)
+        return isinstance(self.features_to_vary, str) and not any(limits)
 
     def validate(self, fitted: Fitted) -> None:
         """Raise unless counterfactuals can be found: the model and rows are there, and names are known."""
@@ -124,74 +134,26 @@ class CounterfactualRequest:
             )
         self.goal(fitted.outputs, np.empty((0, len(fitted.outputs))))
         self.permitted_values(fitted.schema, fitted.pool.frame)
+        self.direction_ranks(fitted.schema)
 
     def free_features(self, schema: Schema) -> BoolArray:
         """Return which features may change, (n_features,)."""
-        if isinstance(self.features_to_vary, str):
-            if self.features_to_vary == "all":
-                return np.ones(len(schema), dtype=bool)
-            raise SchemaError(
-                f"features_to_vary must be 'all' or a list of names; write [{self.features_to_vary!r}]"
-            )
-        names = [str(name) for name in self.features_to_vary]
-        for name in names:
-            if name not in schema.names:
-                raise SchemaError(f"features_to_vary names {describe_unknown(name, schema.names)}")
-        if not names:
-            raise SchemaError("features_to_vary is empty; at least one feature must be free to change")
-        return np.isin(schema.names, names)
+        return free_features(schema, self.features_to_vary, self.immutable or ())
 
     def permitted_values(self, schema: Schema, pool: Frame) -> BoolArray:
         """Return which values of the pool's rows a counterfactual may take, (p, n_features)."""
-        allowed = np.broadcast_to(self.free_features(schema), (len(pool), len(schema))).copy()
-        for name, wish in (self.permitted_range or {}).items():
-            if name not in schema.names:
-                raise SchemaError(f"permitted_range names {describe_unknown(name, schema.names)}")
-            j = schema.names.index(name)
-            if not allowed[:, j].any():
-                raise SchemaError(f"permitted_range names {name!r}, which is not among features_to_vary")
-            allowed[:, j] &= _within(schema.features[j], wish, pool)
-        return allowed
+        return permitted_values(schema, pool, self.free_features(schema), self.permitted_range or {})
 
+    def values_beyond(self, schema: Schema, pool: Frame) -> dict[str, FloatArray]:
+        """Return values to try that no training row has, as a permitted range asks for them."""
+        return values_beyond(schema, pool, self.permitted_range or {})
 
-def parse_range(wish: Any, name: str, error: type[Exception]) -> tuple[float, float]:
-    """Return the ends of `[low, high]`, None for an open end.
-
-    >>> parse_range([None, 3], "desired_range", ValueError)
-    (-inf, 3.0)
-    """
-    pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
-    ends = [e if o is None else o for o, e in zip(pair, (-math.inf, math.inf), strict=False)]
-    if len(pair) != 2 or not all(isinstance(end, Real) for end in ends) or not ends[0] <= ends[1]:
-        raise error(f"{name} must be [low, high] with low <= high, None for an open end, found {wish!r}")
-    return float(ends[0]), float(ends[1])
+    def direction_ranks(self, schema: Schema) -> dict[int, FloatArray | float]:
+        """Return what the direction of features is to be judged by."""
+        return direction_ranks(schema, self.direction or {})
 
 
 def _describe_range(low: float, high: float) -> str:
     if math.isinf(low):
         return f"answer at most {high:,g}"
     return f"answer {low:,g} or more" if math.isinf(high) else f"answer from {low:,g} to {high:,g}"
-
-
-def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
-    if feature.numeric:
-        ends = parse_range(wish, f"permitted_range of {feature.name!r}", SchemaError)
-        numbers = pool.numbers(feature.name)
-        inside = (numbers >= ends[0]) & (numbers <= ends[1])
-        if not inside.any():
-            raise SchemaError(
-                f"no training row has {feature.name!r} within {wish!r}, and values are taken from these; "
-                f"they go from {format_value(np.nanmin(numbers))} to {format_value(np.nanmax(numbers))}"
-            )
-        return inside
-    if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
-        raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
-    values = set(wish)
-    for value in set() if feature.open else values - set(feature.categories):
-        known = ", ".join(map(repr, feature.categories[:12])) + (
-            ", …" if len(feature.categories) > 12 else ""
-        )
-        raise SchemaError(
-            f"permitted_range of {feature.name!r} holds {value!r}, not among its values: {known}"
-        )
-    return np.array([value in values for value in pool.labels(feature.name)], dtype=bool)

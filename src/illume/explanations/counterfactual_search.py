@@ -50,7 +50,7 @@ class CounterfactualSearch:
     def __init__(self, fitted: Fitted, pool: Pool, task: Task, frame: Frame) -> None:
         self.fitted, self.pool, self.task = fitted, pool, task
         self.frame, self.mixer = frame, frame.mixer(pool.frame)
-        self.tried_features, self.tried_rows = pool.values_to_try(task.permitted)
+        self.tried_features, self.tried_rows = pool.values_to_try(task.limits.permitted)
         self.n_asked, self.fewest = 0, np.full(len(task.X), NEVER)
 
     def run(self, n: int) -> Found:
@@ -82,9 +82,9 @@ class CounterfactualSearch:
         """
         task, pool = self.task, self.pool
         tree = require_rule_model(self.fitted, task.goal.question).rules
-        Z_pool = tree.encoder.transform(pool.X)
+        Z_pool = tree.encoder.transform(pool.X[: len(pool.P)])
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
-        count = min(EXAMPLES, len(pool))
+        count = min(EXAMPLES, len(pool.P))
         chosen = np.full((len(rows), count), -1, dtype=np.intp)
         chunks = RowChunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE))
         for part in chunks:
@@ -127,7 +127,8 @@ class CounterfactualSearch:
             nothing = np.full((len(rows), n_features), -1, dtype=np.intp)
             return Found.none(n_features), nothing, np.full(nothing.shape, -np.inf)
         there = pool.features[values, features]
-        i, s = np.nonzero(task.features[np.ix_(rows, features)] != there)
+        differs = task.features[np.ix_(rows, features)] != there
+        i, s = np.nonzero(differs & task.limits.of_values(rows, features, values))
         source = np.full((len(i), n_features), -1, dtype=np.int32)  # int32, since it is large
         source[np.arange(len(i)), features[s]] = values[s]
         P = self._ask(rows[i], source)
@@ -186,7 +187,7 @@ class CounterfactualSearch:
         if not len(row):
             return Found.none(n_features)
         differs = self.task.features[row] != self.pool.features[example]
-        usable = differs & self.task.permitted[example]
+        usable = differs & self.task.limits.of_examples(row, example)
         effect = np.where(usable, self._effects(row, example), -np.inf)
         rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1, kind="stable")
 
@@ -233,7 +234,7 @@ class CounterfactualSearch:
             return self.task.goal.is_reached(self._ask(row, source), row)
 
         own = self.task.features[found.row]
-        source = move_closer(self.pool, self.task.permitted, own, found.source, holds)
+        source = move_closer(self.pool, self.task.limits.permitted, own, found.source, holds)
         # With other values, a change may not be needed any more.
         return self._fewest(Found(found.row, source))
 

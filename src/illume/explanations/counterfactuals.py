@@ -14,6 +14,7 @@ from illume.data.frames import Frame
 from illume.data.sampling import stratified
 from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout
+from illume.explanations.counterfactual_limits import Limits, rank_values
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
@@ -37,17 +38,25 @@ def pool_rows(rows: FitRows) -> IntArray:
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
     """Return counterfactuals of a frame's rows."""
     request.validate(fitted)
-    pool, training = Pool.of(fitted), fitted.rows.training
+    schema, known = fitted.schema, fitted.pool.frame  # type: ignore[union-attr]
+    pool, training = Pool.of(fitted, request.values_beyond(schema, known)), fitted.rows.training
     encoded, P = fitted.encode_and_ask(frame)
     X, goal = encoded.X, request.goal(fitted.outputs, P)
     decisions = goal.question.decide(P)
+    features, ranks = by_feature(pool.layout, X, len(schema)), request.direction_ranks(schema)
+    limits = Limits(
+        request.permitted_values(schema, pool.frame) & pool.present,
+        np.array(list(ranks), dtype=np.intp),
+        own=rank_values(features, encoded.imputed, ranks),
+        there=rank_values(pool.features, ~pool.present, ranks),
+    )
     task = Task(
         X,
-        by_feature(pool.layout, X, len(fitted.schema)),
+        features,
         P,
         decisions,
         goal,
-        permitted=request.permitted_values(fitted.schema, pool.frame) & pool.present,
+        limits,
         max_changes=request.max_changes or len(fitted.schema),
     )
     search = CounterfactualSearch(fitted, pool, task, frame)
@@ -195,6 +204,8 @@ def _reasons(
 
 
 def _describe_scope(request: CounterfactualRequest) -> str:
+    scope = ", ".join(map(str, request.features_to_vary))
     if isinstance(request.features_to_vary, str):
-        return "all features" + (" within permitted_range" if request.permitted_range else "")
-    return ", ".join(map(str, request.features_to_vary))
+        fixed = f" but {', '.join(map(str, request.immutable))}" if request.immutable else ""
+        scope = f"all features{fixed}" + (" within permitted_range" if request.permitted_range else "")
+    return scope + (" in their direction" if request.direction else "")

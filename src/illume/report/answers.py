@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -13,8 +14,7 @@ from illume._typing import BoolArray
 from illume.data.class_outputs import Classes
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
-from illume.data.questions import format_number
-from illume.explanations.counterfactual_request import CounterfactualRequest
+from illume.explanations.counterfactual_request import NUMBER_WISHES, CounterfactualRequest
 from illume.explanations.rules import RuleRequest
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
@@ -89,14 +89,35 @@ class Answers(ABC):
         """Return further facts on how far the surrogate is off."""
         return []
 
-    @abstractmethod
-    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
-        """Return which rules and counterfactuals a report asks for."""
+    def requests(self, n: int, options: Mapping[str, Any]) -> tuple[RuleRequest, CounterfactualRequest, str]:
+        """Return which rules and counterfactuals a report asks for, and what these reach."""
+        known = [name for name in CounterfactualRequest.__dataclass_fields__ if name != "n"]
+        for name in options.keys() - set(known):
+            raise TypeError(f"report has no option {name!r}; those of counterfactuals are {', '.join(known)}")
+        own = options.keys().isdisjoint(NUMBER_WISHES[:3])
+        search = CounterfactualRequest(n, **{**self.wish(own), **options})
+        text = search.goal(self.outputs, np.empty((0, len(self.outputs)))).text
+        usual = own and search.desired_change is not None
+        half = ", about half a standard deviation of the predictions" if usual else ""
+        sentence = (
+            f"Checked on the model itself: with these changes, it would {text}{self.wish_for(search)}{half}."
+        )
+        return RuleRequest(output=search.output), search, sentence
 
+<<<<<<< HEAD
     @property
     def wish(self) -> str:
         """What counterfactuals reach, in a sentence."""
         return "Checked on the model: these turn its decision."
+=======
+    def wish(self, own: bool) -> dict[str, Any]:
+        """Return what counterfactuals are for; `own` says that the user has not wished for other numbers."""
+        return {}
+
+    def wish_for(self, search: CounterfactualRequest) -> str:
+        """Return which output the wish is about."""
+        return ""
+>>>>>>> 41711a4 (Counterfactuals: immutable features, directions, ranges beyond the training rows; a report takes their options)
 
 
 class ClassAnswers(Answers):
@@ -166,10 +187,6 @@ class ClassAnswers(Answers):
     def fit_figures(self, quality: Quality) -> str:
         """See `Answers`."""
         return ""
-
-    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
-        """See `Answers`."""
-        return RuleRequest(), CounterfactualRequest(n)
 
 
 class NumberAnswers(Answers):
@@ -256,19 +273,22 @@ class NumberAnswers(Answers):
         error = self.outputs.format_answer_error(quality.error)
         return f" Its R² is {quality.r2:.3f} and its mean absolute error {error}."
 
-    def requests(self, n: int) -> tuple[RuleRequest, CounterfactualRequest]:
+    def wish(self, own: bool) -> dict[str, Any]:
         """See `Answers`."""
-        change = float(f"{DESIRED * self.outputs.spread[0]:.2g}")
-        return RuleRequest(output=0), CounterfactualRequest(n, desired_change=change, output=0)
+        change = {"desired_change": float(f"{DESIRED * self.outputs.spread[0]:.2g}")} if own else {}
+        return {"output": 0, **change}
 
-    @property
-    def wish(self) -> str:
+    def wish_for(self, search: CounterfactualRequest) -> str:
         """See `Answers`."""
+<<<<<<< HEAD
         change = format_number(float(f"{DESIRED * self.outputs.spread[0]:.2g}"))
         return (
             f"Checked on the model: {self.outputs.names[0]} rises by {change} or more, about half a standard "
             "deviation of the predictions."
         )
+=======
+        return f" for {self.outputs.names[self.outputs.position(search.output)]}"
+>>>>>>> 41711a4 (Counterfactuals: immutable features, directions, ranges beyond the training rows; a report takes their options)
 
 
 KINDS: dict[type[Outputs], type[Answers]] = {Classes: ClassAnswers, Numbers: NumberAnswers}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class ReportRequest:
     counterfactuals: bool = True
     title: str | None = None
     date: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # of counterfactuals
 
     def __post_init__(self) -> None:
         folder, name = self.path.parent, self.path.name
@@ -56,7 +57,8 @@ class ReportRequest:
 class Explained:
     """Explanations of the rows at `positions` of a frame with `n_given` rows.
 
-    Counterfactuals were searched for the rows at `searched`, positions among those shown.
+    Counterfactuals were searched for the rows at `searched`, positions among those shown; `wish` says what
+    they reach.
     """
 
     n_given: int
@@ -66,10 +68,14 @@ class Explained:
     rules: Rules | None
     searched: IntArray
     counterfactuals: Counterfactuals | None
+    wish: str
 
 
 def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None) -> Explained:
     """Explain the rows of a frame, or evenly spaced ones if there are too many."""
+    wanted, search, wish = answers_of(fitted.outputs).requests(request.n_counterfactuals, request.options)
+    if request.counterfactuals:
+        search.validate(fitted)
     positions = evenly_spaced(len(frame), request.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)
     searched = evenly_spaced(len(rows), request.max_counterfactual_rows if request.counterfactuals else 0)
@@ -86,7 +92,6 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
             return result
 
         every = np.arange(len(rows))
-        wanted, search = answers_of(fitted.outputs).requests(request.n_counterfactuals)
         attributions = step("attributions", attribute, every)
         latents = step("latents", explain_latents, every)
         rules = step("rules", explain_rules, every, wanted) if request.rules else None
@@ -95,4 +100,4 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
             if request.counterfactuals
             else None
         )
-    return Explained(len(frame), positions, attributions, latents, rules, searched, counterfactuals)
+    return Explained(len(frame), positions, attributions, latents, rules, searched, counterfactuals, wish)

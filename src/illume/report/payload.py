@@ -35,7 +35,7 @@ def payload(explained: Explained, schema: Schema, has_model: bool) -> Json:
         "rules": None if rules is None else rule_data(rules),
         "counterfactuals": None
         if counterfactuals is None
-        else counterfactual_data(counterfactuals, explained.searched.tolist()),
+        else counterfactual_data(counterfactuals, explained.searched.tolist(), explained.wish),
     }
     return dict(plain_value(parts))
 
@@ -182,13 +182,13 @@ def _conclusions(rules: Rules) -> list[str]:
     return [f"{show(low)} to {show(high)}" for low, high in rules.interval]
 
 
-def counterfactual_data(found: Counterfactuals, rows: list[int]) -> Json:
+def counterfactual_data(found: Counterfactuals, rows: list[int], wish: str) -> Json:
     """Return the examples of the rows that were searched, by their positions, or why there are none."""
     examples: dict[int, list[Json]] = {row: [] for row in rows}
     for e, i in enumerate(found.row):
         examples[rows[i]].append(_example_data(found.example(e)))
     reasons = {row: str(reason) for row, reason in zip(rows, found.reasons, strict=True) if reason}
-    distance, wish = round(found.typical_distance, 6), answers_of(found.outputs).wish
+    distance = round(found.typical_distance, 6)
     return {"examples": examples, "reasons": reasons, "typical_distance": distance, "wish": wish}
 
 

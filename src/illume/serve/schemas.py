@@ -189,6 +189,11 @@ class CounterfactualsOptions(Options):
     desired_change: Annotated[Number | None, Field(description=f"{NUMBERS} rise or fall, at least.")] = None
     threshold: Annotated[Number | None, Field(description=f"{NUMBERS} to be crossed.")] = None
     output: OutputName = None
+    immutable: Annotated[list[str] | None, Field(description="Features that may not change.")] = None
+    direction: Annotated[
+        dict[str, str | list[Scalar]] | None,
+        Field(description="By feature: up, down, or the categories in the order in which they may follow."),
+    ] = None
 
 
 def explain_answer(outputs: Outputs) -> type[ExplainAnswer]:
