@@ -99,17 +99,9 @@ class Answers(ABC):
         text = search.goal(self.outputs, np.empty((0, len(self.outputs)))).text
         usual = own and search.desired_change is not None
         half = ", about half a standard deviation of the predictions" if usual else ""
-        sentence = (
-            f"Checked on the model itself: with these changes, it would {text}{self.wish_for(search)}{half}."
-        )
+        sentence = f"Checked on the model: with these changes, it would {text}{self.wish_for(search)}{half}."
         return RuleRequest(output=search.output), search, sentence
 
-<<<<<<< HEAD
-    @property
-    def wish(self) -> str:
-        """What counterfactuals reach, in a sentence."""
-        return "Checked on the model: these turn its decision."
-=======
     def wish(self, own: bool) -> dict[str, Any]:
         """Return what counterfactuals are for; `own` says that the user has not wished for other numbers."""
         return {}
@@ -117,7 +109,6 @@ class Answers(ABC):
     def wish_for(self, search: CounterfactualRequest) -> str:
         """Return which output the wish is about."""
         return ""
->>>>>>> 41711a4 (Counterfactuals: immutable features, directions, ranges beyond the training rows; a report takes their options)
 
 
 class ClassAnswers(Answers):
@@ -280,15 +271,7 @@ class NumberAnswers(Answers):
 
     def wish_for(self, search: CounterfactualRequest) -> str:
         """See `Answers`."""
-<<<<<<< HEAD
-        change = format_number(float(f"{DESIRED * self.outputs.spread[0]:.2g}"))
-        return (
-            f"Checked on the model: {self.outputs.names[0]} rises by {change} or more, about half a standard "
-            "deviation of the predictions."
-        )
-=======
         return f" for {self.outputs.names[self.outputs.position(search.output)]}"
->>>>>>> 41711a4 (Counterfactuals: immutable features, directions, ranges beyond the training rows; a report takes their options)
 
 
 KINDS: dict[type[Outputs], type[Answers]] = {Classes: ClassAnswers, Numbers: NumberAnswers}
