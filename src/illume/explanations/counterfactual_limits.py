@@ -30,8 +30,8 @@ class Limits:
     permitted
         Which values may be taken by any row, (p, n_features).
     directed, own, there
-        Features that may change in one direction alone, (d,), and the ranks of the rows' own values, (n, d), and
-        of the pool's, (p, d): a rank may only rise, and NaN stands for a value that has none.
+        Features that may change in one direction alone, (d,), and the ranks of the rows' own values, (n, d),
+        and of the pool's, (p, d): a rank may only rise, and NaN stands for a value that has none.
     """
 
     permitted: BoolArray
