@@ -230,10 +230,10 @@ class Explainer(Learned, BaseEstimator):
             For numbers, one of: `[low, high]`, None for an open end; by how much the number should rise, or
             fall, at least; a number that should be crossed. And which of several numbers.
         features_to_vary, immutable, permitted_range
-            `all` or names of features; names of features that may not change; for some features, `[low, high]`
+            `all` or names of features; names of features that may not change; for some features `[low, high]`
             or a list of permitted categories. Values are those of training rows, unless a range goes beyond.
         direction
-            In which direction features may change: `{"age": "up", "debt": "down"}`; for a category, its values
+            In which direction features may change: `{"age": "up", "debt": "down"}`; for a category its values
             in the order in which they may follow each other. A missing value of such a feature stays.
         max_changes, min_probability
             Maximum number of changed features, and minimum probability of the new decision.
