@@ -42,6 +42,7 @@ print(explainer.rules(X[:1], max_conditions=1)[0])
 print(explainer.rules(X[:1], precision=0.99)[0])
 
 # %%
-# The global view: the leaves of the tree that rules come from, largest first.
-leaves = explainer.rule_set().to_frame()
-print(leaves[["decision", "support", "precision", "typical_rule"]].head(4).to_string())
+# The global view: a few rules that together cover most rows, and the answer to the others.
+summary = explainer.rule_set()
+print(summary)
+print(summary.to_sql())

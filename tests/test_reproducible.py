@@ -24,7 +24,7 @@ from tests.common import FAST, brief_shapley, grouped, use_local
 from tests.io.test_golden import FILES, model, rows
 torch.set_num_threads(int(sys.argv[1]))
 if sys.argv[2] == "stored":
-    X, explainer = rows(), illume.load(FILES / "version6.illume", model=model)
+    X, explainer = rows(), illume.load(FILES / "version8.illume", model=model)
 else:
     X = np.random.default_rng(0).normal(size=(800, 24))
     black_box = lambda X: 1 / (1 + np.exp(-(X[:, 0] * (X[:, 1] > 0) + np.abs(X[:, 2]))))

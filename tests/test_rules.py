@@ -308,18 +308,6 @@ def test_rules_of_a_linear_model_end_where_the_model_turns(weights):
             assert np.isinf(other[j])
 
 
-def test_the_rule_set_shows_every_leaf_with_a_typical_rule(loan_explainer):
-    leaves = loan_explainer.rule_set()
-    assert leaves.support.sum() == pytest.approx(1.0)
-    assert (np.diff(leaves.support) <= 0).all()
-    assert leaves.n_rows.sum() == len(loan_explainer.fitted_.split.report)
-    assert len(leaves) == len(leaves.to_frame()) == len(list(leaves))
-    assert "a typical rule" in repr(leaves)
-    assert leaves[0].text.rsplit(" → ", 1)[0] in repr(leaves)
-    known = leaves.n_rows > 0
-    assert ((leaves.precision[known] >= 0) & (leaves.precision[known] <= 1)).all()
-
-
 def test_rules_survive_pickling_and_fitting_again_forgets_the_old_tree(loan_explainer, loan_frame):
     rows = loans(10, seed=2)
     before = [rule.text for rule in loan_explainer.rules(rows)]

@@ -31,7 +31,7 @@ import numpy as np
 import illume
 from tests.io.test_golden import FILES, model, rows
 
-explainer = illume.load(FILES / "version7.illume", model=model)
+explainer = illume.load(FILES / "version8.illume", model=model)
 some = rows().iloc[::6]
 found = explainer(some)
 assert found.kind == "shapley"
@@ -87,7 +87,7 @@ def run_refused(program, folder):
 
 def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
     found = run_refused(EXPLAINS, tmp_path)
-    explainer, some = illume.load(FILES / "version7.illume", model=model), rows().iloc[::6]
+    explainer, some = illume.load(FILES / "version8.illume", model=model), rows().iloc[::6]
     here, refined = explainer(some), explainer(some, refine=6)
     wanted = {"values": here.values, "errors": here.standard_errors, "refined": refined.values}
     for name, array in wanted.items():

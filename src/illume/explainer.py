@@ -12,14 +12,14 @@ from sklearn.base import BaseEstimator, clone
 from illume.data.checkpoints import Checkpoints
 from illume.data.schema import Unknown
 from illume.errors import rows_after
-from illume.explanations.attributions import attribute, explain_interactions
-from illume.explanations.check_options import check_options
+from illume.explanations.attributions import attribute
+from illume.explanations.check_options import check_request
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
 from illume.explanations.habits import for_call, for_counterfactuals, for_explainer, require_rows_first
-from illume.explanations.latents import explain_latents
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-from illume.explanations.rules import RuleRequest, explain_rules, summarize_rules
+from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
+from illume.explanations.rules import RuleRequest, explain_rules
 from illume.fit.fit import FitResult, fit_explainer, fit_rules
 from illume.fit.learned import Learned
 from illume.fit.settings import Settings
@@ -27,11 +27,8 @@ from illume.io.load_explainer import attach_model, read_explainer
 from illume.io.save_explainer import HELD_ROWS, NOT_STORED, save
 from illume.io.settings import require_complete
 from illume.results.attributions import Attributions
-from illume.results.check import Check
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.dictionary import Given
-from illume.results.interactions import Interactions
-from illume.results.latents import Latents
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
@@ -152,18 +149,6 @@ class Explainer(Learned, BaseEstimator):
         """
         return attribute(self._require_fitted(), X, refine)
 
-    def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
-        """Return which pairs of features act together: pairwise Shapley interaction values of each row.
-
-        A feature's row adds up to its contribution. Pairs are those of the `max_features` features with the
-        largest contributions; a value is the mean over `n_samples` sets of others.
-        """
-        return explain_interactions(self._require_fitted(), X, max_features, n_samples)
-
-    def latents(self, X: Any, maps: bool = False) -> Latents:
-        """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
-        return explain_latents(self._require_fitted(), X, maps)
-
     def rules(
         self,
         X: Any,
@@ -177,8 +162,6 @@ class Explainer(Learned, BaseEstimator):
     ) -> Rules:
         """Return a rule for each row of a frame: conditions under which the model answers alike.
 
-        The first call grows the tree that rules come from, see `fit_rules`.
-
         Parameters
         ----------
         polish
@@ -191,16 +174,28 @@ class Explainer(Learned, BaseEstimator):
             number, to have rules for being below or above it instead; and which of several numbers.
         """
         request = RuleRequest(polish, precision, max_conditions, interval, threshold, output)
-        fitted = self._require_fitted()
-        shares = {"precision": precision, "interval": interval}
-        given = {name: share for name, share in shares.items() if share != getattr(RuleRequest, name)}
-        check_options(fitted.outputs, "rules", given | {"threshold": threshold, "output": output})
-        frame = fitted.as_frame(X)
+        check_request(self._require_fitted().outputs, request)
+        frame = self._require_fitted().as_frame(X)
         return explain_rules(self.fit_rules()._require_fitted(), frame, request)
 
-    def rule_set(self, output: int | str | None = None) -> RuleSet:
-        """Return the global view: the leaves of the tree, largest first, each with a typical rule."""
-        return summarize_rules(self.fit_rules()._require_fitted(), output)
+    def rule_set(
+        self,
+        *,
+        max_rules: int = 10,
+        precision: float = 0.9,
+        max_conditions: int = 3,
+        interval: float = 0.9,
+        threshold: float | None = None,
+        output: int | str | None = None,
+    ) -> RuleSet:
+        """Return the global view: a few rules that together cover most rows, and the answer to the others.
+
+        They are chosen on training and validation rows, and measured on report rows; options are those of
+        `rules`. Where no rule reaches the precision, and many rows are left, rules below it follow.
+        """
+        request = RuleSetRequest(True, precision, max_conditions, interval, threshold, output, max_rules)
+        check_request(self._require_fitted().outputs, request)
+        return summarize_rules(self.fit_rules()._require_fitted(), request)
 
     @for_counterfactuals
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
@@ -261,16 +256,6 @@ class Explainer(Learned, BaseEstimator):
                 explained = explain(piece, **options)
             yield explained
             first += len(piece)
-
-    def check(self, frame: Any, *, sample: int = 1_000) -> Check:
-        """Compare new rows with the rows of the fit, and say whether explanations still apply to them.
-
-        `frame` is anything that `fit` reads; of more than 200,000 rows, this many are drawn at random. The
-        black box is asked about at most `sample` rows.
-        """
-        from illume.explanations.drift import check_drift
-
-        return check_drift(self._require_fitted(), frame, sample, self.verbose)
 
     def report(
         self,
@@ -344,7 +329,5 @@ def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | Non
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known, max_bytes)
     explainer = Explainer(model, labels=fitted.dictionary.to_dict() or None, **parameters)
-    if model is not None:
-        fitted = attach_model(fitted, model)
-    explainer._keep(FitResult(fitted, None, False))
+    explainer._keep(FitResult(fitted if model is None else attach_model(fitted, model), None, False))
     return explainer

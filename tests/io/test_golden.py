@@ -14,7 +14,7 @@ from tests.common import grouped
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))
 TOLERANCE = 1e-5
-FIRST = 7
+FIRST = 8
 
 
 def rows(n=90):
@@ -60,7 +60,7 @@ def explanations(explainer):
         "high": np.nan_to_num(rules.bounds.high).tolist(),
         "rules": [rule.text for rule in rules],
         "covered": rules.n_covered.tolist(),
-        "leaves": explainer.rule_set().support.tolist(),
+        "rule_set": [rule.text for rule in explainer.rule_set()],
         "changed": examples.changed.tolist(),
         "distance": examples.distance.tolist(),
         "quality": explainer.quality_.agreement,
@@ -74,7 +74,7 @@ def test_a_stored_file_explains_as_it_did(path):
     found = explanations(illume.load(path, model=model))
     assert set(found) == set(wanted)
     for name, value in wanted.items():
-        if name in ("status", "rules", "changed"):
+        if name in ("status", "rules", "rule_set", "changed"):
             assert found[name] == value, name
         else:
             np.testing.assert_allclose(found[name], value, atol=TOLERANCE, rtol=TOLERANCE, err_msg=name)

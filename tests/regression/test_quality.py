@@ -32,7 +32,7 @@ def test_texts_speak_of_numbers(name, request):
         explainer.interactions(rows[:2]),
         explainer.latents(rows),
     ]
-    shown += [explainer.rule_set(output)]
+    shown += [explainer.rule_set(output=output)]
     for result in shown:
         for word in ("log-odds", "probabilit", "class"):
             assert word not in str(result).lower(), type(result)

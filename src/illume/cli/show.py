@@ -88,17 +88,27 @@ def rules(
     context: Context,
     explainer: options.ExplainerFile,
     *,
+    max_rules: Annotated[int, Option(min=1, help="Most rules.")] = 10,
+    precision: Annotated[float | None, Option(help="Wanted precision, by default 0.9.")] = None,
+    max_conditions: Annotated[int, Option(min=1, help="Most conditions of a rule.")] = 3,
+    threshold: Annotated[float | None, Option(help="Rules for being below or above a number.")] = None,
     output: Annotated[str | None, Option(metavar="NAME", help="Which of several numbers.")] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
-    """Show the global view: what the model answers where, with a typical rule for each region."""
-    leaves = load_explainer(explainer, None, options.start(context, quiet, debug)).rule_set(output)
+    """Show the global view: a few rules that together cover most rows, and the answer to the others.
+
+    [b]illume rules loans.illume --max-rules 5 --precision 0.95[/]
+    """
+    loaded = load_explainer(explainer, None, options.start(context, quiet, debug))
+    given: dict[str, Any] = {} if precision is None else {"precision": precision}
+    given |= {"max_rules": max_rules, "max_conditions": max_conditions, "threshold": threshold}
+    found = loaded.rule_set(output=output, **given)
     if json:
-        print_json(leaves.to_frame().to_dict("records"))
+        print_json(found.to_dict())
     else:
-        echo(str(leaves))
+        echo(str(found))
 
 
 def check(

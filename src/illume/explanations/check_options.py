@@ -35,3 +35,11 @@ def check_options(outputs: Outputs, kind: str, options: Mapping[str, Any]) -> No
             raise ValueError(ADVICE[unused])
     elif kind == "counterfactuals":
         CounterfactualRequest(**options).goal(outputs, np.empty((0, len(outputs))))
+
+
+def check_request(outputs: Outputs, request: RuleRequest) -> None:
+    """Raise ValueError if options of rules that are not the default do not go with a model's answers."""
+    names = ("precision", "interval", "threshold", "output")
+    options = {name: getattr(request, name) for name in names}
+    given = {name: value for name, value in options.items() if value != getattr(type(request), name)}
+    check_options(outputs, "rules", given)

@@ -44,6 +44,10 @@ class AnsweredRows:
     def __len__(self) -> int:
         return len(self.X)
 
+    def __add__(self, others: AnsweredRows) -> AnsweredRows:
+        """Return these rows and then others."""
+        return AnsweredRows(np.concatenate([self.X, others.X]), np.concatenate([self.P, others.P]))
+
     @classmethod
     def empty(cls) -> AnsweredRows:
         """Return zero rows."""
@@ -86,10 +90,7 @@ class FitRows:
     @property
     def learned(self) -> AnsweredRows:
         """Training rows and queries together."""
-        if not len(self.queries):
-            return self.training
-        X = np.concatenate([self.training.X, self.queries.X])
-        return AnsweredRows(X, np.concatenate([self.training.P, self.queries.P]))
+        return self.training + self.queries if len(self.queries) else self.training
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,6 @@ from illume.explanations.rule_search import (
 )
 from illume.explanations.tree_rules import RawRules, RuleModel
 from illume.results.conditions import Bounds, ObliqueRules
-from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
 
@@ -130,8 +129,8 @@ def measure_boxes(
     own = _recover_numbers(encoding, encoded.X) if numbers is None else numbers
     missing, labels, dictionary = fitted.missing | encoded.imputed, fitted.labels, fitted.dictionary
     return Rules(
-        bounds=replace(_bounds(boxes, encoding, own, missing), dictionary=dictionary),
-        box=replace(_bounds(raw.sound, encoding, own, missing, exact=True), dictionary=dictionary),
+        bounds=replace(feature_bounds(boxes, encoding, own, missing), dictionary=dictionary),
+        box=replace(feature_bounds(raw.sound, encoding, own, missing, exact=True), dictionary=dictionary),
         oblique=ObliqueRules(*raw[:4], encoding.mean, encoding.scale, labels.inputs, labels.input_labels),
         decisions=wanted,
         predictions=P,
@@ -188,50 +187,7 @@ def _recover_numbers(encoding: Encoding, X: FloatArray) -> FloatArray:
     return own
 
 
-def summarize_rules(fitted: Fitted, output: int | str | None = None) -> RuleSet:
-    """Return the leaves that hold training rows, largest first, each with the rule of a typical row."""
-    training = fitted.rows.training
-    if not len(training):
-        raise LeftOutError(
-            "the leaves are shown by training rows in them, and the explainer was saved with rows='none'"
-        )
-    model = require_rule_model(fitted, fitted.outputs.question(output))
-    rules, report = model.rules, model.report
-    Z = rules.encoder.transform(training.X)
-    leaf = rules.top[rules.tree.apply(Z)]
-    agreed = rules.question.holds(training.P, rules.decisions[leaf])
-    leaves, number, size = np.unique(leaf, return_inverse=True, return_counts=True)
-    centre = np.stack([np.bincount(number, weights=z) for z in Z.T], axis=1) / size[:, None]
-    distance = np.square(Z - centre[number]).sum(1)
-    # The first row of each leaf when sorted by leaf, agreeing rows first, then by distance.
-    order = np.lexsort((distance, ~agreed, number))
-    typical = order[np.searchsorted(number[order], np.arange(len(leaves)))]
-    largest = np.argsort(-size, kind="stable")
-    X = training.X[typical[largest]]
-    encoded = Encoded.plain(X, len(fitted.schema))
-    held_out = rules.top[rules.tree.apply(rules.encoder.transform(report.X))]
-    shown = make_rules(fitted, encoded, training.P[typical[largest]], RuleRequest(output=output))
-    right = rules.question.holds(report.P, rules.decisions[held_out])
-    if shown.interval is not None:
-        ends = np.full((len(rules.answers), 2), np.nan)
-        ends[leaves[largest]], y = shown.interval, report.P[:, rules.question.output]
-        right = (ends[held_out, 0] <= y) & (y <= ends[held_out, 1])
-    n_rows = np.bincount(held_out, minlength=len(rules.answers))[leaves]
-    n_correct = np.bincount(held_out[right], minlength=len(rules.answers))[leaves]
-    return RuleSet(
-        rules=replace(shown, origin=Origin(fitted.backend)),
-        support=size[largest] / len(leaf),
-        n_rows=n_rows[largest],
-        n_correct=n_correct[largest],
-        decisions=rules.decisions[leaves[largest]],
-        predictions=rules.answers[leaves[largest]],
-        source=model.source,
-        outputs=fitted.outputs,
-        question=rules.question,
-    )
-
-
-def _bounds(
+def feature_bounds(
     boxes: Boxes, encoding: Encoding, own: FloatArray, missing: BoolArray, exact: bool = False
 ) -> Bounds:
     """Return boxes as bounds on features, in their own units.

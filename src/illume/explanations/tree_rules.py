@@ -241,8 +241,9 @@ class RuleModel:
         The tree and its own rules.
     conditions
         The conditions that polished rules are made of, with the training rows and queries they are tried on.
-    report
-        Report rows, on which rules are measured.
+    known, report
+        Training and validation rows, which rules for all rows are chosen on; and report rows, on which rules
+        are measured.
     curve
         The precision that each target of polishing leads to.
     source, reason
@@ -253,6 +254,7 @@ class RuleModel:
 
     rules: TreeRules
     conditions: Conditions
+    known: Sample
     report: Sample
     curve: PrecisionCurve
     source: str
@@ -273,5 +275,6 @@ class RuleModel:
             self,
             rules=self.rules.ask(question, P),
             conditions=replace(self.conditions, sample=sample),
+            known=replace(self.known, question=question),
             report=replace(self.report, question=question),
         )

@@ -1,4 +1,4 @@
-"""What an explainer has learned, once it is fitted."""
+"""What an explainer has learned, once it is fitted, and views of rows that need no options of its own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from illume.data.schema import Schema, Unknown, require_unknown
+from illume.explanations.attributions import explain_interactions
 from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
+from illume.explanations.latents import explain_latents
 from illume.fit.fit import FitResult
+from illume.results.check import Check
 from illume.results.diagnostics import History
+from illume.results.interactions import Interactions
+from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality
 
 
@@ -19,6 +24,7 @@ class Learned:
 
     unknown: Unknown
     labels: Any
+    verbose: bool | None
 
     @property
     def quality_(self) -> Quality:
@@ -53,6 +59,28 @@ class Learned:
         if hasattr(type(self), name):  # a property that raised: let it say why
             return object.__getattribute__(self, name)
         raise AttributeError(suggest_attribute(name), name=name, obj=self)
+
+    def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
+        """Return which pairs of features act together: pairwise Shapley interaction values of each row.
+
+        A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
+        features with the largest contributions; a value is the mean over `n_samples` sets of other features.
+        """
+        return explain_interactions(self._require_fitted(), X, max_features, n_samples)
+
+    def latents(self, X: Any, maps: bool = False) -> Latents:
+        """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
+        return explain_latents(self._require_fitted(), X, maps)
+
+    def check(self, frame: Any, *, sample: int = 1_000) -> Check:
+        """Compare new rows with the rows of the fit, and say whether explanations still apply to them.
+
+        `frame` is anything that `fit` reads; of more than 200,000 rows, this many are drawn at random. The
+        black box is asked about at most `sample` rows.
+        """
+        from illume.explanations.drift import check_drift
+
+        return check_drift(self._require_fitted(), frame, sample, self.verbose)
 
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted

@@ -26,6 +26,7 @@ from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
 CALIBRATION_ROWS = 1_024
+KNOWN_ROWS = 4_096
 REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
 FINENESS, USUAL = (0.5, 1.0, 2.0, 4.0), 1  # multiples of the usual one, for rules on numbers
@@ -108,8 +109,11 @@ def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, sea
         )
     ending = "".join(describe_early_end(pair.history) for pair in pairs.values())
     reason += f"; training ended early: {ending}" if ending else ""
-    report = _sample(rows, rows.report, layout, REPORT_ROWS)
-    model = RuleModel(makers[source], conditions, report, curves[source], source, reason)
+    known, report = (
+        _sample(rows, part, layout, n)
+        for part, n in ((rows.training + rows.validation, KNOWN_ROWS), (rows.report, REPORT_ROWS))
+    )
+    model = RuleModel(makers[source], conditions, known, report, curves[source], source, reason)
     return replace(model, intervals=_fit_intervals(model, rows))
 
 

@@ -241,6 +241,7 @@ class _Reader:
                 encoder, tree, leaves, outputs.strata, **figures, neighbours=neighbours, layout=layout
             ),
             conditions=Conditions.of(self._sample("polishing")),
+            known=self._sample("known"),
             report=self._sample("report"),
             curve=PrecisionCurve(targets, **curve),
             source=entry.source,

@@ -175,6 +175,7 @@ def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
     if rules is not None:
         searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
         parts.dump_sample(arrays, "polishing", encoding, rules.conditions.sample)
+        parts.dump_sample(arrays, "known", encoding, rules.known)
         parts.dump_sample(arrays, "report", encoding, rules.report)
         if rules.intervals is not None:
             parts.dump_sample(arrays, "intervals", encoding, rules.intervals.sample)

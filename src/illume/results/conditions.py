@@ -103,7 +103,7 @@ class Membership:
         """Return the set as an SQL expression; unseen values are in it only where "(other)" is."""
         name, other = _sql_name(self.name), Other.OTHER in self.allowed
         listed = self.excluded if other else self.allowed
-        values = ", ".join(_sql_literal(v) for v in listed if v is not None and v is not Other.OTHER)
+        values = ", ".join(sql_literal(v) for v in listed if v is not None and v is not Other.OTHER)
         parts = [f"{name} {'NOT IN' if other else 'IN'} ({values})"] if values else []
         parts += [f"{name} IS NOT NULL"] if other and not values else []
         parts += [f"{name} IS NULL"] if None in self.allowed else []
@@ -123,7 +123,8 @@ def _sql_number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
 
 
-def _sql_literal(value: Hashable) -> str:
+def sql_literal(value: Hashable) -> str:
+    """Return a value as SQL writes it."""
     if isinstance(value, (bool, np.bool_)):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float, np.number)):

@@ -1,4 +1,4 @@
-"""Global view of rules: the leaves of the tree that they come from."""
+"""Global view: a few rules for all rows, and what the model answers else."""
 
 from __future__ import annotations
 
@@ -8,110 +8,204 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
-from illume.data.outputs import Outputs
-from illume.data.questions import Question
-from illume.metrics.fidelity import wilson
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.results.conditions import sql_literal
 from illume.results.display import Shown, Table
 from illume.results.rules import Rule, Rules
-
-SHOWN = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleSet(Shown):
-    """The tree's leaves, largest first, each with a typical rule.
+    """A few rules that together cover most rows, and what the model mostly answers for the others.
+
+    Every rule holds by itself: its support and precision are those of all held-out rows that it covers.
+    Where several rules cover a row, the first one counts.
 
     Parameters
     ----------
     rules
-        One typical rule per leaf: that of a row in its middle.
-    support
-        Share of the training rows in each leaf.
-    n_rows, n_correct
-        Number of report rows in each leaf, and of those that the black box decides as the leaf does.
-    decisions, predictions
-        The decision of each leaf, as a position in `question.names`, and its answer (l, c).
-    source
-        `local`, a tree on latents, or `global`, a tree on the inputs.
+        The rules, in the order in which they were chosen: each adds most to those before.
+    rest
+        One rule without conditions: the answer to rows that no rule covers, with their number.
+    n_new
+        Number of report rows that each rule covers and those before do not.
+    n_agreed
+        Number of report rows that the rules together, with the rest, answer like the black box.
+    reached
+        Which rules have the wanted precision on the rows that they were chosen on; the others were added to
+        cover more rows.
     """
 
     rules: Rules
-    support: FloatArray
-    n_rows: IntArray
-    n_correct: IntArray
-    decisions: IntArray
-    predictions: FloatArray
-    source: str
-    outputs: Outputs
-    question: Question
+    rest: Rules
+    n_new: IntArray
+    n_agreed: int
+    reached: BoolArray
+
+    @property
+    def otherwise(self) -> Rule:
+        """What the black box mostly answers for rows that no rule covers."""
+        return self.rest[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of report rows that all figures are measured on."""
+        return self.rules.n_rows
+
+    @property
+    def support(self) -> FloatArray:
+        """Share of the report rows that each rule covers, (r,)."""
+        return self.rules.coverage
 
     @property
     def precision(self) -> FloatArray:
-        """Share of a leaf's report rows for which it, or its rule's interval, is right; NaN without rows."""
-        return np.where(self.n_rows > 0, self.n_correct / np.maximum(self.n_rows, 1), np.nan)
+        """Share of the report rows that a rule covers for which it is right, (r,); NaN without rows."""
+        return self.rules.precision
 
     @property
-    def precision_interval(self) -> tuple[FloatArray, FloatArray]:
-        """95 % intervals of the precision (Wilson's)."""
-        return wilson(np.nan_to_num(self.precision), self.n_rows)
+    def together(self) -> FloatArray:
+        """Share of the report rows that each rule, or one before it, covers, (r,)."""
+        return np.cumsum(self.n_new) / max(self.n_rows, 1)
 
     @property
-    def answers(self) -> list[str]:
-        """What each leaf answers: a decision, or its mean number."""
-        if self.question.intervals:
-            i = self.question.output
-            return [self.outputs.format_bound(p[i], i) for p in self.predictions]
-        return [self.question.names[c] for c in self.decisions]
+    def coverage(self) -> float:
+        """Share of the report rows that the rules cover together."""
+        return float(self.n_new.sum() / max(self.n_rows, 1))
 
     @property
-    def _answer_column(self) -> dict[str, Any]:
-        if self.question.intervals:
-            return {"prediction": self.predictions[:, self.question.output].copy()}
-        return {"decision": self.answers}
+    def agreement(self) -> float:
+        """Share of all report rows that the rules together, with the rest, answer like the black box."""
+        return self.n_agreed / max(self.n_rows, 1)
+
+    @property
+    def explanation(self) -> str:
+        """What precision means, in one line."""
+        right = (
+            "decides as the rule says" if self.rules.interval is None else "gives a number in the interval"
+        )
+        rows = f"share of the held-out rows that the rule covers for which the model {right}"
+        return f"precision: {rows} (wanted: {self.rules.wanted:g})"
 
     def __len__(self) -> int:
-        return len(self.support)
+        return len(self.rules)
 
-    def __getitem__(self, leaf: int) -> Rule:
-        return self.rules[leaf]
+    def __getitem__(self, rule: int) -> Rule:
+        return self.rules[rule]
 
     def __iter__(self) -> Iterator[Rule]:
         return iter(self.rules)
 
+    def _lines(self) -> Iterator[tuple[Rule, str, float]]:
+        """Yield the rules and the rest: each with its conditions as text, and the share covered up to it."""
+        for rule, share in zip(self.rules, self.together, strict=True):
+            yield rule, rule.text.rsplit(" → ", 1)[0], float(share)
+        yield self.otherwise, "else", 1.0
+
     def to_frame(self) -> Any:
-        """Return a frame with a line per leaf, largest first."""
-        low, high = self.precision_interval
-        return self.rules.origin.frame(
-            {
-                **self._answer_column,
-                "support": self.support,
-                "precision": self.precision,
-                "precision_low": low,
-                "precision_high": high,
-                "n_rows": self.n_rows,
-                "typical_rule": [rule.text for rule in self.rules],
-                "rule_precision": self.rules.precision,
-                "rule_coverage": self.rules.coverage,
-            }
+        """Return a frame with a line per rule, and one for the rest, which is called `else`."""
+        batches, (_, texts, together) = (self.rules, self.rest), zip(*self._lines(), strict=True)
+        low, high = (
+            np.concatenate(each) for each in zip(*(b.precision_interval for b in batches), strict=True)
         )
+        columns: dict[str, Any] = {"rule": list(texts)}
+        for name in self.rules.question_columns:
+            columns[name] = np.concatenate([batch.question_columns[name] for batch in batches])
+        if self.rules.interval is not None:
+            output = self.rules.question.output
+            columns["prediction"] = np.concatenate([batch.predictions[:, output] for batch in batches])
+        columns |= {
+            "support": np.concatenate([batch.coverage for batch in batches]),
+            "n_covered": np.concatenate([batch.n_covered for batch in batches]),
+            "precision": np.concatenate([batch.precision for batch in batches]),
+            "precision_low": low,
+            "precision_high": high,
+            "together": np.array(together),
+        }
+        return self.rules.origin.frame(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain Python values, ready for JSON."""
+        lines = [_rule_dict(*line) for line in self._lines()]
+        for line, reached in zip(lines, self.reached.tolist(), strict=False):
+            line["reached"] = reached
+        return {
+            "rules": lines[:-1],
+            "else": lines[-1],
+            "coverage": self.coverage,
+            "agreement": self.agreement,
+            "n_rows": self.n_rows,
+            "wanted": self.rules.wanted,
+            "explanation": self.explanation,
+        }
+
+    def to_sql(self) -> str:
+        """Return an expression that answers every row by the first rule that covers it, or else by the rest.
+
+        For numbers, the answer is the median of the rule's rows.
+        """
+        cases = "".join(f"  WHEN {rule.to_sql()} THEN {_sql_answer(rule)}\n" for rule in self.rules)
+        other = _sql_answer(self.otherwise)
+        return f"CASE\n{cases}  ELSE {other}\nEND" if cases else other
 
     def describe(self) -> Iterator[str | Table]:
-        """Yield the printed lines, and the largest leaves as a table."""
+        """Yield the printed lines, and the rules as a table."""
+        n, right = len(self), "answer like the model" if self.rules.interval is None else "hold its number"
         yield (
-            f"{len(self)} leaves of the {self.source} tree, on "
-            f"{'latents' if self.source == 'local' else 'inputs'}, with their precision and that of a "
-            f"typical rule, on {int(self.n_rows.sum())} held-out rows"
+            f"{n} rule{'s' * (n != 1)} that cover{'s' * (n == 1)} {self.coverage:.0%} of {self.n_rows} "
+            f"held-out rows; with the answer else, they {right} for {self.agreement:.0%}"
         )
-        cells, answers = (
-            [["support", "precision", "rows", "answer", "rule's precision", "a typical rule"]],
-            self.answers,
-        )
-        for i, rule in enumerate(self.rules[:SHOWN]):
-            leaf = f"{self.precision[i]:.3f}" if self.n_rows[i] else "–"
-            own = f"{rule.precision:.3f}" if rule.n_covered else "–"
-            name, typical = answers[i], rule.text.rsplit(" → ", 1)[0]
-            cells.append([f"{self.support[i]:.3f}", leaf, f"{self.n_rows[i]}", name, own, typical])
-        yield Table(cells, ">>><><")
-        if len(self) > SHOWN:
-            yield f"  … and {len(self) - SHOWN} more"
+        cells = [["", "rule", "answer", "support", "rows", "precision", "together"]]
+        for i, (rule, text, together) in enumerate(self._lines(), 1):
+            precision = f"{rule.precision:.2f}" if rule.n_covered else "–"
+            shares = [f"{rule.coverage:.0%}", f"{rule.n_covered}", precision, f"{together:.0%}"]
+            cells.append([f"{i}" if i <= n else "", text, _answer(rule), *shares])
+        yield Table(cells, "><<>>>>")
+        yield self.explanation
+        yield "every rule holds by itself; where several cover a row, the first one counts"
+        short = int((~self.reached).sum())
+        if short:
+            which = ", ".join(str(i + 1) for i in np.flatnonzero(~self.reached))
+            yield f"below the wanted precision, to cover more rows: rule{'s' * (short > 1)} {which}"
+        if not n:
+            yield "no rule of so few conditions tells the answers apart; allow more with max_conditions"
+
+
+def _columns(batch: Rules) -> dict[str, Any]:
+    """Return what is known of rules, for a frame."""
+    low, high = batch.precision_interval
+    typical = {"prediction": batch.predictions[:, batch.question.output]} if batch.question.intervals else {}
+    return {
+        **typical,
+        **batch.question_columns,
+        "support": batch.coverage,
+        "n_covered": batch.n_covered,
+        "precision": batch.precision,
+        "precision_low": low,
+        "precision_high": high,
+    }
+
+
+def _rule_dict(rule: Rule, text: str, together: float) -> dict[str, Any]:
+    names = ("decision", "interval", "conditions", "precision", "precision_interval", "n_covered")
+    known = rule.to_dict()
+    shown = {"rule": text, **{name: known[name] for name in names}}
+    return {**shown, "prediction": _typical(rule), "support": rule.coverage, "together": together}
+
+
+def _typical(rule: Rule) -> float | None:
+    """Return the median of the rule's numbers; None where it ends in a decision."""
+    batch = rule.batch
+    return None if batch.interval is None else float(batch.predictions[0, batch.question.output])
+
+
+def _answer(rule: Rule) -> str:
+    """Return what a rule ends in; for numbers, the typical one, too."""
+    number, batch = _typical(rule), rule.batch
+    if number is None:
+        return rule.decision
+    return f"{batch.outputs.format_bound(number, batch.question.output)} ({rule.decision})"
+
+
+def _sql_answer(rule: Rule) -> str:
+    number = _typical(rule)
+    return sql_literal(rule.decision if number is None else number)
