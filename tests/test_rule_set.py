@@ -1,5 +1,6 @@
 """A rule set is a short summary: few rules, figures from held-out rows, and an answer else."""
 
+import copy
 import json
 import sqlite3
 from dataclasses import replace
@@ -81,7 +82,7 @@ def test_the_sql_of_the_whole_set_answers_as_its_rules_do(loan_explainer, loan_f
 def test_rows_that_measure_rules_do_not_choose_them(loan_explainer):
     fitted = loan_explainer.fit_rules().fitted_
     model = fitted.rule_model
-    other = Explainer(None)
+    other = copy.copy(loan_explainer)
     other.fitted_ = replace(
         fitted, rule_model=replace(model, report=replace(model.report, P=1 - model.report.P))
     )
@@ -105,11 +106,11 @@ def test_rules_that_reach_the_wanted_precision_have_it_where_they_were_chosen(co
 
 def test_a_rare_decision_has_a_rule_too(corner_frame):
     def rare(rows):
-        return np.where(rows["c"].to_numpy() > 1.9, 0.97, 0.02)
+        return np.where(rows["c"].to_numpy() > 1.5, 0.97, 0.02)
 
     settings = grouped(n_latents=2, queries=0, training=FAST, class_names=["no", "yes"])
     frame = pd.concat([corner_frame] * 2, ignore_index=True)
-    assert rare(frame).mean() < 0.06
+    assert rare(frame).mean() < 0.09
     found = Explainer(rare, **settings).fit(frame).rule_set()
     assert "c ≥" in next(rule.text for rule in found if rule.decision == "yes")
 

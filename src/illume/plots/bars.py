@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray
+from illume.data.answers import is_missing
 from illume.plots import captions, looks, style
 from illume.plots.look import tick_label
 from illume.plots.style import Axes
@@ -24,10 +25,11 @@ def bar(
 ) -> Axes:
     """Draw the contributions of one row, or the global importance of a batch, strongest on top.
 
-    Thin lines are 95 % intervals of one row's contributions, where their errors are known.
+    Colours are the signs of one row's contributions; importance has no sign, and one colour. Thin lines are
+    95 % intervals of one row's contributions, where their errors are known.
 
     `output` chooses the class, by name or position. The default is the decided class of a row; the
-    importance of a batch is summed over classes.
+    importance of a batch is summed over classes, which the axis says.
     """
     style.require(
         result, (Attribution, Attributions), "bars show attributions", "pass explainer(X) or a row of it"
@@ -50,7 +52,9 @@ def bar(
     names = captions.distinct_labels([labels[j] for j in order])
     ax = style.get_axes(ax, 1.2 + 0.32 * len(order), labels=names)
     known = reach[order].any()
-    style.signed_bars(ax, values[order], names, height=0.7, reach=reach[order] if known else None)
+    colour = None if isinstance(result, Attribution) else colours.NEUTRAL
+    reaches = reach[order] if known else None
+    style.signed_bars(ax, values[order], names, height=0.7, reach=reaches, colour=colour)
     caption += "\nthin lines: 95 % intervals" if known else ""
     style.zero_line(ax)
     look.format_axis(ax.xaxis, i)
@@ -190,14 +194,18 @@ def compare_rows(
     first: Attribution,
     second: Attribution,
     *,
+    names: Sequence[str] = ("before", "after"),
     output: int | str | None = None,
     n_features: int = 10,
     axes: Sequence[Axes] | None = None,
 ) -> Any:
     """Draw the contributions in two rows on two axes with one scale; return the array of both.
 
-    Features that contribute most in either row are on top, named on the left, each with the row's value.
-    `output` chooses the class, by name or position; the default is the one decided in the first row.
+    Features that contribute most in either row are on top, named on the left, each with the row's value. On
+    the right, values that changed are bold, after an arrow; the title says how many of all changed.
+
+    `names` are what to call the two rows. `output` chooses the class, by name or position; the default is the
+    one decided in the first row.
     """
     rows = (first, second)
     for row in rows:
@@ -208,16 +216,29 @@ def compare_rows(
     i, look = first.position(output), looks.look_of(first)
     largest = np.maximum(*(np.abs(row.contributions(i)) for row in rows))
     order = style.strongest(largest, n_features)
-    names = captions.distinct_labels([first.feature_labels[j] for j in order])
-    pair = style.get_two_axes(axes, 1.9 + 0.34 * len(order), names)
+    labels = captions.distinct_labels([first.feature_labels[j] for j in order])
+    pair = style.get_two_axes(axes, 2.1 + 0.34 * len(order), labels)
     reach = 1.1 * float(largest.max(initial=0.0)) or 1.0
-    for ax, row, labels in zip(pair, rows, (names, [""] * len(names)), strict=True):
-        values = [captions.as_label(text.format_value(row.data[j]), 16) for j in order]
-        equations = [f"{name} = {value}" for name, value in zip(labels, values, strict=True)]
-        style.signed_bars(ax, row.contributions(i)[order], equations)
+    shown = [[captions.as_label(text.format_value(row.data[j]), 16) for j in order] for row in rows]
+    changed = _changed(first, second)
+    moved = [f"→ {value}" if changed[j] else "same" for j, value in zip(order, shown[1], strict=True)]
+    equations = [f"{label} = {value}" for label, value in zip(labels, shown[0], strict=True)]
+    heads = (names[0], f"{names[1]}: {int(changed.sum())} of {len(changed)} values changed")
+    for ax, row, ticks, head in zip(pair, rows, (equations, moved), heads, strict=True):
+        style.signed_bars(ax, row.contributions(i)[order], ticks)
         style.zero_line(ax)
         ax.set_xlim(-reach, reach)
         look.format_axis(ax.xaxis, i, most=5)
         ax.set_xlabel(look.contribution(row.batch, i))
-        ax.set_title(look.row(row), fontsize="medium")
+        ax.set_title(f"{captions.as_label(head, 60)}\n{look.row(row)}", fontsize="medium")
+    for tick, j in zip(pair[1].get_yticklabels(), order, strict=True):
+        tick.set(
+            fontweight="bold" if changed[j] else "normal", color="black" if changed[j] else colours.NEUTRAL
+        )
     return pair
+
+
+def _changed(first: Attribution, second: Attribution) -> BoolArray:
+    """Return which features have different values in two rows; a missing value is like another."""
+    pairs = zip(first.data.tolist(), second.data.tolist(), strict=True)
+    return np.array([a != b and not (is_missing(a) and is_missing(b)) for a, b in pairs], dtype=bool)

@@ -36,7 +36,8 @@ class ClassLook(Look):
 
     def describe_strength(self, batch: Attributions) -> str:
         """See `Look`."""
-        return f"mean absolute contribution ({text.owner(batch)} log-odds)"
+        summed = f", summed over {len(self.names)} classes\n" if len(self.names) > 2 else " "
+        return f"mean absolute contribution{summed}({text.owner(batch)} log-odds)"
 
     def owner(self, batch: Attributions) -> str:
         """See `Look`."""

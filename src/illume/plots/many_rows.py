@@ -24,8 +24,8 @@ def beeswarm(
 ) -> Axes:
     """Draw one dot per row and feature, the most important features on top.
 
-    Dark is a low value and bright a high one; categories and missing values have a colour of their own.
-    `output` chooses the class, by name or position.
+    Dark is a low value and bright a high one, as the colour bar says; categories and missing values have a
+    colour of their own. `output` chooses the class, by name or position.
     """
     style.require(attributions, Attributions, "a beeswarm shows many rows", "pass the whole batch")
     style.require_count(n_features, "n_features")
@@ -42,8 +42,6 @@ def beeswarm(
     look = look_of(attributions)
     look.format_axis(ax.xaxis, i)
     ax.set_xlabel(look.contribution(attributions, i))
-    title = "dark: low value, bright: high, pink: category or missing"
-    ax.set_title(title, fontsize="small", loc="right", color=colours.NEUTRAL)
     style.hide_frame(ax)
     return ax
 
@@ -55,8 +53,16 @@ def _draw_dots(ax: Axes, values: FloatArray, data: np.ndarray[Any, Any]) -> None
     known = np.isfinite(shades)
     look: Any = {"s": 7, "linewidths": 0}
     ax.scatter(values[~known], heights[~known], color=colours.CATEGORY, **look)
+    if not known.all():
+        note: Any = {"fontsize": "small", "loc": "right", "color": colours.CATEGORY}
+        ax.set_title("pink: category or missing value", **note)
+    if not known.any():
+        return
     look |= {"cmap": "cividis", "vmin": 0, "vmax": BRIGHTEST}
-    ax.scatter(values[known], heights[known], c=shades[known], **look)
+    dots = ax.scatter(values[known], heights[known], c=shades[known], **look)
+    bar = ax.figure.colorbar(dots, ax=ax, label="value of the feature", pad=0.02, aspect=30)
+    bar.set_ticks([0.0, 1.0], labels=["low", "high"])
+    bar.ax.set_ylim(0.0, 1.0)
 
 
 def _spread(values: FloatArray) -> FloatArray:

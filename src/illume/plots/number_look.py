@@ -36,7 +36,8 @@ class NumberLook(Look):
         """See `Look`."""
         if len(self.names) == 1:
             return f"mean absolute {self.contribution(batch, 0)}"
-        return f"mean absolute contribution to {text.owner(batch)} numbers,\nin {self.outputs.strength_unit}"
+        summed = f"summed over {len(self.names)} numbers, in {self.outputs.strength_unit}"
+        return f"mean absolute contribution to {text.owner(batch)} numbers,\n{summed}"
 
     def owner(self, batch: Attributions) -> str:
         """See `Look`."""

@@ -74,12 +74,13 @@ def signed_bars(
     left: Any = 0.0,
     height: float = 0.66,
     reach: FloatArray | None = None,
+    colour: str | None = None,
 ) -> Any:
-    """Draw horizontal bars coloured by sign, the first on top, and return them.
+    """Draw horizontal bars, the first on top, and return them; without a colour, theirs are those of signs.
 
     A thin line spans the `reach` on both sides of a bar's end.
     """
-    tints = [colours.contribution_colour(value) for value in values]
+    tints = [colour or colours.contribution_colour(value) for value in values]
     line: Any = {"xerr": reach, "ecolor": colours.INK, "error_kw": {"elinewidth": 0.9, "zorder": 3}}
     bars = ax.barh(np.arange(len(values)), values, left=left, height=height, color=tints, **line)
     ax.set_yticks(np.arange(len(values)), labels)
