@@ -94,6 +94,31 @@ def test_a_beeswarm_has_a_dot_per_row_and_feature(mixed):
     assert shades.max() == 1
 
 
+def test_a_beeswarm_has_a_colour_bar_from_low_to_high_values(mixed):
+    ax = plots.beeswarm(mixed.batch, n_features=4)
+    _, bar = ax.figure.axes
+    assert bar.get_ylabel() == "value of the feature"
+    assert y_labels(bar) == ["low", "high"]
+    assert "category or missing" in ax.get_title(loc="right")
+
+
+def test_importance_has_no_sign_and_says_over_what_it_is_summed(mixed, several):
+    ax = plots.bar(several.batch)
+    assert "summed over 3 classes" in ax.get_xlabel()
+    assert "summed" not in plots.bar(several.batch, output="mid").get_xlabel()
+    assert "summed" not in plots.bar(mixed.batch).get_xlabel()
+    assert len({patch.get_facecolor() for patch in ax.patches}) == 1
+    signs = {patch.get_facecolor() for patch in plots.bar(mixed.row).patches}
+    assert ax.patches[0].get_facecolor() not in signs
+
+
+def test_dependence_of_every_feature_of_mixed_rows_draws_every_row(mixed):
+    for name in mixed.batch.feature_names:
+        ax = plots.dependence(mixed.batch, name)
+        assert sum(len(dots.get_offsets()) for dots in ax.collections) == len(mixed.batch)
+        assert ax.get_xlabel() == name
+
+
 def test_the_output_of_a_plot_is_chosen_by_name_or_position(several):
     for draw in (plots.beeswarm, plots.decision_paths):
         assert "'mid'" in draw(several.batch, output="mid").get_xlabel()
@@ -171,6 +196,26 @@ def test_two_rows_are_compared_on_one_scale(several):
     np.testing.assert_allclose(widths(left), first.contributions("top")[order])
     np.testing.assert_allclose(widths(right), second.contributions("top")[order])
     assert y_labels(left)[0].startswith(f"{first.feature_names[order[0]]} = ")
+
+
+def test_two_rows_say_which_is_before_which_after_and_what_changed(mixed):
+    first = mixed.row
+    same = first.data[1] == mixed.batch.data[:, 1]
+    second = mixed.batch[int(np.flatnonzero(~same)[0])]
+    left, right = plots.compare_rows(first, second)
+    n_changed = sum(str(a) != str(b) for a, b in zip(first.data, second.data, strict=True))
+    assert left.get_title().startswith("before\n")
+    assert right.get_title().startswith(f"after: {n_changed} of 4 values changed\n")
+    ticks = right.get_yticklabels()
+    named = {label.split(" = ")[0]: tick for label, tick in zip(y_labels(left), ticks, strict=True)}
+    for name, a, b in zip(first.feature_names, first.data, second.data, strict=True):
+        changed = str(a) != str(b)
+        assert named[name].get_text().startswith("→ " if changed else "same")
+        assert (named[name].get_fontweight() == "bold") == changed
+    left, right = plots.compare_rows(first, first, names=("today", "tomorrow"))
+    assert left.get_title().startswith("today\n")
+    assert right.get_title().startswith("tomorrow: 0 of 4 values changed")
+    assert set(y_labels(right)) == {"same"}
 
 
 def test_explainers_are_compared_by_bars_of_their_own_numbers(mixed):
