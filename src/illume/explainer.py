@@ -260,8 +260,9 @@ class Explainer(Learned, BaseEstimator):
     def report(
         self,
         frame: Any,
-        path: str | PathLike[str],
+        path: str | PathLike[str] = "report.html",
         *,
+        y: Any = None,
         title: str | None = None,
         rules: bool = True,
         counterfactuals: bool = True,
@@ -277,8 +278,8 @@ class Explainer(Learned, BaseEstimator):
 
         Parameters
         ----------
-        rules, counterfactuals
-            Whether to show them; counterfactuals take most of the time.
+        y, rules, counterfactuals
+            True answers, to show how right the model is; whether to show rules, and (slow) counterfactuals.
         n_counterfactuals, max_rows, max_counterfactual_rows
             Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
         title, date
@@ -290,8 +291,7 @@ class Explainer(Learned, BaseEstimator):
         from illume.report.page import write_report
 
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
-        shown = {"rules": rules, "counterfactuals": counterfactuals}
-        request = ReportRequest(Path(path), *limits, title=title, date=date, options=options, **shown)
+        request = ReportRequest(path, *limits, rules, counterfactuals, title, date, y, options)
         fitted = (self.fit_rules() if rules or counterfactuals else self)._require_fitted()
         return write_report(fitted, self.get_params(deep=False), frame, request)
 

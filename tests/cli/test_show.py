@@ -135,6 +135,17 @@ def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkey
     assert not list(tmp_path.iterdir())
 
 
+def test_a_report_measures_the_model_on_a_target_column(run, explainer, model, folder, tmp_path):
+    rows, out = tmp_path / "labelled.csv", tmp_path / "report.html"
+    rows.write_text((folder / "loans.csv").read_text())
+    words = ("report", explainer, rows, "--model", model, "--trust-model", "-o", out, "--target")
+    assert run(*words, "decision").exit_code == 0
+    assert "Confusion matrix" in out.read_text()
+    answer = run(*words, "decisions")
+    assert answer.exit_code == 1
+    assert "--target names 'decisions'" in answer.stderr
+
+
 def test_a_report_is_written_at_once_and_stdout_stays_empty(run, explainer, model, folder, tmp_path):
     out = tmp_path / "report.html"
     words = ("report", explainer, folder / "new.csv", "--model", model, "--trust-model --title", "Loans <1>")

@@ -11,7 +11,7 @@ from illume.cli import options
 from illume.cli.load import load_explainer, model_option, read_rows_for
 from illume.cli.messages import ExitCode, UsageError
 from illume.cli.output import print_json, require_output
-from illume.cli.read_rows import file_name, is_parquet, require_csv
+from illume.cli.read_rows import file_name, is_parquet, require_csv, require_names
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
@@ -169,6 +169,9 @@ def report(
     vary: options.Vary = None,
     immutable: options.Immutable = None,
     direction: options.Direction = None,
+    target: Annotated[
+        str | None, Option(metavar="COLUMN", help="Column of true answers: how right is the model itself?")
+    ] = None,
     model: options.Model = None,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
@@ -190,6 +193,8 @@ def report(
     if labels is not None:
         loaded.set_params(labels=labels)
     frame = read_rows_for(loaded, rows, missing)
+    if target is not None:
+        require_names(frame.columns, [target], "--target")
     limits = {
         "features_to_vary": vary,
         "immutable": immutable,
@@ -199,7 +204,9 @@ def report(
     given = {name: value for name, value in wishes.items() if value}
     messages.info(f"Explaining {len(frame):,} rows for the report …")
     with rows_after(0, file_name(rows)):
-        loaded.report(frame, out, title=title, **options.split_columns(given, list(frame.columns)))
+        wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
+        y = None if target is None else frame[target]
+        loaded.report(frame, out, y=y, title=title, **wanted)
     messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 

@@ -38,15 +38,17 @@ LIMITS = (
     "cover other kinds of rows, from another time or place.",
     "Counterfactual examples were all checked on the model. They change features one by one, whether or not "
     "a person could change them.",
-    "Whether the model itself is right, or fair, is not judged here.",
+    "Whether the model itself is fair is not judged here{right}.",
 )
+NO_LABELS = ", nor whether it is right: explainer.report(X, y=labels) adds that"
 
 Facts = list[tuple[str, str]]
 
 
-def limits(kind: str) -> tuple[str, ...]:
+def limits(kind: str, has_labels: bool) -> tuple[str, ...]:
     """Return the known limits of contributions of a kind, and of reports in general."""
-    return (SHAPLEY_LIMITS if kind == "shapley" else PULLBACK_LIMITS) + LIMITS
+    general = tuple(limit.replace("{right}", "" if has_labels else NO_LABELS) for limit in LIMITS)
+    return (SHAPLEY_LIMITS if kind == "shapley" else PULLBACK_LIMITS) + general
 
 
 def model_name(model: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,14 @@ from illume.results.counterfactuals import Counterfactuals
 from illume.results.latents import Latents
 from illume.results.rules import Rules
 
+SUFFIXES = (".html", ".htm")
+
 
 @dataclass(frozen=True)
 class ReportRequest:
     """Where to write a report, and what to show; see `Explainer.report`."""
 
-    path: Path
+    path: Any
     n_counterfactuals: int = 2
     max_rows: int = 10_000
     max_counterfactual_rows: int = 1_000
@@ -38,13 +41,22 @@ class ReportRequest:
     counterfactuals: bool = True
     title: str | None = None
     date: Any = None
+    y: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)  # of counterfactuals
 
     def __post_init__(self) -> None:
-        folder, name = self.path.parent, self.path.name
-        if self.path.is_dir():
-            file = self.path / "report.html"
-            raise IsADirectoryError(f"{self.path} is a folder; name a file in it, such as {file}")
+        """Check what was given, before any work."""
+        if not isinstance(self.path, (str, PathLike)):
+            kind = type(self.path).__name__
+            raise TypeError(f"path must be the name of a file, found {kind}; labels are given as y=labels")
+        path = Path(self.path)
+        object.__setattr__(self, "path", path)
+        folder, name = path.parent, path.name
+        if path.is_dir():
+            file = path / "report.html"
+            raise IsADirectoryError(f"{path} is a folder; name a file in it, such as {file}")
+        if not name.lower().endswith(SUFFIXES):
+            raise ValueError(f"the report {path} must end in {' or '.join(SUFFIXES)}")
         if not folder.is_dir():
             raise FileNotFoundError(f"there is no folder {folder} to write {name} into; make it first")
         for option in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):

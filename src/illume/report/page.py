@@ -15,7 +15,7 @@ import numpy as np
 
 from illume.data import archive
 from illume.data.schema import Schema
-from illume.errors import SchemaError
+from illume.errors import BlackBoxError, SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
@@ -23,6 +23,7 @@ from illume.report.assemble import fill_page
 from illume.report.collect import Explained, ReportRequest, explain_rows
 from illume.report.markup import Markup, tag
 from illume.report.payload import payload
+from illume.report.performance import describe_model
 from illume.report.sentences import (
     WARNING,
     Notice,
@@ -32,6 +33,7 @@ from illume.report.sentences import (
     summary,
     trust_level,
 )
+from illume.report.truth import read_labels
 from illume.report.words import count, figure, percent, quote
 from illume.results.attributions import Attributions
 from illume.results.dictionary import DataDictionary
@@ -49,6 +51,13 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     usual = f"How {model.split(' (')[0]} {answers_of(fitted.outputs).verb}"
     title = usual if request.title is None else str(request.title)
     date = date_text(request.date)
+    labels = None
+    if request.y is not None:
+        if not fitted.has_model:
+            raise BlackBoxError(
+                "labels are compared with the model's answers; load the explainer with its model"
+            )
+        labels = read_labels(fitted.outputs, request.y, len(rows), settings["model"])
     explained = explain_rows(fitted, rows, request, settings["verbose"])
     rules = fitted.rule_quality if request.rules else None
     facts = {
@@ -67,6 +76,8 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         tiles=_tiles(attributions, quality),
         summary=_summary(model, explained, quality),
         notices=_notices(find_notices(attributions, quality, rules)),
+        model="" if labels is None else _model(describe_model(attributions, labels[explained.positions])),
+        model_link="" if labels is None else tag("a", "The model", href="#model"),
         quality=_quality_rows(quality),
         accuracy=escape(accuracy(quality)),
         output=escape(f"{owner(attributions)} {answers.scale()}"),
@@ -81,10 +92,11 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         facts=_facts(facts),
         features=_features(fitted.schema, fitted.dictionary),
         n_features=f"{len(fitted.schema)}",
-        limits="".join(tag("li", limit) for limit in card.limits(attributions.kind)),
+        limits="".join(tag("li", limit) for limit in card.limits(attributions.kind, labels is not None)),
     )
-    archive.write(request.path, page.encode("utf-8", "xmlcharrefreplace"))
-    return request.path
+    path: Path = request.path
+    archive.write(path, page.encode("utf-8", "xmlcharrefreplace"))
+    return path
 
 
 def date_text(date: dt.date | str | None) -> str:
@@ -127,6 +139,11 @@ def _summary(model: str, explained: Explained, quality: Quality) -> str:
     paragraphs = summary(model, explained.attributions, explained.n_given, quality)
     blocks = [tag("div", tag("h3", head), tag("p", text)) for head, text in paragraphs]
     return badge + tag("div", *blocks, class_="columns")
+
+
+def _model(content: Markup) -> Markup:
+    head = tag("h2", "How right is the model itself?", id="model-head")
+    return tag("section", head, content, id="model", aria_labelledby="model-head")
 
 
 def _notices(found: Sequence[Notice]) -> str:
