@@ -12,11 +12,12 @@ from string import Template
 from typing import Any
 
 STATIC = files("illume.report") / "static"
+STYLES = ("figures.css", "style.css")
 
 
 def fill_page(template: str, scripts: Sequence[str], data: Any, **parts: str) -> str:
     """Return the whole page, from its modules of JavaScript, its data and its parts in HTML."""
-    style, script = _static("style.css"), bundle(scripts)
+    style, script = "".join(map(_static, STYLES)), bundle(scripts)
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
