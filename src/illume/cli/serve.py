@@ -32,9 +32,17 @@ def serve(
         Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable."),
     ] = None,
     max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
+    max_connections_per_address: Annotated[
+        int, Option(min=1, help="Most connections of one address; behind a proxy, of the proxy.")
+    ] = 256,
     max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
     max_bytes: Annotated[int, Option(min=1, help="Most bytes per request.")] = 10_000_000,
-    timeout: Annotated[float, Option(min=0.1, help="Seconds for the work of a request.")] = 30.0,
+    max_total_bytes: Annotated[
+        int, Option(min=1, help="Most bytes of all requests at a time.")
+    ] = 256_000_000,
+    timeout: Annotated[
+        float, Option(min=0.1, help="Seconds for a request to arrive, and again for its work.")
+    ] = 30.0,
     workers: Annotated[
         int, Option(min=1, help="Requests worked on at a time; 1 if the model is not thread-safe.")
     ] = 2,
@@ -69,8 +77,10 @@ def serve(
             cors=tuple(cors or ()),
             hosts=allowed_hosts(host, tuple(allowed_host or ())),
             max_connections=max_connections,
+            max_connections_per_address=max_connections_per_address,
             max_rows=max_rows,
             max_bytes=max_bytes,
+            max_total_bytes=max_total_bytes,
             timeout=timeout,
             workers=workers,
             max_abandoned=max_abandoned,

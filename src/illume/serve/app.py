@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Callable
-from json import JSONDecodeError
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI, HTTPException, Request, Security
-from fastapi.routing import APIRoute
+from fastapi import FastAPI, Request, Security
 from fastapi.security import APIKeyHeader, HTTPBearer
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
-from pydantic_core import from_json
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -21,11 +17,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from illume import __version__
 from illume.serve import schemas
+from illume.serve.bodies import CLOSE, Bodies, BodyRoute, parse_body
 from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Monitor, make_registry
 from illume.serve.schemas import Problem
 from illume.serve.service import Service
 from illume.serve.settings import Settings
+from illume.serve.workers import RETRY
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -37,18 +35,17 @@ ABOUT = (
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: {"description": "The Host header is not one of this service's names."},
     401: {"model": Problem, "description": "The key is missing or wrong (only if one is set)."},
-    408: {"model": Problem, "description": "The body did not arrive within the time limit."},
+    408: {"model": Problem, "description": "The request did not arrive within the time limit."},
     409: {"model": Problem, "description": "The model, or data that was not saved, is missing."},
-    413: {"model": Problem, "description": "Too many bytes or rows."},
+    413: {"model": Problem, "description": "Too many bytes, values or rows."},
     422: {"model": schemas.FieldProblems, "description": "Invalid values, by row and field."},
     500: {"model": Problem, "description": "An error inside the service."},
     502: {"model": Problem, "description": "The model failed; the service's log has the reason."},
-    503: {"model": Problem, "description": "Too many requests at a time."},
+    503: {"model": Problem, "description": "Too many requests, bytes or connections at a time."},
     504: {"model": Problem, "description": "The work took too long and was stopped."},
 }
 HEADER, BEARER = APIKeyHeader(name="X-API-Key", auto_error=False), HTTPBearer(auto_error=False)
 OPEN = ("/health", "/ready")
-CLOSE = {"Connection": "close"}  # the rest of the request is not read
 
 
 class ApiKey:
@@ -70,50 +67,19 @@ class ApiKey:
         await JsonAnswer(detail, 401, {"WWW-Authenticate": "Bearer", **CLOSE})(scope, receive, send)
 
 
-class StrictRequest(Request):
-    """A request whose body must be small, arrive in time and be standard JSON: no NaN or infinity."""
+class Spare:
+    """Middleware that refuses requests of connections beyond the limits, except those to open paths."""
 
-    # Starlette's RequestBodyLimitMiddleware answers in plain text and leaves the connection open.
-    async def body(self) -> bytes:
-        """Return the body."""
-        if not hasattr(self, "_body"):
-            try:
-                async with asyncio.timeout(self.app.state.settings.timeout):
-                    self._body = await self._read_body(self.app.state.settings.max_bytes)
-            except TimeoutError:
-                raise HTTPException(408, "the body took too long; send it at once", CLOSE) from None
-        return self._body
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
 
-    async def _read_body(self, max_bytes: int) -> bytes:
-        body, too_large = bytearray(), int(self.headers.get("content-length", "0")) > max_bytes
-        stream = self.stream()
-        while not too_large and (part := await anext(stream, None)) is not None:
-            body += part
-            too_large = len(body) > max_bytes
-        if too_large:
-            detail = f"a request may hold {max_bytes:,} bytes; send fewer rows at a time"
-            raise HTTPException(413, detail, CLOSE)
-        return bytes(body)
-
-    async def json(self) -> Any:
-        """Return the values of the body."""
-        try:
-            return from_json(await self.body(), allow_inf_nan=False)
-        except ValueError as error:
-            raise JSONDecodeError(str(error), "", 0) from None  # FastAPI answers this with 422
-
-
-class StrictRoute(APIRoute):
-    """A route that reads bodies as `StrictRequest`."""
-
-    def get_route_handler(self) -> Callable[[Request], Any]:
-        """Return the function that handles a request."""
-        handle = super().get_route_handler()
-
-        async def handle_strictly(request: Request) -> Response:
-            return await handle(StrictRequest(request.scope, request.receive))
-
-        return handle_strictly
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        if scope["state"].get("spare") and scope["path"] not in OPEN:
+            answer = JsonAnswer({"detail": "too many connections; try again"}, 503, RETRY | CLOSE)
+            await answer(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
 
 
 def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service]:
@@ -128,8 +94,8 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
         openapi_url=None,
         middleware=_middleware(settings),
     )
-    api.router.route_class = StrictRoute
-    api.state.settings = settings
+    api.router.route_class = BodyRoute
+    api.state.settings, api.state.bodies = settings, Bodies(settings, len(service.rows.example))
     add_error_handlers(api, settings, service.rows.example)
     security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
     wish = service.outputs.example_wish()
@@ -161,6 +127,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         "expose_headers": ["X-Request-ID"],
     }
     middleware = [
+        Middleware(Spare),
         settings.hosts and Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False),
         settings.cors and Middleware(CORSMiddleware, **cors),
         settings.api_key and Middleware(ApiKey, settings.api_key),
@@ -169,12 +136,16 @@ def _middleware(settings: Settings) -> list[Middleware]:
 
 
 def _work_endpoint(model: Any, kind: str, service: Service) -> Any:
-    """Return an endpoint whose work, up to the JSON of the answer, is done by a worker thread."""
+    """Return an endpoint whose work, from the JSON of the body to that of the answer, is done by threads."""
 
-    async def endpoint(request: Request, body: Any) -> Response:
-        request.state.rows = len(body.rows)
-        service.check(kind, body)
-        answer = await service.workers.run(kind, service.explain(kind, body))
+    def work(request: Request, body: bytes) -> Iterator[bytes | None]:
+        asked = parse_body(service.rows, model, body, request.headers.get("content-type", ""))
+        request.state.rows = len(asked.rows)
+        service.check(kind, asked)
+        yield from service.explain(kind, asked)
+
+    async def endpoint(request: Request, body: bytes) -> Response:
+        answer = await service.workers.run(kind, work(request, body))
         return Response(answer, media_type="application/json")
 
     endpoint.__annotations__ |= {"request": Request, "body": model}

@@ -18,13 +18,12 @@ from illume.serve.monitoring import error_fields, log
 from illume.serve.settings import Settings
 from illume.serve.workers import RETRY
 
-MAX_PROBLEMS = 100
 EXAMPLE_FIELDS = 4
 NO_MEMORY = "not enough memory; send fewer rows at a time"
 ROWS_ERRORS = {
     "missing": 'the request has no field "rows"',
     "list_type": '"rows" must be a list of rows',
-    "model_attributes_type": "the request must be a JSON object, sent with Content-Type: application/json",
+    "model_type": "the request must be a JSON object, sent with Content-Type: application/json",
     "dict_type": "the request must be a JSON object, sent with Content-Type: application/json",
 }
 
@@ -51,7 +50,7 @@ def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, A
             if (in_rows or tuple(problem["loc"]) == ("body",)) and problem["type"] in ROWS_ERRORS:
                 message = f"{ROWS_ERRORS[problem['type']]}; send {form}"
                 return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
-        return _detail([_describe(problem) for problem in problems[:MAX_PROBLEMS]], 422)
+        return _detail([_describe(problem) for problem in problems], 422)
 
     handlers: dict[type[Exception], Callable[[Request, Any], Response]] = {
         RequestValidationError: invalid_request,

@@ -7,7 +7,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+)
 from typing_extensions import TypedDict
 
 from illume.data.frames import Frame
@@ -223,6 +232,8 @@ class RowSchema:
         }
         self.row_type = make("Row", fields)
         self.row_type.__pydantic_config__ = ConfigDict(extra="ignore")  # allows additional columns
+        rows: Any = Annotated[list[self.row_type], Field(fail_fast=True)]  # type: ignore[name-defined]
+        self._rows: TypeAdapter[Any] = TypeAdapter(rows)
         self.example = {name: typical_value(features.get(name)) for name in columns}
         self.builder: FrameBuilder = explainer.fitted_.dtypes
 
@@ -230,10 +241,25 @@ class RowSchema:
         """Return the model of a request: rows and options."""
         rows = Annotated[
             list[self.row_type],  # type: ignore[name-defined]
-            Field(min_length=1, max_length=max_rows, description="Rows, a field per column."),
+            Field(min_length=1, max_length=max_rows, fail_fast=True, description="Rows, a field per column."),
         ]
         extra: Any = {"json_schema_extra": {"examples": [{"rows": [self.example], **example}]}}
         return create_model(name, __base__=base, __doc__=base.__doc__, __cls_kwargs__=extra, rows=(rows, ...))
+
+    def problems(self, error: ValidationError, values: Any, most: int) -> list[Any]:
+        """Return the problems of a request: about `most` of them, as a short body can have millions."""
+        found: list[Any] = error.errors(include_url=False, include_input=False)
+        wrong = [each["loc"][1] for each in found if each["loc"][0:1] == ("rows",) and len(each["loc"]) > 1]
+        while wrong and len(found) < most:  # checks stop at a wrong row: go on with the next
+            start = wrong[-1] + 1
+            try:
+                self._rows.validate_python(values["rows"][start:])
+                break
+            except ValidationError as more:
+                for each in more.errors(include_url=False, include_input=False):
+                    wrong.append(start + int(each["loc"][0]))
+                    found.append(each | {"loc": ("rows", wrong[-1], *each["loc"][1:])})
+        return found[:most]
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
         """Return validated rows as a frame of the library that the explainer was fitted with."""

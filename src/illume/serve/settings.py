@@ -22,12 +22,14 @@ class Settings:
     hosts: tuple[str, ...] = ()  # accepted Host headers; empty for any
     max_rows: int = 1_000  # of a request
     max_bytes: int = 10_000_000
+    max_total_bytes: int = 256_000_000  # of all requests at a time
     timeout: float = 30.0  # seconds for a request to arrive, and again for the work
     workers: int = 2  # requests worked on at a time
     max_waiting: int = 128  # requests of a kind that may wait besides
     max_abandoned: int = 8  # threads whose call has not returned in time; then no work is accepted
     exit_when_stuck: bool = False  # whether the process ends once the model has not answered for long
-    max_connections: int = 1_000  # more are answered with 503
+    max_connections: int = 1_000  # more are answered with 503, but for questions about the service
+    max_connections_per_address: int = 256
     log_words: bool = False  # whether messages of the model's errors, which may hold values, are logged
 
     def __post_init__(self) -> None:
@@ -37,6 +39,10 @@ class Settings:
             whole = isinstance(value, int) and not isinstance(value, bool)
             if field.type == "int" and not (whole and value >= least):
                 raise ValueError(f"{field.name} is {value!r}; expected an integer, {least} or more")
+        if self.max_total_bytes < self.max_bytes:
+            raise ValueError(
+                f"max_total_bytes is {self.max_total_bytes:,}, less than max_bytes, {self.max_bytes:,}"
+            )
         number = isinstance(self.timeout, (int, float)) and not isinstance(self.timeout, bool)
         if not (number and SHORTEST_TIMEOUT <= self.timeout < float("inf")):
             raise ValueError(f"timeout is {self.timeout!r}; expected seconds, {SHORTEST_TIMEOUT:g} or more")
