@@ -1,6 +1,7 @@
 """The code on README and on the pages of the documentation runs, from top to bottom of each."""
 
 import ast
+import inspect
 import re
 from dataclasses import fields
 
@@ -32,11 +33,8 @@ def quick(monkeypatch, tmp_path):
     short = {"n_latents": 2, "training": FAST}
     defaults = [short.get(field.name, field.default) for field in fields(illume.SurrogateOptions)]
     monkeypatch.setattr(illume.SurrogateOptions.__init__, "__defaults__", tuple(defaults))
-    monkeypatch.setattr(
-        illume.Explainer.__init__,
-        "__kwdefaults__",
-        illume.Explainer.__init__.__kwdefaults__ | grouped(**QUICK),
-    )
+    start = inspect.unwrap(illume.Explainer.__init__)
+    monkeypatch.setattr(start, "__kwdefaults__", start.__kwdefaults__ | grouped(**QUICK))
 
 
 @pytest.mark.filterwarnings(
