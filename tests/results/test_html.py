@@ -42,7 +42,7 @@ def test_a_line_per_row_has_the_decision_and_the_strongest_features(pullback):
     assert header[-1] == "2 other features"
     assert len(lines) == 5
     assert lines[0][1] == pullback[0].decision
-    assert lines[0][5:7] == [f"{number + 0.0:+.3f}" for number in top.values[0]]
+    assert lines[0][5:7] == [pullback.outputs.format_score(number) for number in top.values[0]]
 
 
 def test_the_numbers_of_a_line_add_up(pullback, several):
@@ -93,7 +93,8 @@ def test_all_text_from_data_is_escaped(pullback, rules, found):
 def test_html_shows_every_word_of_the_text(pullback, rules, found, loan_pullback):
     for result in (pullback, pullback[0], rules, rules[0], found, found[0], loan_pullback.quality_):
         html = unescape(re.sub(r"<.*?>", " ", result._repr_html_()))
-        assert set(repr(result).replace("█", " ").split()) <= set(html.split())
+        words, shown = (set(re.sub(r"[█→⇒,:]", " ", each).split()) for each in (repr(result), html))
+        assert words <= shown
 
 
 def test_a_feature_may_have_the_name_of_a_column_of_ours(pullback):

@@ -71,7 +71,7 @@ def test_a_fall_back_and_ignored_columns_are_mentioned(quality):
 
 def test_figures_that_were_not_measured_are_called_unknown(quality, loan_pullback):
     text = repr(replace(quality, contributions=replace(MEASURED, r2=np.nan, low=np.nan, n_rows=1)))
-    assert "trust unknown; 1 held-out rows are too few" in text
+    assert "trust unknown; too few held-out rows to measure it (1)" in text
     assert "of the variance" not in text
     assert loan_pullback.quality_.contributions is None
     assert "how true they are of the model is not measured" in repr(loan_pullback.quality_)

@@ -11,6 +11,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.answers import label_positions, require_probabilities
+from illume.data.number_text import signed
 from illume.data.outputs import Outputs
 from illume.data.questions import MostLikely, Question
 from illume.data.scales import LEAST, MOST, LogOdds, Scale
@@ -219,11 +220,11 @@ class Classes(Outputs):
 
     def format_score(self, score: float, i: int = 0) -> str:
         """See `Outputs`."""
-        return f"{score:+.3f}"
+        return signed(score)
 
     def format_total(self, score: float, i: int = 0) -> str:
         """See `Outputs`."""
-        return f"{score:+.3f}"
+        return signed(score)
 
     def format_answer_error(self, error: float) -> str:
         """See `Outputs`."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.black_box import model_columns
 from illume.data.column_stats import LabelStats, NumberStats, Stats
 from illume.data.frames import Frame, as_frame
+from illume.data.progress import tqdm
 from illume.data.row_sources import RowSource, is_row_source, open_rows, to_frame
 from illume.data.schema import (
     Feature,

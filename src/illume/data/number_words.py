@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.number_text import signed
 
 
 class NumberWords:
@@ -25,7 +26,7 @@ class NumberWords:
         >>> [Numbers(("price",), spread=(each,)).format(212345.678) for each in (5e4, 5.0)]
         ['212,346', '212,345.68']
         """
-        return f"{number:,.{self.decimals(i)}f}"
+        return f"{number:z,.{self.decimals(i)}f}"
 
     def decimals(self, i: int = 0) -> int:
         """Return how many decimals numbers of an output are shown with."""
@@ -63,12 +64,12 @@ class NumberWords:
         '+0.693 (× 2.000)'
         """
         if self.link == "log":
-            return f"{score:+.3f} (× {math.exp(min(score, 700.0)):.3f})"
-        return f"{score:+,.{self.decimals(i)}f}"
+            return f"{signed(score)} (× {math.exp(min(score, 700.0)):.3f})"
+        return signed(score, self.decimals(i))
 
     def format_total(self, score: float, i: int = 0) -> str:
         """See `Outputs`."""
-        return f"{score:+.3f}" if self.link == "log" else self.format(score, i)
+        return signed(score) if self.link == "log" else self.format(score, i)
 
     def format_answer_error(self, error: float) -> str:
         """Return an absolute error; of several outputs, in standard deviations."""

@@ -14,10 +14,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqdm.auto import tqdm
-
 from illume.data.archive import atomic_path
 from illume.data.locks import lock
+from illume.data.progress import tqdm
 from illume.data.row_sources import parquet_files
 from illume.distributed.output_columns import pyarrow
 from illume.distributed.packed_explainer import PackedExplainer, pack

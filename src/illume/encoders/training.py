@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
-from tqdm.auto import tqdm
 
 from illume.data.checkpoints import Slot
+from illume.data.progress import tqdm
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
 from illume.data.typed_json import dump, read

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from illume.data.checkpoints import Stages, checkpoint_slot
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
+from illume.data.progress import tqdm
 from illume.data.schema import Schema, require_columns
 from illume.encoders.ranks import ranks
 from illume.errors import SchemaError

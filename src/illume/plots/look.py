@@ -137,7 +137,7 @@ def plain_number(number: float) -> str:
     >>> plain_number(0.1 + 0.2), plain_number(1e6)
     ('0.3', '1,000,000')
     """
-    return f"{number:,.10g}"
+    return f"{number + 0.0:,.10g}"
 
 
 def tick_label(number: float, _: Any = None) -> str:
@@ -156,4 +156,4 @@ def aligned(limit: float) -> Callable[[float], str]:
     ('-1.23', '9,876')
     """
     decimals = int(np.clip(2 - np.floor(np.log10(max(abs(limit), 1e-12))), 0, 9))
-    return lambda number: f"{number:,.{decimals}f}"
+    return lambda number: f"{number:z,.{decimals}f}"

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.number_text import count
 from illume.plots import captions, style
 from illume.plots.looks import look_of
 from illume.plots.style import Axes
-from illume.results import colours, text
+from illume.results import colours
 from illume.results.attributions import Attributions
 
 STYLES = ("-", "--", "-.", ":")
@@ -124,7 +125,7 @@ def decision_paths(
     base, rest, offset = (_of_output(part, i) for part in (top.base_values, top.rest, top.offset))
     paths = np.cumsum(np.column_stack([base, rest + offset, top.contributions(i)[:, ::-1]]), axis=1)
     if n_hidden or np.any(paths[:, 1] != paths[:, 0]):
-        first = [text.count(n_hidden, "other feature")] * bool(n_hidden)
+        first = [count(n_hidden, "other feature")] * bool(n_hidden)
         first += ["refinement"] * bool(attributions.offset.any())
         labels = [" and ".join(first) or "left out", *labels]
     else:

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm.auto import tqdm
 
 from illume._typing import IntArray
 from illume.data.frames import Frame
+from illume.data.progress import tqdm
 from illume.data.sampling import evenly_spaced
 from illume.errors import renumber_rows
 from illume.explanations.attributions import attribute

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from illume.results.text import count as count
+from illume.data.number_text import count as count
 
 
 def percent(share: float) -> str:

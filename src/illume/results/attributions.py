@@ -12,12 +12,13 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Origin
 from illume.data.number_outputs import TOLERANCE
+from illume.data.number_text import count
 from illume.results import frames, interop, styles, text
 from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
-from illume.results.reasons import Line
+from illume.results.reasons import BatchReasons, Line, Reasons
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 SURE = 1.96  # standard errors
@@ -82,12 +83,10 @@ class Attribution(LabelledRow):
             lines.append(Line.rest(text.OFFSET, offset))
         others, rest = len(self.values) - len(top.values), float(np.ravel(top.batch.rest[0])[i])
         if others or rest:
-            lines.append(Line.rest(text.count(others, "other feature") if others else text.LEFT_OUT, rest))
+            lines.append(Line.rest(count(others, "other feature") if others else text.LEFT_OUT, rest))
         return lines
 
-    def reasons(
-        self, n: int = 5, threshold: float | None = None, output: int | str | None = None
-    ) -> list[Line]:
+    def reasons(self, n: int = 5, threshold: float | None = None, output: int | str | None = None) -> Reasons:
         """Return the features that pushed the row to its side, strongest first, at most n.
 
         For a number with a threshold: those that raised it if it is at least the threshold, those that
@@ -97,7 +96,8 @@ class Attribution(LabelledRow):
         i, answer = self.position(output), self.batch.predictions[0]
         side = self.batch.outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
         lines = self.lines(len(self.values), i)[: len(self.values)]
-        return [line for line in lines if line.contribution * side > 0][:n]
+        found = [line for line in lines if line.contribution * side > 0][:n]
+        return Reasons(tuple(found), self.headline, lambda score: self.batch.outputs.format_score(score, i))
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""
@@ -291,6 +291,12 @@ class Attributions(LabelledBatch[Attribution]):
             labels=labels,
             **{name: getattr(self, name)[:, order] for name in by_feature},
         )
+
+    def reasons(
+        self, n: int = 5, threshold: float | None = None, output: int | str | None = None
+    ) -> BatchReasons:
+        """Return the reasons of every row, see `Attribution.reasons`."""
+        return BatchReasons(lambda row: self[row].reasons(n, threshold, output), self.row_labels.tolist())
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from illume.data.frames import Origin
+from illume.data.number_text import count
 from illume.results.display import Shown, Table
 from illume.results.text import plain_value
 
@@ -163,9 +164,9 @@ class Check(Shown):
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the verdict, agreement, distances, and features that changed most."""
-        rows = f"{self.n_rows:,} row{'s' * (self.n_rows != 1)}"
+        rows = count(self.n_rows, "row")
         if self.n_source is not None:
-            rows = f"{self.n_rows:,} of {self.n_source:,} rows, drawn at random"
+            rows = f"{self.n_rows:,} of {count(self.n_source, 'row')}, drawn at random"
         yield f"Check of {rows}: {self.verdict}"
         yield from (f"  ! {warning}" for warning in self.warnings)
         yield from (f"  {note}" for note in self.notes)
@@ -183,6 +184,6 @@ class Check(Shown):
         shown = sorted(self.features, key=FeatureCheck._severity, reverse=True)[:SHOWN]
         if shown:
             head = ["", "unseen", "outside", "missing (was)", "shift (limit)"]
-            yield Table([head, *(feature._cells() for feature in shown)], "<>>>>")
+            yield Table([head, *(feature._cells() for feature in shown)], "<>>>>", head=True)
         if len(self.features) > len(shown):
-            yield f"  … and {len(self.features) - len(shown)} more features"
+            yield f"  … and {count(len(self.features) - len(shown), 'more feature')}"

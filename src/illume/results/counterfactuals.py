@@ -10,14 +10,17 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame, Origin
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.schema import Feature
 from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
 from illume.results.dictionary import NO_LABELS, DataDictionary
+from illume.results.display import Table
 from illume.results.predictions import Batch, Row, row_entry
 from illume.results.rules import Rule, Rules
+from illume.results.tables import example_table, examples_table
 from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
 
@@ -140,16 +143,13 @@ class Counterfactual(Row):
             "reason": self.reason,
         }
 
-    def describe(self) -> Iterator[str]:
-        """Yield the printed lines."""
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines, and the row beside its examples as a table."""
         yield f"{self.headline}; it would be otherwise with" if self.examples else self.headline
         if not self.examples:
             yield f"  no counterfactual: {self.reason}"
-        for example in self.examples:
-            near = (
-                f"distance {example.distance:.2f}, {example.plausibility:.2f} from the nearest training row"
-            )
-            yield f"  {example}  {near}"
+        else:
+            yield example_table(self)
         if self.rule is not None and self.conditions:
             yield f"rule for rows like the first example: {self.rule.text}"
             yield f"  {self.rule.measured}"
@@ -302,18 +302,21 @@ class Counterfactuals(Batch[Counterfactual]):
         """Return plain Python values, ready for JSON, one dictionary per row."""
         return [one.to_dict() for one in self]
 
-    def describe(self) -> Iterator[str]:
-        """Yield the printed lines."""
-        label, head = self.row_labels, f"Counterfactuals of {len(self)} rows: {len(self.row)} examples"
-        head += f", for {int(self.found.sum())} rows"
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines, and the first examples, below their rows, as a table."""
+        label, head = self.row_labels, f"Counterfactuals of {count(len(self), 'row')}"
+        head += f": {count(len(self.row), 'example')}, for {count(int(self.found.sum()), 'row')}"
         if not len(self.row):
             yield head
         else:
             changes, distance, near = map(np.median, (self.n_changes, self.distance, self.plausibility))
-            yield f"{head}; {changes:g} changed features and distance {distance:.2f} in the median"
+            features = f"{changes:g} changed feature{'' if changes == 1 else 's'}"
+            yield f"{head}; {features} and distance {distance:.2f} in the median"
             typical = f"(training rows themselves: {self.typical_distance:.2f})"
             yield f"distance to the nearest training row: {near:.2f} in the median {typical}"
-        yield from (f"  row {label[self.row[e]]}: {self.example(e)}" for e in range(len(self.row))[:SHOWN])
+        if len(self.row):
+            yield examples_table(self, SHOWN)
         missing = np.flatnonzero(~self.found)
         if len(missing):
-            yield f"{len(missing)} rows have none; row {label[missing[0]]}: {self.reasons[missing[0]]}"
+            rows = "1 row has" if len(missing) == 1 else f"{len(missing):,} rows have"
+            yield f"{rows} none; row {label[missing[0]]}: {self.reasons[missing[0]]}"

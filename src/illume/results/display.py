@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -12,18 +12,24 @@ from illume._typing import FloatArray
 from illume.results import colours
 
 CHARACTERS, PIXELS = 20, 120  # length of the longest bar
+# Black text on a light ground, whatever the colours of the page around the table.
+MARK = f";background:{colours.CHANGED};color:black"
 SIDES = {"<": "left", ">": "right"}
 
 
 class Table(NamedTuple):
     """Lines of cells, aligned as `sides` says (`<` or `>` a column), with bars of these numbers if any.
 
-    NaN has no bar.
+    NaN has no bar. With `head`, the first line names the columns; `marked` are cells to stand out, as pairs
+    of line and column; `lines` is what text shows instead of the table, if that is something else.
     """
 
     cells: list[list[str]]
     sides: str
     numbers: Sequence[float] | FloatArray | None = None
+    head: bool = False
+    marked: Collection[tuple[int, int]] = ()
+    lines: Sequence[str] | None = None
 
     def bars(self, longest: int) -> list[int]:
         """Return the length of each line's bar, with the sign of its number."""
@@ -61,6 +67,8 @@ def _table_lines(table: Table) -> list[str]:
     >>> _table_lines(Table([["age", "12"], ["income", "7"]], "<>"))
     ['  age     12', '  income   7']
     """
+    if table.lines is not None:
+        return list(table.lines)
     widths = [max(map(len, column)) for column in zip(*table.cells, strict=True)]
     lines = []
     for cells, bar in zip(table.cells, table.bars(CHARACTERS), strict=True):
@@ -72,12 +80,15 @@ def _table_lines(table: Table) -> list[str]:
 
 def _table_html(table: Table) -> str:
     rows = []
-    for cells, length in zip(table.cells, table.bars(PIXELS), strict=True):
+    for i, (cells, length) in enumerate(zip(table.cells, table.bars(PIXELS), strict=True)):
         bar = f"width:{abs(length)}px;height:0.8em;background:{colours.contribution_colour(length)}"
         chart = "" if table.numbers is None else f'<td><div style="{bar}"></div></td>'
+        kind = "th" if table.head and i == 0 else "td"
         texts = "".join(
-            f'<td style="text-align:{SIDES[side]}">{escape(cell.strip())}</td>'
-            for cell, side in zip(cells, table.sides, strict=True)
+            f'<{kind} style="text-align:{SIDES[side]}{MARK * ((i, j) in table.marked)}">'
+            f"{escape(cell.strip())}</{kind}>"
+            for j, (cell, side) in enumerate(zip(cells, table.sides, strict=True))
         )
         rows.append(f"<tr>{texts}{chart}</tr>")
-    return f"<table><tbody>{''.join(rows)}</tbody></table>"
+    head = f"<thead>{rows.pop(0)}</thead>" if table.head and rows else ""
+    return f"<table>{head}<tbody>{''.join(rows)}</tbody></table>"

@@ -10,6 +10,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
+from illume.data.number_text import count
 from illume.results.display import Shown, Table
 from illume.results.predictions import Labels, row_positions
 
@@ -91,9 +92,9 @@ class Interactions(Shown):
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the strongest pairs."""
-        rows = f"{len(self)} row{'s' * (len(self) != 1)}"
+        rows, features = count(len(self), "row"), count(len(self.features), "feature")
         outputs = self.labels.outputs
-        yield f"Interactions of {len(self.features)} features over {rows}, mean absolute {outputs.scale_name}"
+        yield f"Interactions of {features} over {rows}, mean absolute {outputs.scale_name}"
         label, show = self.labels.dictionary.label, outputs.format_error
         cells = [[f"{label(one)} × {label(other)}", show(size)] for one, other, size in self.pairs(SHOWN)]
         yield Table(cells, "<<")

@@ -10,6 +10,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
+from illume.data.number_text import count, signed
 from illume.results import frames
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
 from illume.results.text import STAND_IN, format_value
@@ -92,9 +93,9 @@ class LatentRow(LabelledRow):
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
         verdict = "agrees" if self.agreed else "DISAGREES"
-        yield f"{self.headline} ({self.surrogate_text}, {verdict})"
+        yield self.headline if self.batch.stand_in else f"{self.headline} ({self.surrogate_text}, {verdict})"
         names = self.batch.latent_labels
-        yield from (f"  {name}  {number:+.3f}" for name, number in zip(names, self.z, strict=True))
+        yield from (f"  {name}  {signed(number)}" for name, number in zip(names, self.z, strict=True))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,7 +187,7 @@ class Latents(LabelledBatch[LatentRow]):
         """Yield the printed lines."""
         n, m = self.X.shape
         maps = "with" if self.maps is not None else "without"
-        yield f"Latents of {n} rows: {self.n_latents} from {m} inputs, {maps} maps"
+        yield f"Latents of {count(n, 'row')}: {self.n_latents} from {count(m, 'input')}, {maps} maps"
         if n:
-            agreement = f"surrogate and black box agree on {int(self.agreed.sum())} of {n} rows"
+            agreement = f"surrogate and black box agree on {int(self.agreed.sum())} of {count(n, 'row')}"
             yield STAND_IN if self.stand_in else agreement

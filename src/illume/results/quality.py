@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.dictionary import NO_LABELS, DataDictionary
@@ -47,7 +48,7 @@ class Sampling:
 
     def __str__(self) -> str:
         seed = "" if self.seed is None else f" with seed {self.seed}"
-        return f"fitted on {self.n_drawn:,} of {self.n_rows:,} rows, drawn at random{seed}"
+        return f"fitted on {self.n_drawn:,} of {count(self.n_rows, 'row')}, drawn at random{seed}"
 
 
 @dataclass(frozen=True)
@@ -103,9 +104,9 @@ class ContributionQuality:
     def describe(self, outputs: Outputs) -> str:
         """Return the figures as text."""
         if self.word == UNKNOWN:
-            return f"Contributions: trust unknown; {self.n_rows} held-out rows are too few to measure it"
+            return f"Contributions: trust unknown; too few held-out rows to measure it ({self.n_rows})"
         lines = [
-            f"Contributions: trust {self.word}; measured on {self.n_rows} held-out rows",
+            f"Contributions: trust {self.word}; measured on {count(self.n_rows, 'held-out row')}",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
             f"  typical error  {outputs.format_typical_error(self.error):>6}   in {outputs.error_unit}",
         ]
@@ -232,8 +233,8 @@ class Quality(Shown):
             yield from self.contributions.describe(self.outputs).splitlines()
             yield from (f"  {note}" for note in (self.more, ignored if names else "") if note)
         n = self.report.n_rows
-        yield f"Surrogate of slopes, rules and counterfactuals: measured on {n} held-out report rows"
-        yield Table(self._lines(), "<>>>><")
+        yield f"Surrogate of slopes, rules and counterfactuals: measured on {count(n, 'held-out report row')}"
+        yield Table(self._lines(), "<>>>><", head=True)
         alignment = "" if self.alignment is None else f", alignment {self.alignment:g}"
         source = f"{self.encoder} encoder, {self.n_latents} latents{alignment}"
         if self.fell_back:
@@ -241,8 +242,8 @@ class Quality(Shown):
         baseline = f"{self.baseline.agreement:.3f} (R² {self.baseline.r2:.3f})"
         yield f"explained by: {source}; global surrogate on the same rows: {baseline}"
         yield f"chosen because {self.reason}"
-        asked = f"the black box answered {self.n_asked} rows in all; {self.seconds:.1f} s"
-        yield f"learned from {self.n_training} rows and {self.n_queries} queries; {asked}"
+        asked = f"the black box answered {count(self.n_asked, 'row')} in all; {self.seconds:.1f} s"
+        yield f"learned from {count(self.n_training, 'row')} and {count(self.n_queries, 'query')}; {asked}"
         yield from (str(note) for note in (self.sampling, self.few) if note)
 
     def _lines(self) -> list[list[str]]:
@@ -305,7 +306,8 @@ class RuleQuality(Shown):
 
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
-        yield f"Rules of {self.n_rules} report rows, measured on {self.n_rows} held-out rows"
+        held_out = count(self.n_rows, "held-out row")
+        yield f"Rules of {count(self.n_rules, 'report row')}, measured on {held_out}"
         means = f"mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}"
         if math.isfinite(self.width):
             width = self.outputs.format_bound(self.width)
@@ -317,6 +319,7 @@ class RuleQuality(Shown):
             yield f"  {self.agreement:.3f} of them hold the row's own prediction without being widened"
         else:
             yield f"  the tree decides like the black box on {agreement}"
-        size = f"{self.n_leaves} leaves, {self.depth} levels, on {self.n_latents}"
-        yield f"from the {self.source} tree: {size} {'latents' if self.source == 'local' else 'inputs'}"
+        size = f"{count(self.n_leaves, 'leaf')}, {count(self.depth, 'level')}"
+        inputs = count(self.n_latents, "latent" if self.source == "local" else "input")
+        yield f"from the {self.source} tree: {size}, on {inputs}"
         yield f"chosen because {self.reason}; {self.seconds:.1f} s"

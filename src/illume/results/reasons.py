@@ -1,9 +1,16 @@
-"""Features of one row with their contributions."""
+"""Reasons of a row: the features that pushed it to its side."""
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, overload
+
+from illume.data.number_text import count
+from illume.results.display import Shown, Table
+
+SHOWN = 5
 
 
 class Line(NamedTuple):
@@ -22,3 +29,70 @@ class Line(NamedTuple):
     def rest(cls, name: str, contribution: float) -> Line:
         """Return a term of the score that is no feature."""
         return cls(name, "", contribution, math.nan, name)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons(Shown, Sequence[Line]):
+    """The features that pushed a row to its side, strongest first: a sequence of `Line`.
+
+    `headline` is the answer that they are reasons of; `show` writes a contribution.
+    """
+
+    lines: tuple[Line, ...]
+    headline: str
+    show: Callable[[float], str]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    @overload
+    def __getitem__(self, i: int) -> Line: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Line]: ...
+    def __getitem__(self, i: Any) -> Any:
+        return self.lines[i]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Reasons | list | tuple) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the answer, and the reasons as a chart."""
+        yield f"{self.headline}, {'because of' if self.lines else 'for no reason among the features'}"
+        cells = [[line.label, line.value, self.show(line.contribution)] for line in self.lines]
+        yield Table(cells, "<>>", [line.contribution for line in self.lines])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BatchReasons(Shown, Sequence[Reasons]):
+    """The reasons of several rows, one `Reasons` for each, found when they are read."""
+
+    find: Callable[[int], Reasons]
+    row_labels: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.row_labels)
+
+    @overload
+    def __getitem__(self, i: int) -> Reasons: ...
+    @overload
+    def __getitem__(self, i: slice) -> Sequence[Reasons]: ...
+    def __getitem__(self, i: Any) -> Any:
+        positions = range(len(self))[i]
+        return self.find(positions) if isinstance(positions, int) else [self.find(row) for row in positions]
+
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the reasons of the first rows as a table."""
+        yield f"Reasons of {count(len(self), 'row')}"
+        shown = self[:SHOWN]
+        if shown:
+            cells = [["row", "answer", "reasons, strongest first"]]
+            for label, each in zip(self.row_labels, shown, strict=False):
+                reasons = ", ".join(
+                    f"{line.label} = {line.value} ({each.show(line.contribution)})" for line in each
+                )
+                cells.append([str(label), each.headline, reasons])
+            yield Table(cells, "<<<", head=True)
+        if len(self) > SHOWN:
+            yield f"  … and {len(self) - SHOWN} more"

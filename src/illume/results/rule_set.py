@@ -159,7 +159,7 @@ class RuleSet(Shown):
             precision = f"{rule.precision:.2f}" if rule.n_covered else "–"
             shares = [f"{rule.coverage:.0%}", f"{rule.n_covered}", precision, f"{together:.0%}"]
             cells.append([f"{i}" if i <= n else "", text, _answer(rule), *shares])
-        yield Table(cells, "><<>>>>")
+        yield Table(cells, "><<>>>>", head=True)
         yield self.explanation
         yield "every rule holds by itself; where several cover a row, the first one counts"
         short = int((~self.reached).sum())

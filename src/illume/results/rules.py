@@ -12,13 +12,16 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin, as_frame
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.schema import Feature, require_columns
 from illume.metrics.fidelity import wilson
 from illume.results import frames, styles
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
+from illume.results.display import Table
 from illume.results.predictions import Batch, Row, row_entry
+from illume.results.tables import condition_table, rule_table
 from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
 
@@ -143,16 +146,16 @@ class Rule(Row):
     def measured(self) -> str:
         """Precision and coverage, in one line."""
         if not self.n_covered:
-            return f"covers none of {self.batch.n_rows} held-out rows, so its precision is not known"
+            return f"covers none of {count(self.batch.n_rows, 'held-out row')}, so its precision is not known"
         low, high = self.precision_interval
         short = f", below the wanted {self.batch.wanted:g}" if self.precision < self.batch.wanted else ""
         share = "precision" if self.batch.interval is None else "in the interval"
         return (
             f"{share} {self.precision:.2f} ({low:.2f} to {high:.2f}{short})  coverage {self.coverage:.2f}  "
-            f"(on {self.n_covered} of {self.batch.n_rows} held-out rows)"
+            f"(on {self.n_covered} of {count(self.batch.n_rows, 'held-out row')})"
         )
 
-    def describe(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the rule, its measures, and notes on refinement and novelty."""
         batch, novelty = self.batch, self.batch.novelty
         notes = (
@@ -161,6 +164,8 @@ class Rule(Row):
             "" if novelty is None else novelty.note(),
         )
         yield self.text
+        if self.conditions:
+            yield condition_table(self)
         yield from (f"  {line}" for line in (self.measured, *notes) if line)
 
     def __str__(self) -> str:
@@ -288,10 +293,10 @@ class Rules(Batch[Rule]):
         """Return plain Python values, ready for JSON, one dictionary per rule."""
         return [rule.to_dict() for rule in self]
 
-    def describe(self) -> Iterator[str]:
-        """Yield the printed lines."""
+    def describe(self) -> Iterator[str | Table]:
+        """Yield the printed lines, and the first rules as a table."""
         n = len(self)
-        head = f"Rules of {n} rows, from the {self.source} tree"
+        head = f"Rules of {count(n, 'row')}, from the {self.source} tree"
         if not n:
             yield head
             return
@@ -302,7 +307,7 @@ class Rules(Batch[Rule]):
             width = self.outputs.format_bound(self.mean_width, self.question.output)
             share = f"{mean:.3f} in the interval (wanted: {self.wanted:g}), mean width {width}"
         yield (
-            f"{head}; on {self.n_rows} held-out rows: {share}, "
+            f"{head}; on {count(self.n_rows, 'held-out row')}: {share}, "
             f"mean coverage {self.coverage.mean():.3f}, {self.n_conditions.mean():.1f} conditions"
         )
         statuses = ", ".join(f"{count} {name}" for name, count in counts)
@@ -310,10 +315,11 @@ class Rules(Batch[Rule]):
             yield f"tree and {'surrogate' if self.stand_in else 'black box'}: {statuses}"
         else:
             widened = int((~self.refinement.agreed).sum())
-            yield f"{widened} intervals were widened to hold the row's own prediction"
+            were = "was" if widened == 1 else "were"
+            yield f"{count(widened, 'interval')} {were} widened to hold the row's own prediction"
         if self.stand_in:
             yield STAND_IN
-        yield from (f"  {rule.text}" for rule in self[:SHOWN])
+        yield rule_table(self, SHOWN)
         if n > SHOWN:
             yield f"  … and {n - SHOWN} more"
 

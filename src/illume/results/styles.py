@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.errors import import_extra
 from illume.results import colours, frames, text
@@ -35,7 +36,7 @@ def style_attributions(batch: Attributions, n: int) -> Any:
     values = frames.decided_class(top, top.values)
     moved = {name: values[:, j] + 0.0 for j, name in enumerate(top.feature_labels)}
     others = len(batch.feature_names) - len(top.feature_names)
-    rest = text.count(others, "other feature") if others else text.LEFT_OUT
+    rest = count(others, "other feature") if others else text.LEFT_OUT
     terms = {text.OFFSET: top.offset, rest: top.rest}
     terms = {name: frames.decided_class(top, term) for name, term in terms.items() if term.any()}
     moved |= frames.rename_taken(terms, (*about, *moved))
@@ -93,7 +94,9 @@ def style_counterfactuals(found: Counterfactuals) -> Any:
     for e in range(len(found.row)):
         for change in found.example(e).changes:
             changes[labels[change.feature]][e] = change.text
-    examples = f"{len(found.row)} examples for {int(found.found.sum())} of {len(found)} rows"
+    examples = (
+        f"{count(len(found.row), 'example')} for {int(found.found.sum())} of {count(len(found), 'row')}"
+    )
     styler = _styler(about | changes, formats, None, f"{examples}, each verified on the model")
     mark = f"background-color: {colours.CHANGED}; color: black"
     return styler.map(lambda change: mark if change else "", subset=list(changes)).hide(axis="index")

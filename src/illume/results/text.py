@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from illume.data.answers import is_missing
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.schema import MISSING, Other
 from illume.results.display import Table
@@ -66,16 +67,6 @@ def plain_value(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if needed.
-
-    >>> count(1, "row"), count(10000, "row"), count(2, "class")
-    ('1 row', '10,000 rows', '2 classes')
-    """
-    plural = noun + ("es" if noun.endswith("s") else "s")
-    return f"{number:,} {noun if number == 1 else plural}"
-
-
 def format_error(error: float, outputs: Outputs) -> str:
     """Return a standard error as text, empty where it is not known.
 
@@ -95,7 +86,7 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     """Describe one row: the model's answer, its score, the strongest features and notes."""
     i, batch, lines, outputs = row.output, row.batch, row.lines(SHOWN), row.batch.outputs
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
-    yield f"{row.headline} ({row.surrogate_text}, {row.verdict})"
+    yield row.headline if batch.stand_in else f"{row.headline} ({row.surrogate_text}, {row.verdict})"
     total = f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)}"
     if total != row.headline:
         yield f"{total} ({owner(batch)})"
@@ -124,8 +115,8 @@ def _row_notes(row: Attribution) -> Iterator[str]:
         parts = " (of slopes, rules, counterfactuals)" if shapley else ""
         off = batch.outputs.format_answer_error(float(trust.error))
         yield (
-            f"trust: on {int(trust.n_rows)} held-out rows around here the surrogate{parts} agrees on "
-            f"{float(trust.agreement):.0%} and is off by {off}"
+            f"trust: on {count(int(trust.n_rows), 'held-out row')} around here the surrogate{parts} agrees "
+            f"on {float(trust.agreement):.0%} and is off by {off}"
         )
     if batch.fell_back:
         yield FELL_BACK
@@ -150,7 +141,7 @@ def _certainty(row: Attribution) -> str:
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
     return (
         f"trust: contributions have a typical error of {_typical_error(typical, row.batch.outputs)}; "
-        f"the sign is sure (95 %) of {int(sure.sum())} of {len(values)} features{ignored}"
+        f"the sign is sure (95 %) of {int(sure.sum())} of {count(len(values), 'feature')}{ignored}"
     )
 
 
@@ -159,7 +150,7 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     n, n_features = batch.values.shape[:2]
     outputs, strength, refinement = batch.outputs, batch.strength, batch.refinement
     scale = f"in {outputs.describe_scales()} ({owner(batch)})"
-    yield f"Attributions of {n} rows and {n_features} features, {scale}"
+    yield f"Attributions of {count(n, 'row')} and {count(n_features, 'feature')}, {scale}"
     if math.isfinite(batch.typical_error):
         yield f"typical error of a contribution: {_typical_error(batch.typical_error, outputs)}"
     if batch.fell_back:
@@ -169,12 +160,14 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     elif n:
         refined = refinement.refined.any() and not refinement.exact
         yield (
-            f"surrogate and black box agree on {int(batch.agreed.sum())} of {n} rows"
+            f"surrogate and black box agree on {int(batch.agreed.sum())} of {count(n, 'row')}"
             + (f", after refinement on {int(refinement.faithful.sum())}" if refined else "")
             + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
     if batch.outside.any():
-        yield f"{int(batch.outside.sum())} of {n} rows are outside what the explainer was fitted on"
+        n_outside = int(batch.outside.sum())
+        are = "is" if n_outside == 1 else "are"
+        yield f"{n_outside} of {count(n, 'row')} {are} outside what the explainer was fitted on"
     yield "mean absolute contribution:"
     order = np.argsort(-strength, kind="stable")[:SHOWN]
     cells = [[batch.feature_labels[j], f"{outputs.format_typical_error(strength[j]):>7}"] for j in order]

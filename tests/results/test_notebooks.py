@@ -1,0 +1,122 @@
+"""Results in notebooks: tables with heads, changed cells marked; counts agree, and zero has no sign."""
+
+import re
+import subprocess
+import sys
+from copy import copy
+
+import numpy as np
+import pytest
+
+import illume
+from illume.data.class_outputs import Classes
+from illume.data.number_outputs import Numbers
+from illume.results import colours
+from illume.results.reasons import Reasons
+from tests.common import loans
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return loans(20, seed=5)
+
+
+def results(explainer, rows):
+    found, rules, examples = explainer(rows), explainer.rules(rows), explainer.counterfactuals(rows)
+    yield from (found.reasons(), rules, rules[0], examples, examples[0], explainer.rule_set())
+    yield from (explainer.check(rows), explainer.quality_)
+
+
+def test_results_are_tables_with_heads(loan_explainer, rows):
+    for each in results(loan_explainer, rows):
+        html = each._repr_html_()
+        assert re.search(r"<table><thead><tr><th style=\"text-align:", html), type(each)
+        assert html.count("<table>") == html.count("</table>")
+    assert "<table><tbody>" in loan_explainer(rows)[0].reasons()._repr_html_()
+
+
+def test_a_table_of_rules_has_their_figures_and_text_stays_as_it_is(loan_explainer, rows):
+    rules = loan_explainer.rules(rows)
+    html = rules._repr_html_()
+    assert f'<td style="text-align:right">{rules[0].coverage:.2f}</td>' in html
+    assert f"  {rules[0].text}" in repr(rules).splitlines()
+    own = rules[0]._repr_html_()
+    assert "this row" in own
+    assert own.count("<tr>") == 1 + len(rules[0].conditions)
+
+
+def test_changed_cells_are_marked_beside_the_row_itself(loan_explainer, rows):
+    examples = loan_explainer.counterfactuals(rows.head(4), n=2)
+    mark = f"background:{colours.CHANGED};color:black"  # readable on light and on dark pages
+    one = next(each for each in examples if each.examples)
+    html = one._repr_html_()
+    assert html.count(mark) == sum(len(example.changes) for example in one.examples)
+    for change in one.examples[0].changes:
+        before, after = change.texts
+        assert f">{before}</td>" in html
+        assert f'{mark}">{after}</td>' in html
+    batch = examples._repr_html_()
+    assert batch.count(mark) == int(examples.n_changes[:5].sum())
+    assert batch.count(">as it is<") == len(set(examples.row[:5].tolist()))
+
+
+def test_reasons_are_a_sequence_that_prints(loan_explainer, rows):
+    found = loan_explainer(rows)
+    reasons = found[1].reasons(2)
+    assert isinstance(reasons, Reasons)
+    assert len(reasons) <= 2
+    assert [line.name for line in reasons] == [line.name for line in reasons[:]]
+    assert repr(reasons) == repr(found.reasons(2)[1])
+    assert found[1].headline in repr(reasons)
+    assert len(found.reasons()) == len(rows)
+    assert [len(each) for each in found.reasons(1)[:3]] == [len(found[i].reasons(1)) for i in range(3)]
+
+
+def test_importance_has_no_sign(loan_explainer, rows):
+    lines = repr(loan_explainer(rows)).partition("mean absolute contribution:")[2]
+    assert re.search(r"\d\.\d{3}", lines)
+    assert "+" not in lines
+    assert "-" not in lines
+
+
+@pytest.mark.parametrize("outputs", [Classes(("no", "yes")), Numbers(("price",), spread=(1.0,))])
+def test_what_is_rounded_to_zero_has_no_sign(outputs):
+    for number in (-1e-9, 0.0, -0.0, 1e-9):
+        for text in (outputs.format_score(number), outputs.format_total(number)):
+            assert text.strip("0.") == ""
+    assert outputs.format_score(-0.5).startswith("-0.5")
+    assert outputs.format_score(0.5).startswith("+0.5")
+
+
+def test_counts_agree_in_number(loan_explainer, rows):
+    one, two = rows.head(1), rows.head(2)
+    many = [loan_explainer(one), loan_explainer.rules(one), loan_explainer.counterfactuals(one, n=1)]
+    many += [loan_explainer.check(one), loan_explainer.latents(one), loan_explainer.interactions(one)]
+    for each in many:
+        assert "1 row" in repr(each)
+        assert not re.search(r"\b1 (rows|features|examples|other features|changed features)\b", repr(each))
+    assert "2 rows" in repr(loan_explainer(two))
+    top = loan_explainer(rows)[0].lines(3)
+    assert top[-1].name == "1 other feature"
+
+
+def test_without_a_model_nothing_is_said_of_agreement(loan_explainer, rows, tmp_path):
+    loan_explainer.save(tmp_path / "a.illume")
+    alone = illume.load(tmp_path / "a.illume")
+    first = repr(alone(rows)[0]).splitlines()[0]
+    assert "agrees" not in first
+    assert "agrees" in repr(copy(loan_explainer)(rows)[np.flatnonzero(loan_explainer(rows).agreed)[0]])
+    assert "agrees" not in repr(alone.latents(rows)[0])
+
+
+def test_bars_are_plain_and_silent_where_widgets_are_missing():
+    code = """
+import importlib.util, sys, warnings
+warnings.simplefilter("error")
+find = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *a: None if name == "ipywidgets" else find(name, *a)
+from illume.data.progress import tqdm
+print(tqdm.__module__, "tqdm.notebook" in sys.modules)
+"""
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["tqdm.std", "False"]
