@@ -49,6 +49,9 @@ def test_it_is_asked_in_batches_and_rows_are_counted(monkeypatch):
         (np.full((6, 2, 2), 0.5), r"shape \(6, 2, 2\)"),
         (np.full((6, 2), 0.4), "sum to 0.8, not to 1; .*; failing rows: 0, 1"),
         (np.full(6, 1.5), "answered 1.5, which is no probability"),
+        (np.tile([1.0002, 0.0007], (6, 1)), "probabilities sum to 1.0009, not to 1; .*; failing rows: 0, 1"),
+        (np.tile([0.3, 1.7], (6, 1)), "answered 1.7, which is no probability"),
+        (np.tile([1.7, -0.7], (6, 1)), "answered (1|-0).7, which is no probability"),
         (np.array([[-1.0, 2.0]] * 6), "no probability; .*failing rows: 0"),
         ([[0.5, 0.5], [1.0]], "is no array"),
         (np.empty(0, dtype=object), r"shape \(0,\), expected"),
@@ -143,6 +146,25 @@ def test_class_names_are_the_models_the_users_or_numbers():
     assert names(lambda rows: np.full((len(rows), 3), 1 / 3)) == ("0", "1", "2")
     with pytest.raises(BlackBoxError, match="class_names has 1 names, the model has 2 classes"):
         names(Named(), ["bad"])
+
+
+class Constant:
+    def __init__(self, classes_):
+        self.classes_ = np.array(classes_)
+
+    def predict_proba(self, rows):
+        return np.full((len(rows), 2), 0.5)
+
+
+def test_two_classes_never_have_the_same_name():
+    with pytest.raises(BlackBoxError, match=r"two classes of the model are called '1', among \['1', '1'\]"):
+        BlackBox(Constant(classes_=["1", 1]))(FRAME)
+
+
+@pytest.mark.parametrize("given", [["yes", "no"], ["yes", "maybe"], ["maybe", "no"]])
+def test_class_names_cannot_exchange_the_models_classes(given):
+    with pytest.raises(BlackBoxError, match=r"own classes_ are \['no', 'yes'\], in this order"):
+        BlackBox(Constant(classes_=["no", "yes"]), OutputRequest(class_names=given))(FRAME)
 
 
 def test_class_names_of_a_model_that_answers_with_labels_are_its_labels():

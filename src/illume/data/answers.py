@@ -13,6 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.errors import BlackBoxError
 
 MOST_NAMED = 10
+SLACK, ROUNDING = 1e-3, 1e-6  # by which a sum may differ from 1, and a probability be outside of 0 to 1
 ADVICE = "pass an object with predict_proba or predict, or a callable from a frame to its answers"
 
 
@@ -62,7 +63,7 @@ def is_distribution(raw: np.ndarray[Any, Any]) -> bool:
     """Whether an answer can be probabilities: of the second of two classes, or of several, which sum to 1."""
     if raw.dtype.kind != "f" or not raw.size or raw.min() < 0 or raw.max() > 1:
         return False
-    return raw.ndim == 1 or bool(np.abs(raw.sum(1) - 1.0).max() <= 1e-3)
+    return raw.ndim == 1 or bool(np.abs(raw.sum(1) - 1.0).max() <= SLACK)
 
 
 def is_labels(raw: np.ndarray[Any, Any]) -> bool:
@@ -78,16 +79,17 @@ def require_probabilities(raw: np.ndarray[Any, Any]) -> FloatArray:
     P = raw.astype(np.float64, copy=False)
     if P.ndim == 1:
         P = np.stack([1.0 - P, P], axis=1)
-    if not P.size or (P.min() >= 0 and P.max() <= 1 and np.abs(P.sum(1) - 1.0).max() <= 1e-3):
+    if not P.size or (P.min() >= 0 and P.max() <= 1 and np.abs(P.sum(1) - 1.0).max() <= SLACK):
         return P
-    bad = np.asarray(((P < -1e-6) | (P > 1 + 1e-6)).any(axis=1))
-    if bad.any():
-        raise bad_rows(bad, f"the model answered {P[bad.argmax(), -1]:g}, which is no probability; {ADVICE}")
-    bad = np.abs(P.sum(1) - 1.0) > 1e-3
-    if bad.any():
-        found = P[bad.argmax()].sum()
-        raise bad_rows(bad, f"the model's probabilities sum to {found:.4g}, not to 1; {ADVICE}")
-    return P
+    beyond, off = np.maximum(-P, P - 1.0), np.abs(P.sum(1) - 1.0)  # outside of 0 to 1, and of a sum of 1
+    bad = np.asarray((beyond > ROUNDING).any(1) | (off > SLACK))
+    if not bad.any():
+        return P
+    row = int(bad.argmax())
+    if off[row] > ROUNDING and beyond[row].max() <= SLACK:
+        raise bad_rows(bad, f"the model's probabilities sum to {P[row].sum():.6g}, not to 1; {ADVICE}")
+    found = P[row, ::-1][beyond[row, ::-1].argmax()]
+    raise bad_rows(bad, f"the model answered {found:.7g}, which is no probability; {ADVICE}")
 
 
 def require_numbers(raw: np.ndarray[Any, Any], positive: bool = False) -> FloatArray:

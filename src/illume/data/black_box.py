@@ -260,16 +260,39 @@ def _few_whole_numbers(raw: Answer) -> bool:
 
 
 def _find_classes(model: Any, raw: Answer, given: Sequence[Any] | None) -> Classes:
-    own = getattr(model, "classes_", None)
-    known = None if own is None else np.asarray(own).tolist()
+    classes = getattr(model, "classes_", None)
+    known = None if classes is None else np.asarray(classes).tolist()
     certain = not hasattr(model, "predict") and is_distribution(raw)  # probabilities of exactly 0 and 1
     if not certain and _answers_labels(raw, known):
         return _find_labels(model, raw, known, given)
     n = 2 if raw.ndim == 1 else raw.shape[1]
     if given is not None and len(given) != n:
         raise BlackBoxError(f"class_names has {len(given)} names, the model has {n} classes")
-    names = given if given is not None else known if known is not None and len(known) == n else range(n)
-    return Classes(tuple(str(name) for name in names))
+    own = [str(name) for name in known] if known is not None and len(known) == n else None
+    names = [str(name) for name in (given if given is not None else own or range(n))]
+    _require_order(names, own or [])
+    return Classes(tuple(_require_distinct(names)))
+
+
+def _require_distinct(names: list[str]) -> list[str]:
+    """Return names of classes; raise if two are the same."""
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise BlackBoxError(
+            f"two classes of the model are called {twice!r}, among {names}; name each differently with "
+            f"DataOptions(class_names=…)"
+        )
+    return names
+
+
+def _require_order(names: list[str], own: list[str]) -> None:
+    """Raise if a class has the name of another one of the model's own."""
+    moved = [name for i, name in enumerate(names) if name in own and own[i] != name]
+    if moved:
+        raise BlackBoxError(
+            f"class_names is {names}, where {moved[0]!r} stands at the place of another class: the model's "
+            f"own classes_ are {own}, in this order; leave class_names out, or give new names in this order"
+        )
 
 
 def _answers_labels(raw: Answer, known: Sequence[Any] | None) -> bool:
@@ -289,7 +312,7 @@ def _find_labels(
     found = [str(label) for label in (known or seen if given is None else given)]
     if given is not None and not {str(label) for label in seen} <= set(found):
         raise BlackBoxError(f"class_names has {found}, the model answers with the labels {seen}")
-    label_positions(raw, found)
+    label_positions(raw, _require_distinct(found))
     more = "a model with predict_proba, or a callable that returns probabilities,"
     if hasattr(model, "predict_proba"):
         more = "the model itself, or its predict_proba, in the place of its predict"

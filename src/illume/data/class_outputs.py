@@ -268,6 +268,8 @@ class Classes(Outputs):
     def _read(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Self:
         if len(names) < 2:
             raise ValueError(f"there are {len(names)} classes, expected two or more")
+        if len(set(names)) < len(names):
+            raise ValueError(f"the classes are {list(names)}, where one stands twice")
         return cls(names, bool(values["labels_only"]))
 
     def is_valid(self, P: FloatArray) -> bool:
