@@ -50,9 +50,12 @@ def use_local(explainer, search="exact"):
     """Explain by the encoder that was trained, even where a short training does not pay."""
     fitted, report = explainer.fitted_, explainer.fitted_.rows.report
     pair = fitted.local
-    trust_map = TrustMap.fit(report.X, report.P, pair.answers(report.X), fitted.outputs)
+    answers = replace(fitted.report_answers, Q=pair.answers(report.X))
+    trust_map = TrustMap.fit(report.X, report.P, answers.Q, fitted.outputs)
     neighbours = pair.neighbours(fitted.rows.training, fitted.outputs.strata, search)
-    explainer.fitted_ = replace(fitted, pair=pair, neighbours=neighbours, trust_map=trust_map)
+    explainer.fitted_ = replace(
+        fitted, pair=pair, neighbours=neighbours, trust_map=trust_map, report_answers=answers
+    )
     return explainer
 
 

@@ -8,7 +8,8 @@ from illume.data.class_outputs import Classes
 from illume.data.sampling import Split
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.training import Trainer
-from illume.explanations.fitted import AnsweredRows, FitRows, Setting
+from illume.explanations.fitted import AnsweredRows, FitRows
+from illume.explanations.trial import Setting
 from illume.fit.settings import Settings
 from illume.fit.trials import fit_pair, validation_fidelity
 from tests.checkpoints.common import ROWS, Killed, explainer, kill_at

@@ -2,7 +2,7 @@
 
 import pytest
 
-from illume.explanations.fitted import Setting
+from illume.explanations.trial import Setting
 from illume.fit.settings import Choices
 from illume.fit.trials import Search
 

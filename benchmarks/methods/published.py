@@ -240,7 +240,9 @@ def _slopes(pair: Pair, rows: Rows, borrow: bool) -> tuple[FloatArray, FloatArra
         slopes[other] = pair.encoder.pull_back(near.X[found], coef).slopes
         values[other] = slopes[other] * near.X[found][:, None, :]
         return slopes, values, 1.0
-    refine = Refiner(pair.encoder, LinearRegions(pair.surrogate), near, coef)
+    refine = Refiner(
+        pair.encoder, LinearRegions(pair.surrogate, pair.surrogate.outputs.question()), near, coef
+    )
     refined = refine(X[other], pulled.Z[other], wanted[other])
     slopes[other] = refined.mix(slopes[other], refined.slopes)
     values[other] = slopes[other] * X[other][:, None, :]

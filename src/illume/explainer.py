@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -11,7 +11,6 @@ from sklearn.base import BaseEstimator, clone
 
 from illume.data.checkpoints import Checkpoints
 from illume.data.schema import Unknown
-from illume.errors import rows_after
 from illume.explanations.attributions import attribute
 from illume.explanations.check_options import check_request
 from illume.explanations.counterfactual_request import CounterfactualRequest
@@ -20,7 +19,7 @@ from illume.explanations.habits import for_call, for_counterfactuals, for_explai
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
-from illume.fit.fit import FitResult, fit_explainer, fit_rules
+from illume.fit.fit import FitResult, fit_explainer
 from illume.fit.learned import Learned
 from illume.fit.settings import Settings
 from illume.io.load_explainer import attach_model, read_explainer
@@ -31,8 +30,6 @@ from illume.results.counterfactuals import Counterfactuals
 from illume.results.dictionary import Given
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
-
-KINDS = ["attributions", "latents", "rules", "counterfactuals"]
 
 
 class Explainer(Learned, BaseEstimator):
@@ -65,6 +62,9 @@ class Explainer(Learned, BaseEstimator):
         What columns and values are called in texts, plots and reports: a mapping from columns to labels or to
         `{"label": …, "unit": …, "values": {code: text}}`, or a data dictionary, the path of a CSV or JSON
         file; see the guide on data. It can be set after the fit, too. Columns keep their names.
+    positive_class, threshold
+        The class that explanations are for, by default the second of two, and of more the decided one; and
+        from which of its probabilities on one of two classes is decided for. Both can be set after the fit.
     surrogate_options, rule_options, data_options
         How the local surrogate is built, where rules come from, and how rows are read and divided: see
         `SurrogateOptions`, `RuleOptions` and `DataOptions`. The defaults serve without them.
@@ -97,6 +97,8 @@ class Explainer(Learned, BaseEstimator):
         categorical: Sequence[str] = (),
         unknown: Unknown = "error",
         labels: Given = None,
+        positive_class: Any = None,
+        threshold: float | None = None,
         surrogate_options: SurrogateOptions = SurrogateOptions(),  # noqa: B008 -- frozen
         rule_options: RuleOptions = RuleOptions(),  # noqa: B008
         data_options: DataOptions = DataOptions(),  # noqa: B008
@@ -113,6 +115,8 @@ class Explainer(Learned, BaseEstimator):
         self.categorical = categorical
         self.unknown = unknown
         self.labels = labels
+        self.positive_class = positive_class
+        self.threshold = threshold
         self.surrogate_options = surrogate_options
         self.rule_options = rule_options
         self.data_options = data_options
@@ -133,21 +137,14 @@ class Explainer(Learned, BaseEstimator):
         self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
-    def fit_rules(self) -> Self:
-        """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
-        fitted = self._require_fitted()
-        if fitted.rule_model is None:
-            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False)), self.stages_))
-        return self
-
     @for_call
-    def __call__(self, X: Any, *, refine: int = 0) -> Attributions:
+    def __call__(self, X: Any, *, refine: int = 0, positive_class: Any = None) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order; a dict or a Series is one row.
 
         With `refine`, the model is asked this often more per row, about rows mixed with background rows, and
         Shapley values come closer to the model's.
         """
-        return attribute(self._require_fitted(), X, refine)
+        return attribute(self._require_fitted().towards(positive_class), X, refine)
 
     def rules(
         self,
@@ -169,14 +166,17 @@ class Explainer(Learned, BaseEstimator):
             are those of the tree itself.
         precision, max_conditions
             Share of the covered rows to be decided alike; maximum number of features in conditions.
-        interval, threshold, output
-            For numbers: the share of the covered rows that the interval at the end of a rule should hold; a
-            number, to have rules for being below or above it instead; and which of several numbers.
+        threshold
+            The probability of the positive class to decide for it; or a number to be below or above.
+        interval, output
+            For numbers: the share of the covered rows that the interval at the end of a rule should hold, and
+            which of several numbers.
         """
         request = RuleRequest(polish, precision, max_conditions, interval, threshold, output)
-        check_request(self._require_fitted().outputs, request)
-        frame = self._require_fitted().as_frame(X)
-        return explain_rules(self.fit_rules()._require_fitted(), frame, request)
+        explainer = self._deciding(threshold)
+        check_request(explainer.fitted_.outputs, request)
+        frame = explainer.fitted_.as_frame(X)
+        return explain_rules(explainer.fit_rules().fitted_, frame, request)
 
     def rule_set(
         self,
@@ -223,7 +223,8 @@ class Explainer(Learned, BaseEstimator):
             Number of examples per row; `opposite`, any class other than the row's own, or a class.
         desired_range, desired_change, threshold, output
             For numbers, one of: `[low, high]`, None for an open end; by how much the number should rise, or
-            fall, at least; a number that should be crossed. And which of several numbers.
+            fall, at least; a number that should be crossed. And which of several numbers. For classes, a
+            threshold decides as in `rules`.
         features_to_vary, immutable, permitted_range
             `all` or names of features; names of features that may not change; for some features `[low, high]`
             or a list of permitted categories. Values are those of training rows, unless a range goes beyond.
@@ -236,26 +237,10 @@ class Explainer(Learned, BaseEstimator):
         limits = (features_to_vary, permitted_range, max_changes, min_probability)
         wish = (desired_range, desired_change, threshold, output)
         request = CounterfactualRequest(n, desired_class, *limits, *wish, immutable, direction)
-        frame = self._require_fitted().as_frame(X)
-        request.validate(self._require_fitted())
-        return find_counterfactuals(self.fit_rules()._require_fitted(), frame, request)
-
-    def stream(
-        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
-    ) -> Iterator[Any]:
-        """Yield explanations piece by piece, so that memory is bounded by the piece.
-
-        `X` is a frame, or anything else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame.
-        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
-        """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
-        explain, first = self if kind == "attributions" else getattr(self, kind), 0
-        for piece in self._require_fitted().iter_rows(X, chunk_rows):
-            with rows_after(first):
-                explained = explain(piece, **options)
-            yield explained
-            first += len(piece)
+        explainer = self._deciding(threshold)
+        frame = explainer.fitted_.as_frame(X)
+        request.validate(explainer.fitted_)
+        return find_counterfactuals(explainer.fit_rules().fitted_, frame, request)
 
     def report(
         self,
@@ -270,6 +255,7 @@ class Explainer(Learned, BaseEstimator):
         max_rows: int = 10_000,
         max_counterfactual_rows: int = 1_000,
         date: Any = None,
+        positive_class: Any = None,
         **options: Any,
     ) -> Path:
         """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
@@ -282,18 +268,20 @@ class Explainer(Learned, BaseEstimator):
             True answers, to show how right the model is; whether to show rules, and (slow) counterfactuals.
         n_counterfactuals, max_rows, max_counterfactual_rows
             Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
-        title, date
-            By default the model's class, and now, in UTC.
+        title, date, positive_class
+            By default the model's class, now, in UTC, and the explainer's positive class.
         options
             Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
         """
         from illume.report.collect import ReportRequest
         from illume.report.page import write_report
 
+        decides = not self._require_fitted().monotony
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
-        request = ReportRequest(path, *limits, rules, counterfactuals, title, date, y, options)
-        fitted = (self.fit_rules() if rules or counterfactuals else self)._require_fitted()
-        return write_report(fitted, self.get_params(deep=False), frame, request)
+        shown = (rules and decides, counterfactuals and decides)
+        request = ReportRequest(path, *limits, *shown, title, date, y, options)
+        fitted = (self.fit_rules() if any(shown) else self).fitted_
+        return write_report(fitted.towards(positive_class), self.get_params(deep=False), frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.
@@ -308,7 +296,8 @@ class Explainer(Learned, BaseEstimator):
         rules
             Grow the tree of the rules first, which rules and counterfactuals need.
         """
-        fitted = (self.fit_rules() if rules else self)._require_fitted()
+        grows = rules and not self._require_fitted().monotony
+        fitted = (self.fit_rules() if grows else self).fitted_
         save(fitted, self.get_params(deep=False), path, rows)
 
     def __sklearn_clone__(self) -> Explainer:

@@ -25,7 +25,7 @@ K, M = 3, 4
 
 def regions_of(kind, Z, P):
     if kind == "linear":
-        return LinearRegions(LogisticSurrogate().fit(Z, P))
+        return LinearRegions(LogisticSurrogate().fit(Z, P), question_of(P))
     tree = DecisionTreeClassifier(max_depth=6, min_samples_leaf=3, random_state=0)
     surrogate = DecisionTreeSurrogate(tree).fit(Z, P)
     return TreeRegions(surrogate, question_of(P), surrogate.value_)
@@ -155,7 +155,8 @@ def test_without_faiss_the_error_names_the_extra(monkeypatch):
 
 def test_a_line_that_hardly_moves_never_gets_there():
     """The crossing lies beyond all numbers."""
-    regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3]), Classes(("no", "yes"))))
+    outputs = Classes(("no", "yes"))
+    regions = LinearRegions(FittedWeights(np.ones((1, 1)), np.array([-1e3]), outputs), outputs.question())
     still = Path(*np.zeros((2, 1, 1)), np.full((1, 1), 5e-324), np.zeros((1, 1)))
     assert np.isinf(regions.least(still, 1)).all()
     assert (regions.least(still, 0) == 0).all()

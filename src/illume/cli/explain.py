@@ -65,7 +65,11 @@ def explain(
         float | None, Option(help="Counterfactuals: by how much the number should rise, or fall.")
     ] = None,
     threshold: Annotated[
-        float | None, Option(help="Numbers: rules for a side of it; counterfactuals that cross it.")
+        float | None,
+        Option(
+            help="Two classes: probability of the positive one to decide for it. Numbers: rules for a side "
+            "of it; counterfactuals that cross it."
+        ),
     ] = None,
     output: Annotated[
         str | None, Option(metavar="NAME", help="Rules and counterfactuals: which of several numbers.")
@@ -75,6 +79,7 @@ def explain(
         int | None,
         Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
+    positive_class: options.PositiveClass = None,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
     trust_model: options.TrustModel = False,
@@ -101,7 +106,7 @@ def explain(
     question = {"threshold": threshold, "output": output}
     arguments = _arguments(
         kind,
-        attributions={"refine": refine},
+        attributions={"refine": refine, "threshold": threshold},
         rules={"precision": precision, "max_conditions": max_conditions, "interval": interval, **question},
         counterfactuals={"n": n, **changes, **limits, **numbers, **question},
     )
@@ -111,7 +116,9 @@ def explain(
         raise UsageError(f"counterfactuals are verified on the model; give it with {option}")
     if rows.is_dir() or workers is not None:
         _require_folder(out, explainer, model, other_layout=json or long)
-        _check_arguments(load.load_explainer(explainer, None, messages), kind, arguments)
+        tried = load.load_explainer(explainer, None, messages)
+        _check_arguments(tried, kind, _ask(tried, kind, positive_class, arguments))
+        arguments |= {} if positive_class is None else {"positive_class": positive_class}
         if model is not None and not trust_model:
             load.warn_of_code(model, messages)
         arguments |= {"model": model, "workers": WORKERS if workers is None else workers, "unknown": unknown}
@@ -122,6 +129,7 @@ def explain(
     if out is not None:
         require_output(out, SUFFIXES, explainer, rows, model)
     loaded = load.load_explainer(explainer, model, messages, trust_model, unknown)
+    arguments = _ask(loaded, kind, positive_class, arguments)
     _check_arguments(loaded, kind, arguments)
     load.note_stand_in(explainer, model, messages)
     frame = load.read_rows_for(loaded, rows, missing)
@@ -141,6 +149,19 @@ def _arguments(kind: Kind, **by_kind: dict[str, Any]) -> dict[str, Any]:
             kinds = " or ".join(other for other, each in by_kind.items() if name in each)
             raise UsageError(f"{_flag(name)} goes with --kind {kinds}, not with --kind {kind}")
     return {name: by_kind[kind][name] for name, _ in given}
+
+
+def _ask(
+    explainer: Explainer, kind: Kind, positive_class: str | None, arguments: dict[str, Any]
+) -> dict[str, Any]:
+    """Set the positive class and, of classes, the threshold; return the other arguments."""
+    threshold, others = arguments.get("threshold"), arguments
+    if explainer.fitted_.outputs.decides:
+        others = {name: value for name, value in arguments.items() if name != "threshold"}
+    elif threshold is not None and kind == "attributions":
+        raise UsageError("--threshold goes with --kind rules or counterfactuals for models that give numbers")
+    load.ask(explainer, positive_class, threshold if others is not arguments else None)
+    return others
 
 
 def _flag(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from typer import Argument, Context, Option, echo
 
 from illume.cli import options
-from illume.cli.load import load_model, model_path, require_features, write_model
+from illume.cli.load import flag_question, load_model, model_path, require_features, write_model
 from illume.cli.messages import Messages, UsageError
 from illume.cli.options import Names, Unknown, split_names
 from illume.cli.output import print_json, require_output
@@ -99,6 +99,8 @@ def fit(
     stored_rows: Annotated[
         str, Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
     ] = "20000",
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
     unknown: Annotated[Unknown, Option(help="Refuse rows with unseen categories, or accept them.")] = "error",
     labels: options.Labels = None,
     checkpoint_dir: Annotated[
@@ -135,6 +137,8 @@ def fit(
         "random_state": seed,
         "unknown": unknown,
         "labels": parse_labels(labels),
+        "positive_class": positive_class,
+        "threshold": threshold,
         "surrogate_options": surrogate_options,
         # kept until the explainer is written
         "checkpoint_dir": checkpoint_dir and Checkpoints(checkpoint_dir, keep=True),
@@ -225,19 +229,27 @@ def _fit_explainer(
     }
     explainer = Explainer(model, verbose=False if messages.quiet else None, **settings)
     messages.info(f"Fitting the explainer on {rows} and {len(used)} features …")
-    for train in (lambda: explainer.fit(rows.features), explainer.fit_rules):
-        train()
-        if explainer._interrupted:  # in a notebook, the best so far is useful; here the user wants to stop
-            raise KeyboardInterrupt
+    try:
+        explainer.fit(rows.features)
+    except ValueError as error:
+        if "positive_class" in str(error) or "threshold" in str(error):
+            raise UsageError(flag_question(str(error))) from None
+        raise
+    if not (explainer._interrupted or explainer.fitted_.monotony):
+        explainer.fit_rules()
+    if explainer._interrupted:  # in a notebook, the best so far is useful; here the user wants to stop
+        raise KeyboardInterrupt
     return explainer
 
 
 def _print_answer(
     explainer: Explainer, files: dict[str, Path], score: Score | None, n_rows: int, *, json: bool
 ) -> None:
+    rule_quality = explainer.fitted_.rule_quality
     if not json:
         lines = "\n".join(f"{f'{name}:':<10} {path}" for name, path in files.items())
-        echo(f"{explainer.quality_}\n\n{explainer.rule_quality_}\n\n{lines}")
+        rules = f"{rule_quality}\n\n" if rule_quality else ""
+        echo(f"{explainer.quality_}\n\n{rules}{lines}")
         return
     outputs = explainer.fitted_.outputs
     summary = {
@@ -248,6 +260,6 @@ def _print_answer(
         "task": outputs.task,
         outputs.members: list(outputs.names),
         "quality": explainer.quality_.to_dict(),
-        "rule_quality": explainer.rule_quality_.to_dict(),
+        "rule_quality": rule_quality and rule_quality.to_dict(),
     }
     print_json(summary)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from illume.cli.messages import CommandError, Messages
+from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
 from illume.data.archive import atomic_path
@@ -29,6 +29,26 @@ def load_explainer(
     if unknown is not None:
         explainer.set_params(unknown=str(unknown))
     return explainer
+
+
+def ask(explainer: Explainer, positive_class: str | None, threshold: float | None) -> Explainer:
+    """Set the class that explanations are for, and from which probability on it is decided, if given."""
+    asked = {"positive_class": positive_class, "threshold": threshold}
+    try:
+        explainer.set_params(**{name: value for name, value in asked.items() if value is not None})
+        explainer._require_fitted()
+    except ValueError as error:
+        raise UsageError(flag_question(str(error))) from None
+    return explainer
+
+
+def flag_question(text: str) -> str:
+    """Return an error about a question with the options of the command line.
+
+    >>> flag_question("threshold must be a probability")
+    '--threshold must be a probability'
+    """
+    return text.replace("positive_class", "--positive-class").replace("threshold", "--threshold", 1)
 
 
 def require_file(explainer: Path) -> None:

@@ -26,6 +26,14 @@ UnknownCategories = Annotated[
     Unknown | None,
     Option(help="Categories not seen in the fit: refuse them, or treat them as none of the known ones."),
 ]
+PositiveClass = Annotated[
+    str | None,
+    Option(metavar="CLASS", help="The class that explanations are for; the second of two by default."),
+]
+Threshold = Annotated[
+    float | None,
+    Option(metavar="P", help="Two classes: decide for the positive one from this probability on."),
+]
 MissingWords = Annotated[
     Names,
     Option(

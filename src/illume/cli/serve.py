@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Context, Option
 
 from illume.cli import options
-from illume.cli.load import load_explainer, note_stand_in
+from illume.cli.load import ask, load_explainer, note_stand_in
 from illume.cli.messages import CommandError, UsageError
 from illume.cli.options import Names
 from illume.errors import import_extra
@@ -52,6 +52,8 @@ def serve(
     exit_when_stuck: Annotated[
         bool, Option("--exit-when-stuck", help="End once the model has not answered for four time limits.")
     ] = False,
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
     unknown: options.UnknownCategories = None,
     trust_model: options.TrustModel = False,
     quiet: options.Quiet = False,
@@ -98,6 +100,7 @@ def serve(
         ) from error
     with listener:
         loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+        ask(loaded, positive_class, threshold)
         note_stand_in(explainer, model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")

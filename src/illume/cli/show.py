@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Context, Exit, Option, echo
 
 from illume.cli import options
-from illume.cli.load import load_explainer, model_option, read_rows_for
+from illume.cli.load import ask, load_explainer, model_option, read_rows_for
 from illume.cli.messages import ExitCode, UsageError
 from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import file_name, is_parquet, require_csv, require_names
@@ -173,6 +173,8 @@ def report(
         str | None, Option(metavar="COLUMN", help="Column of true answers: how right is the model itself?")
     ] = None,
     model: options.Model = None,
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
     labels: options.Labels = None,
@@ -189,7 +191,7 @@ def report(
         raise UsageError(f"a report shows the model's answers; give it with {model_option(explainer)}")
     require_csv(rows, missing)
     require_output(out, (".html", ".htm"), explainer, rows, model)
-    loaded = load_explainer(explainer, model, messages, trust_model, unknown)
+    loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
     if labels is not None:
         loaded.set_params(labels=labels)
     frame = read_rows_for(loaded, rows, missing)
@@ -216,6 +218,7 @@ def export(
     out: Annotated[Path, Argument(metavar="OUT.onnx", help="File to write or replace.")],
     *,
     encoded: Annotated[bool, Option("--encoded", help="Take encoded inputs instead of raw values.")] = False,
+    positive_class: options.PositiveClass = None,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
 ) -> None:
@@ -227,6 +230,6 @@ def export(
 
     messages = options.start(context, quiet, debug)
     require_output(out, (".onnx",), explainer)
-    loaded = load_explainer(explainer, None, messages)
+    loaded = ask(load_explainer(explainer, None, messages), positive_class, None)
     export_onnx(loaded, out, inputs="encoded" if encoded else "raw")
     messages.info(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")

@@ -4,28 +4,40 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.answers import label_positions, require_probabilities
-from illume.data.number_text import signed
+from illume.data.class_words import ClassWords
 from illume.data.outputs import Outputs
-from illume.data.questions import MostLikely, Question
+from illume.data.questions import Cutoff, MostLikely, Question, is_number
 from illume.data.scales import LEAST, MOST, LogOdds, Scale
 from illume.errors import BlackBoxError
 
+SAME = 1e-9  # probabilities that differ by no more are equal
+
 
 @dataclass(frozen=True)
-class Classes(Outputs):
+class Classes(ClassWords, Outputs):
     """Probabilities of classes.
 
-    With `labels_only`, the model answers with decisions alone: each has probability 1.
+    Parameters
+    ----------
+    labels_only
+        Whether the model answers with decisions alone: each has probability 1.
+    positive
+        The class that explanations are for, as a position; by default the second of two, or of more classes
+        the decided one.
+    cutoff
+        How two classes are decided, if not for the more likely one.
     """
 
     labels_only: bool = False
+    positive: int | None = None
+    cutoff: Cutoff | None = None
     task: ClassVar[str] = "classification"
     member: ClassVar[str] = "class"
     members: ClassVar[str] = "classes"
@@ -48,58 +60,68 @@ class Classes(Outputs):
         return P
 
     @property
-    def kind(self) -> str:
-        """See `Outputs`.
-
-        >>> Classes(("no", "yes")).kind
-        "probabilities of 2 classes: 'no', 'yes'"
-        """
-        shown = ", ".join(map(repr, self.names[:8])) + (", …" if len(self) > 8 else "")
-        return (
-            f"{'decisions between' if self.labels_only else 'probabilities of'} {len(self)} classes: {shown}"
-        )
+    def explained(self) -> tuple[str, ...]:
+        """The positive one of two classes, or every class."""
+        return (self.names[self.at],) if len(self.names) == 2 else self.names
 
     @property
-    def explained(self) -> tuple[str, ...]:
-        """The second of two classes, or every class."""
-        return self.names[1:] if len(self.names) == 2 else self.names
+    def at(self) -> int:
+        """The position of the positive one of two classes."""
+        return 1 if self.positive is None else self.positive
+
+    @property
+    def takes_threshold(self) -> bool:  # type: ignore[override]
+        """Whether there are two classes with probabilities."""
+        return len(self) == 2 and not self.labels_only
+
+    def class_position(self, name: Any) -> int:
+        """Return the position of a class, given by its name as text or as the model has it.
+
+        >>> Classes(("0", "1")).class_position(np.int64(1))
+        1
+        """
+        if str(name) not in self.names:
+            raise ValueError(f"positive_class {name!r} is not known; choose one of {list(self.names)}")
+        return self.names.index(str(name))
+
+    def towards(self, positive_class: Any) -> Self:
+        """See `Outputs`; decisions stay as they are."""
+        if positive_class is None:
+            return self
+        position = self.class_position(positive_class)
+        return replace(self, positive=None if len(self) == 2 and position == 1 else position)
+
+    def ask(self, positive_class: Any, threshold: float | None) -> Self:
+        """See `Outputs`."""
+        plain = replace(self, positive=None, cutoff=None).towards(positive_class)
+        return plain if threshold is None else replace(plain, cutoff=plain._cutoff(threshold, plain.at))
+
+    def _cutoff(self, threshold: Any, positive: int) -> Cutoff:
+        if len(self) != 2:
+            raise ValueError(
+                f"threshold is for decisions between two classes, and the model has {len(self)}: "
+                f"{list(self.names)}; leave it out"
+            )
+        if self.labels_only:
+            raise ValueError(
+                "the model answers with decisions alone, so there are no probabilities to compare with a "
+                "threshold; leave it out, or pass a model with predict_proba"
+            )
+        if not is_number(threshold) or not 0 < threshold < 1:
+            raise ValueError(f"threshold must be a probability above 0 and below 1, found {threshold!r}")
+        return Cutoff((self.names[0], self.names[1]), positive, float(threshold))
+
+    def turn(self, array: FloatArray) -> FloatArray:
+        """See `Outputs`: the opposite where the first of two classes is explained."""
+        return 0.0 - array if len(self) == 2 and self.positive == 0 else array
 
     def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
-        """Return an array per class; that of the first of two classes is the opposite of the second's."""
+        """Return an array per class; of two classes, that of one is the opposite of the other's."""
         if output is not None:
             raise ValueError(f"output is for models that answer with numbers, found {output!r}; leave it out")
         if len(self) == 2:
-            return [-array, array]
+            return [array, -array] if self.positive == 0 else [-array, array]
         return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
-
-    def describe_scale(self, i: int = 0) -> str:
-        """Describe log-odds.
-
-        >>> Classes(("no", "yes")).describe_scale()
-        "log-odds of 'yes' against 'no'"
-        """
-        if len(self.names) == 2:
-            return f"log-odds of {self.names[1]!r} against {self.names[0]!r}"
-        return f"log-odds of {self.names[i]!r} against the mean of {len(self.names)} classes"
-
-    @property
-    def summary(self) -> str:
-        """See `Outputs`.
-
-        >>> Classes(("no", "yes")).summary
-        "'no' or 'yes'"
-        """
-        return " or ".join(map(repr, self.names))
-
-    @property
-    def table_caption(self) -> str:
-        """See `Outputs`."""
-        return f"the log-odds of {'the decided class' if len(self) > 2 else repr(self.names[1])}"
-
-    def describe_scales(self) -> str:
-        """See `Outputs`."""
-        n = len(self.names)
-        return self.describe_scale() if n == 2 else f"log-odds of {n} classes"
 
     def fit_scale(self, P: FloatArray) -> Scale:
         """See `Outputs`."""
@@ -145,12 +167,18 @@ class Classes(Outputs):
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         """See `Outputs`."""
-        if threshold is not None or output is not None:
+        if output is not None:
             raise ValueError(
-                "threshold and output are for models that answer with numbers; this one answers with "
-                f"probabilities of {list(self.names)}"
+                "output is for models that answer with numbers; this one answers with probabilities of "
+                f"{list(self.names)}"
             )
-        return MostLikely(self.names)
+        if threshold is not None:
+            return self._cutoff(threshold, self.at if self.cutoff is None else self.cutoff.positive)
+        return MostLikely(self.names) if self.cutoff is None else self.cutoff
+
+    def decide(self, P: FloatArray) -> IntArray:
+        """Return the decided class of each answer, as a position, (n,)."""
+        return self.question().decide(P)
 
     def example_wish(self) -> dict[str, Any]:
         """See `Outputs`."""
@@ -158,16 +186,15 @@ class Classes(Outputs):
 
     def require_variety(self, P: FloatArray) -> None:
         """See `Outputs`."""
-        decisions = np.unique(P.argmax(1))
-        if len(decisions) < 2:
+        if (np.abs(P - P[:1]) <= SAME).all():
             raise BlackBoxError(
-                f"the model decides {self.names[decisions[0]]!r} for all {len(P)} rows, so there is nothing "
-                f"to tell apart; fit with rows of at least two decisions"
+                f"the model gives all {len(P)} rows the same answer, {self.headline(P[0])}, so there is "
+                f"nothing to tell apart; fit with rows that it answers differently"
             )
 
     def alike(self, P: FloatArray, Q: FloatArray) -> BoolArray:
-        """Return where the same class is the most likely."""
-        return np.asarray(P.argmax(1) == Q.argmax(1))
+        """Return where the same class is decided."""
+        return np.asarray(self.decide(P) == self.decide(Q))
 
     def error(self, P: FloatArray, Q: FloatArray) -> FloatArray:
         """Return total variations."""
@@ -179,60 +206,27 @@ class Classes(Outputs):
 
     def belongs(self, P: FloatArray, c: int) -> BoolArray:
         """Return the rows of a class."""
-        return np.asarray(P.argmax(1) == c)
+        return np.asarray(self.decide(P) == c)
 
     def majority(self, P: FloatArray) -> float:
         """Return the share of the most common decision."""
-        return float(np.bincount(P.argmax(1)).max()) / len(P) if len(P) else math.nan
+        return float(np.bincount(self.decide(P)).max()) / len(P) if len(P) else math.nan
 
     def first(self, P: FloatArray) -> IntArray:
-        """Return the decided class, or the only output of two classes."""
-        return np.zeros(len(P), dtype=np.intp) if len(self.names) == 2 else P.argmax(1)
+        """Return the only output of two classes; of more, the positive one, or else the decided one."""
+        if len(self.names) == 2:
+            return np.zeros(len(P), dtype=np.intp)
+        return self.decide(P) if self.positive is None else np.full(len(P), self.positive)
+
+    @property
+    def leading(self) -> int:
+        """See `Outputs`: of more than two classes the positive one."""
+        return 0 if len(self) == 2 or self.positive is None else self.positive
 
     def side(self, p: FloatArray, i: int, threshold: float | None, base: float) -> int:
-        """See `Outputs`: of two classes, the second raises the score; of more, each its own."""
-        self.question(threshold=threshold)
-        return 1 if self.explained[i] == self.short(p) else -1
-
-    def headline(self, p: FloatArray) -> str:
-        """See `Outputs`.
-
-        >>> Classes(("no", "yes")).headline(np.array([0.25, 0.75]))
-        "'yes' with probability 0.750"
-        """
-        return f"{self.short(p)!r} with probability {p.max():.3f}"
-
-    def brief(self, p: FloatArray) -> str:
-        """See `Outputs`.
-
-        >>> Classes(("no", "yes")).brief(np.array([0.25, 0.75]))
-        'yes (0.75)'
-        """
-        return f"{self.short(p)} ({p.max():.2f})"
-
-    def short(self, p: FloatArray) -> str:
-        """Return the decided class."""
-        return self.names[int(p.argmax())]
-
-    def surrogate_short(self, p: FloatArray, q: FloatArray) -> str:
-        """Return the surrogate's probability of the black box's decision."""
-        return f"{q[int(p.argmax())]:.3f}"
-
-    def format_score(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
-        return signed(score)
-
-    def format_total(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
-        return signed(score)
-
-    def format_answer_error(self, error: float) -> str:
-        """See `Outputs`."""
-        return f"{error:.3f}"
-
-    def format_error(self, error: float) -> str:
-        """See `Outputs`."""
-        return f"{error:.3f}"
+        """See `Outputs`: of two classes, the positive one raises the score; of more, each its own."""
+        decided = int(self.question(threshold=threshold).decide(p[None])[0])
+        return 1 if self.explained[i] == self.names[decided] else -1
 
     def probabilities(self, P: FloatArray) -> FloatArray:
         """See `Outputs`."""
@@ -244,25 +238,32 @@ class Classes(Outputs):
 
     def columns(self, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
         """Return the decision and its probability."""
+        decided = self.decide(P)
         names = np.array(self.names, dtype=object)
-        return {"decision": names[P.argmax(1)], "probability": P.max(1, initial=0.0)}
+        return {"decision": names[decided], "probability": P[np.arange(len(P)), decided]}
 
     def surrogate_columns(self, P: FloatArray, Q: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
         """Return the surrogate's probability of the black box's decision."""
-        return {"surrogate_probability": Q[np.arange(len(P)), P.argmax(1)]}
+        return {"surrogate_probability": Q[np.arange(len(P)), self.decide(P)]}
 
     def batch_dict(self, P: FloatArray, Q: FloatArray) -> dict[str, Any]:
         """See `Outputs`."""
         return {
             "class_names": list(self.names),
-            "decisions": [self.names[c] for c in P.argmax(1)],
+            "decisions": [self.names[c] for c in self.decide(P)],
             "probabilities": P.tolist(),
             "surrogate_probabilities": Q.tolist(),
         }
 
     def to_dict(self) -> dict[str, Any]:
         """See `Outputs`."""
-        return {"task": self.task, "names": list(self.names), "labels_only": self.labels_only}
+        return {
+            "task": self.task,
+            "names": list(self.names),
+            "labels_only": self.labels_only,
+            "positive": self.positive,
+            "cutoff": None if self.cutoff is None else [self.cutoff.positive, self.cutoff.threshold],
+        }
 
     @classmethod
     def _read(cls, names: tuple[str, ...], values: Mapping[str, Any]) -> Self:
@@ -270,7 +271,14 @@ class Classes(Outputs):
             raise ValueError(f"there are {len(names)} classes, expected two or more")
         if len(set(names)) < len(names):
             raise ValueError(f"the classes are {list(names)}, where one stands twice")
-        return cls(names, bool(values["labels_only"]))
+        found, cutoff = cls(names, bool(values["labels_only"])), values["cutoff"]
+        for position in (values["positive"], *(() if cutoff is None else cutoff[:1])):
+            if position is not None and (type(position) is not int or not 0 <= position < len(names)):
+                raise ValueError(f"a class is {position!r}, expected a position among {list(names)}")
+        if cutoff is not None:
+            position, threshold = cutoff
+            found = replace(found, cutoff=found._cutoff(threshold, position))
+        return replace(found, positive=values["positive"])
 
     def is_valid(self, P: FloatArray) -> bool:
         """See `Outputs`."""

@@ -13,7 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.answers import require_numbers
 from illume.data.number_words import NumberWords
 from illume.data.outputs import Outputs
-from illume.data.questions import Bands, Question, Threshold, band_edges
+from illume.data.questions import Bands, Question, Threshold, band_edges, is_number
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
 from illume.errors import BlackBoxError
 
@@ -179,10 +179,9 @@ class Numbers(NumberWords, Outputs):
         at = self.position(output)
         if threshold is None:
             return Bands(at, self.edges[at], CLOSE * self.spread[at])
-        if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.number)):
-            raise ValueError(f"threshold must be a number, found {threshold!r}")
-        if not math.isfinite(threshold):
-            raise ValueError(f"threshold must be finite, found {threshold!r}")
+        if not is_number(threshold):
+            kind = "finite" if isinstance(threshold, float) else "a number"
+            raise ValueError(f"threshold must be {kind}, found {threshold!r}")
         return Threshold(at, float(threshold))
 
     def example_wish(self) -> dict[str, Any]:
@@ -208,6 +207,24 @@ class Numbers(NumberWords, Outputs):
     def tolerance(self) -> FloatArray:
         """How far two answers that agree may be apart, output by output, (c,)."""
         return TOLERANCE * np.array(self.spread)
+
+    def towards(self, positive_class: Any) -> Self:
+        """See `Outputs`."""
+        if positive_class is not None:
+            raise ValueError(
+                f"positive_class is {positive_class!r}, and the model answers with numbers, which have no "
+                "classes; leave it out"
+            )
+        return self
+
+    def ask(self, positive_class: Any, threshold: float | None) -> Self:
+        """See `Outputs`."""
+        if threshold is not None:
+            raise ValueError(
+                f"threshold is {threshold!r}, which is for decisions between two classes, and the model "
+                "answers with numbers; give it to rules, counterfactuals or reasons instead"
+            )
+        return self.towards(positive_class)
 
     def require_variety(self, P: FloatArray) -> None:
         """See `Outputs`."""

@@ -29,6 +29,7 @@ class Outputs(ABC):
     decides: ClassVar[bool]  # whether an answer decides for one of the outputs
     choose_by_r2: ClassVar[bool] = False  # whether surrogates are chosen by R² alone
     takes_offset: ClassVar[bool] = False  # whether an offset turns the surrogate's answer into the model's
+    takes_threshold: ClassVar[bool] = False  # whether a threshold of a probability can decide
     disagreement: ClassVar[str]  # what a surrogate does that does not agree
 
     def __len__(self) -> int:
@@ -71,6 +72,24 @@ class Outputs(ABC):
     @abstractmethod
     def dashboard_scale(self) -> str:
         """What explainerdashboard calls the scale of contributions."""
+
+    @abstractmethod
+    def towards(self, positive_class: Any) -> Self:
+        """Return the same with another positive class, which explanations are for; None changes nothing."""
+
+    @abstractmethod
+    def ask(self, positive_class: Any, threshold: float | None) -> Self:
+        """Return the same with a positive class, and from which probability of it on it is decided for.
+
+        None is the default of either.
+        """
+
+    def turn(self, array: FloatArray) -> FloatArray:
+        """Return scores or contributions in the direction of the explained output.
+
+        Networks and surrogates have those of the second of two classes.
+        """
+        return array
 
     @abstractmethod
     def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
@@ -163,6 +182,10 @@ class Outputs(ABC):
     def require_variety(self, P: FloatArray) -> None:
         """Raise if the model gives all fitted rows the same answer."""
 
+    def describe_monotony(self, P: FloatArray) -> str:
+        """Say if the model decides alike for all rows, so that there is nothing to decide; else be empty."""
+        return ""
+
     @abstractmethod
     def alike(self, P: FloatArray, Q: FloatArray) -> BoolArray:
         """Return which rows of two sets of answers (n, c) agree, (n,)."""
@@ -182,6 +205,11 @@ class Outputs(ABC):
     @abstractmethod
     def majority(self, P: FloatArray) -> float:
         """Return the agreement that the best constant answer has; NaN where that means nothing."""
+
+    @property
+    def leading(self) -> int:
+        """The explained output to show first of many rows."""
+        return 0
 
     @abstractmethod
     def first(self, P: FloatArray) -> IntArray:
@@ -272,7 +300,7 @@ class Outputs(ABC):
 
         >>> from illume.data.class_outputs import Classes
         >>> Outputs.from_dict(Classes(("no", "yes")).to_dict())
-        Classes(names=('no', 'yes'), labels_only=False)
+        Classes(names=('no', 'yes'), labels_only=False, positive=None, cutoff=None)
         """
         kinds = {kind.task: kind for kind in Outputs.__subclasses__()}
         if values["task"] not in kinds:

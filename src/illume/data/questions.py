@@ -38,6 +38,11 @@ class Question(ABC):
         With intervals, several decisions are right for an answer.
         """
 
+    @property
+    def of_shares(self) -> Question:
+        """The question for shares of decisions, which a tree that was grown on decisions answers with."""
+        return self
+
     @abstractmethod
     def is_sound(self, n_outputs: int) -> bool:
         """Whether a question read from a file fits a model with this number of outputs."""
@@ -66,6 +71,7 @@ class MostLikely(Question):
 
     classes: tuple[str, ...]
     output: ClassVar[int] = 0  # type: ignore[misc]  # all of them
+    log_odds: ClassVar[float] = 0.0  # of the second of two classes, at which the decision changes
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,6 +89,48 @@ class MostLikely(Question):
     def is_sound(self, n_outputs: int) -> bool:
         """See `Question`."""
         return len(self.classes) == n_outputs and all(isinstance(name, str) for name in self.classes)
+
+
+@dataclass(frozen=True)
+class Cutoff(Question):
+    """Of two classes the positive one where its probability is at least a threshold, else the other.
+
+    >>> Cutoff(("no", "yes"), 1, 0.2).decide(np.array([[0.7, 0.3], [0.8, 0.2], [0.9, 0.1]]))
+    array([1, 1, 0])
+    """
+
+    classes: tuple[str, str]
+    positive: int
+    threshold: float
+    output: ClassVar[int] = 0  # type: ignore[misc]  # both of them
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """See `Question`."""
+        return self.classes
+
+    def decide(self, P: FloatArray) -> IntArray:
+        """See `Question`."""
+        return np.where(P[:, self.positive] >= self.threshold, self.positive, 1 - self.positive)
+
+    def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
+        """See `Question`."""
+        return np.asarray(self.decide(P) == decision)
+
+    @property
+    def of_shares(self) -> Question:
+        """The class that most rows are decided for."""
+        return MostLikely(self.classes)
+
+    @property
+    def log_odds(self) -> float:
+        """The log-odds of the second class at which the decision changes."""
+        return (1 if self.positive else -1) * math.log(self.threshold / (1 - self.threshold))
+
+    def is_sound(self, n_outputs: int) -> bool:
+        """See `Question`."""
+        named = n_outputs == len(self.classes) == 2 and all(isinstance(name, str) for name in self.classes)
+        return named and self.positive in (0, 1) and _are_numbers(self.threshold) and 0 < self.threshold < 1
 
 
 @dataclass(frozen=True)
@@ -160,6 +208,12 @@ class Bands(Question):
         edges = np.array(self.edges)
         middle = (edges[:-1] + edges[1:]) / 2
         return np.append(-np.inf, middle)[decision], np.append(middle, np.inf)[np.asarray(decision) + 1]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a finite number."""
+    number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    return number and math.isfinite(value)
 
 
 def _are_numbers(*values: Any) -> bool:

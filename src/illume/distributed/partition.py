@@ -36,6 +36,7 @@ def explain_partition(
     standard_errors: bool = False,
     first_row: int = 0,
     unknown: Unknown | None = None,
+    positive_class: Any = None,
     **options: Any,
 ) -> Any:
     """Explain the rows of a frame; the columns of the answer are the same for every frame, even an empty one.
@@ -70,10 +71,16 @@ def explain_partition(
         Number of the first row in the column `row` of counterfactuals.
     unknown
         How to treat categories not seen in fit, `error` or `ignore`; None keeps the explainer's setting.
+    positive_class
+        The class that explanations are for; None keeps the explainer's. Of two classes, `threshold` is
+        the probability from which on it is decided, of any kind of explanation.
     """
     loaded = load_explainer(explainer, model, trust_model)
-    if unknown is not None and unknown != loaded.unknown:
-        loaded = copy(loaded).set_params(unknown=unknown)
+    given = {"unknown": unknown, "positive_class": positive_class}
+    changes = {name: new for name, new in given.items() if new is not None and new != getattr(loaded, name)}
+    loaded = copy(loaded).set_params(**changes) if changes else loaded
+    if loaded._require_fitted().outputs.decides:
+        loaded = loaded._deciding(options.pop("threshold", None))
     rows = pyarrow().Table.from_batches([frame]) if type(frame).__name__ == "RecordBatch" else frame
     kept = kept_columns(rows, keep)
     types = {name: column.type for name, column in kept.items()}
@@ -129,6 +136,7 @@ def output_schema(
     If a feature has one of these names, the other column gets an underscore; so do kept columns.
     """
     loaded = load_explainer(explainer)
+    loaded._require_fitted()
     layout = OutputFormat(loaded, kind, keep or {}, classes, float32, standard_errors, threshold, output)
     return layout.schema
 

@@ -85,8 +85,9 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
             if fill_values is not None:
                 fill_values(piece, encoded, P[at], values[at], errors[at])
     surrogate = LocalAttributions.join(list(local.values())) if local else None
+    turn = fitted.outputs.turn
     if outputs == 1:
-        values, errors = values[..., 0], errors[..., 0]
+        values, errors = turn(values[..., 0]), errors[..., 0]
     base: FloatArray = fitted.pair.surrogate.intercept_
     offset: FloatArray = np.zeros((n, *values.shape[2:]))
     if shapley is not None:
@@ -96,7 +97,7 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
         errors = np.broadcast_to(np.float32(np.nan), values.shape)
     return Attributions(
         values=values,
-        base_values=np.broadcast_to(base[0] if outputs == 1 else base, offset.shape),
+        base_values=np.broadcast_to(turn(base)[0] if outputs == 1 else base, offset.shape),
         offset=offset,
         rest=np.broadcast_to(0.0, offset.shape),
         data=fitted.row_values(frame),
@@ -209,7 +210,7 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: i
     coded = model.coding.features
     order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
     found = interaction_values(model.network, rows, background, order, n_samples)
-    values = model.scale.unit * found / 2
+    values = fitted.outputs.turn(model.scale.unit * found / 2)
     mine = attributions.values[:, coded[order]]
     mine = mine[..., None] if mine.ndim == 2 else mine
     diagonal = np.arange(len(order))

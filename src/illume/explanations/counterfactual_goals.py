@@ -72,9 +72,9 @@ class ClassGoal:
 
     def is_reached(self, P: FloatArray, row: IntArray) -> BoolArray:
         """See `Goal`."""
-        found, desired = P.argmax(1), self.desired[row]
+        found, desired = self.question.decide(P), self.desired[row]
         other = np.where(desired >= 0, found == desired, found != self.decisions[row])
-        return other & (P.max(1, initial=0.0) >= self.min_probability)
+        return other & (P[np.arange(len(P)), found] >= self.min_probability)
 
     def score(self, P: FloatArray, row: IntArray) -> FloatArray:
         """Return the log-odds of what is desired."""
@@ -86,7 +86,7 @@ class ClassGoal:
 
     def suits(self, P: FloatArray, row: IntArray) -> BoolArray:
         """See `Goal`."""
-        found, desired, own = P.argmax(1), self.desired[row, None], self.decisions[row, None]
+        found, desired, own = self.question.decide(P), self.desired[row, None], self.decisions[row, None]
         return np.where(desired >= 0, found == desired, found != own) & (desired != own)
 
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:

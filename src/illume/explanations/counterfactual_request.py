@@ -64,12 +64,13 @@ class CounterfactualRequest:
         wishes = {name: getattr(self, name) for name in NUMBER_WISHES if getattr(self, name) is not None}
         if isinstance(outputs, Numbers):
             return self._range_goal(outputs, P, wishes)
-        if wishes:
+        if wishes.keys() - {"threshold"}:
+            wishes.pop("threshold", None)
             raise ValueError(
                 f"{' and '.join(wishes)} is for models that answer with numbers; this one decides between "
                 f"{list(outputs.names)}: use desired_class"
             )
-        names, wish, question = outputs.names, self.desired_class, outputs.question()
+        names, wish, question = outputs.names, self.desired_class, outputs.question(threshold=self.threshold)
         any_other = isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in names
         if not any_other and str(wish) not in names:
             raise ValueError(

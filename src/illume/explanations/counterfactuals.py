@@ -25,14 +25,19 @@ from illume.results.rules import Rules
 from illume.results.trust import Refinement
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
+BANDS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of a probability
 REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
 
 
 def pool_rows(rows: FitRows) -> IntArray:
     """Return which training rows counterfactuals take values from; rare decisions have some, too."""
-    question = rows.outputs.strata
+    question, P = rows.outputs.strata, rows.training.P
     least = POOL_ROWS // (2 * len(question.names))
-    return stratified(question.decide(rows.training.P), POOL_ROWS, least)
+    drawn = stratified(question.decide(P), POOL_ROWS, least)
+    if not rows.outputs.takes_threshold:
+        return drawn
+    bands = np.searchsorted(np.quantile(P[:, 1], BANDS), P[:, 1])  # for any threshold, rows of both sides
+    return np.union1d(drawn, stratified(bands, POOL_ROWS // 8, POOL_ROWS // 32))
 
 
 def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:

@@ -23,15 +23,13 @@ from illume.errors import rows_after
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
+from illume.explanations.trial import Trial
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
-from illume.metrics.fidelity import Fidelity
 from illume.results.diagnostics import History
 from illume.results.dictionary import NO_LABELS, DataDictionary, Given
 from illume.results.predictions import Labels
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
-
-TOLERANCE = 1e-6  # up to which a model's answers count as unchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +65,15 @@ class AnsweredFrame:
 
 
 @dataclass(frozen=True, eq=False)
+class ReportAnswers:
+    """Answers to the report rows, (n, c) each: P the black box's, Q the surrogate's, B the global one's."""
+
+    P: FloatArray
+    Q: FloatArray
+    B: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class FitRows:
     """The rows of a fit: training learns, validation chooses, report is reported on, queries are made up."""
 
@@ -83,9 +90,29 @@ class FitRows:
         return cls(outputs, training, validation, report, queries)
 
     @classmethod
-    def only_training(cls, outputs: Outputs, training: AnsweredRows) -> FitRows:
-        """Return training rows alone, as a file holds them."""
-        return cls(outputs, training, *(AnsweredRows.empty() for _ in range(3)))
+    def from_file(cls, outputs: Outputs, training: AnsweredRows, report: Any, polishing: Any) -> FitRows:
+        """Return the rows of a file: training rows, and those that rules are measured and polished on.
+
+        Of the latter, those that are no training rows are queries.
+        """
+        known = {row.tobytes() for row in training.X}
+        made_up = np.array([row.tobytes() not in known for row in polishing.X], dtype=bool)
+        queries = AnsweredRows(polishing.X[made_up], polishing.P[made_up])
+        return cls(outputs, training, AnsweredRows.empty(), AnsweredRows(report.X, report.P), queries)
+
+    @property
+    def decided(self) -> FitRows:
+        """The same with certain answers, if a threshold decides: trees of rules learn decisions."""
+        question = self.outputs.strata
+        if question.of_shares == question:
+            return self
+        certain = np.eye(len(self.outputs))
+        names = ("training", "validation", "report", "queries")
+        parts = ((name, getattr(self, name)) for name in names)
+        rows = {
+            name: AnsweredRows(part.X, certain[question.decide(part.P)]) for name, part in parts if len(part)
+        }
+        return replace(self, outputs=self.outputs.ask(None, None), **rows)
 
     @property
     def learned(self) -> AnsweredRows:
@@ -120,22 +147,6 @@ class Pair:
         return getattr(self.encoder, "history_", None)
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What trials choose: the number of latents, and how much the alignment of explanations counts."""
-
-    n_latents: int
-    alignment: float = 1.0
-
-
-@dataclass(frozen=True)
-class Trial:
-    """The fidelity of a short training on validation rows."""
-
-    setting: Setting
-    fidelity: Fidelity
-
-
 @dataclass(frozen=True, eq=False)
 class SurrogateBlackBox:
     """The surrogate in the place of a model that is not there."""
@@ -146,25 +157,6 @@ class SurrogateBlackBox:
     def __call__(self, frame: Frame) -> FloatArray:
         """Return the surrogate's answers (n, c) to a frame's rows."""
         return self.pair.answers(self.encoding.transform(frame.select(self.encoding.schema.names)).X)
-
-
-@dataclass(frozen=True)
-class AnswerChange:
-    """On how many rows a model's answers changed, by how much at most, and how many decisions differ."""
-
-    n_rows: int
-    n_changed: int
-    largest: float
-    n_decisions: int
-
-
-def compare_answers(black_box: BlackBox, known: AnsweredFrame) -> AnswerChange:
-    """Ask a model about rows that were answered before; a change is a difference above 1e-6 of the unit."""
-    now = black_box(known.frame)
-    outputs = black_box.require_outputs()
-    off = np.abs(now - known.P)
-    changed, n_different = (off / outputs.unit).max(1) > TOLERANCE, int((~outputs.alike(now, known.P)).sum())
-    return AnswerChange(len(off), int(changed.sum()), float(off.max(initial=0.0)), n_different)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +185,10 @@ class Fitted:
         Training rows that counterfactuals take values from.
     shapley, background
         Shapley values and the background rows that refining mixes with; None without them.
+    report_answers
+        The answers that quality was measured on; a file holds them for models that a threshold can decide.
+    rule_encoder
+        The encoder that rules had for another question, whose tree was dropped.
     missing_words
         Words that the command line read as missing, where it was told other ones than usual.
     dictionary
@@ -220,6 +216,8 @@ class Fitted:
     trials: tuple[Trial, ...]
     rule_model: RuleModel | None = None
     rule_quality: RuleQuality | None = None
+    report_answers: ReportAnswers | None = None
+    rule_encoder: Any = None
     missing_words: tuple[str, ...] | None = None
     dictionary: DataDictionary = NO_LABELS
 
@@ -270,6 +268,17 @@ class Fitted:
         """Return the same, with other labels of features and values."""
         dictionary = DataDictionary.of(labels, self.schema)
         return replace(self, dictionary=dictionary, quality=replace(self.quality, dictionary=dictionary))
+
+    def towards(self, positive_class: Any) -> Fitted:
+        """Return the same, with explanations for another class; decisions stay as they are."""
+        return replace(self, outputs=self.outputs.towards(positive_class))
+
+    @property
+    def monotony(self) -> str:
+        """What there is to say if the model decides alike for all rows; empty if it does not."""
+        parts = (self.rows.training.P, self.rows.validation.P, self.rows.report.P)
+        known = [P for P in parts if len(P)]
+        return self.outputs.describe_monotony(np.concatenate(known)) if known else ""
 
     def as_frame(self, X: Any) -> Frame:
         """Return the user's rows as a frame with the fitted columns, in their order.

@@ -78,9 +78,9 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
             offset = fitted.outputs.scores(answers) - fitted.outputs.scores(Q)
             refinement = replace(refinement, exact=True)
         elif len(others) and not refinement.off:
-            wanted = answers.argmax(1)
+            wanted = fitted.outputs.strata.decide(answers)
             near = neighbours.nearest(Z[others], wanted[others])
-            refiner = Refiner(encoder, LinearRegions(surrogate), neighbours, coef)
+            refiner = Refiner(encoder, LinearRegions(surrogate, fitted.outputs.strata), neighbours, coef)
 
             def refine(part: slice) -> None:
                 rows = others[part]
@@ -95,5 +95,10 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
             in_chunks(refine, len(others), CHUNK_ROWS, parallel)
     refinement = refinement.locate_neighbours(fitted.split.training)
     if len(coef) == 1:
-        values, slopes, offset = values[..., 0], slopes[..., 0], offset[..., 0]
+        values, slopes, offset = _single(fitted, values, slopes, offset)
     return LocalAttributions(values, slopes, offset, Q, refinement)
+
+
+def _single(fitted: Fitted, *arrays: FloatArray) -> Any:
+    """Return the only output of arrays, in the direction of the positive class."""
+    return [fitted.outputs.turn(array[..., 0]) for array in arrays]

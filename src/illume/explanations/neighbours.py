@@ -121,6 +121,11 @@ class Neighbours:
         searches = tuple(make(unit(Z[rows])) if len(rows) else None for rows in valid)
         return cls(X, Z, agreed, valid, searches)
 
+    def ask(self, question: Question, answers: tuple[FloatArray, FloatArray]) -> Neighbours:
+        """Return the same for another question; `answers` are the black box's and the surrogate's."""
+        how = "index" if any(isinstance(search, IndexSearch) for search in self.searches) else "exact"
+        return Neighbours.of(self.X, self.Z, question, answers, how)
+
     def nearest(self, Z: FloatArray, wanted: IntArray) -> IntArray:
         """Return the nearest valid training row of the wanted decision, -1 where there is none."""
         found = np.full(len(Z), -1, dtype=np.intp)

@@ -88,19 +88,24 @@ class _Intervals(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LinearRegions:
-    """One region per class, bounded by where its log-odds equal another's; ties go to the first class."""
+    """One region per class, bounded by where its log-odds equal another's; ties go to the first class.
+
+    With a threshold, the regions of two classes meet at its log-odds.
+    """
 
     surrogate: LinearSurrogate
+    question: Question
 
     def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
         """See `Regions`."""
-        return np.asarray(self.surrogate.answers(Z).argmax(1) == wanted)
+        return self.question.holds(self.surrogate.answers(Z), wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:
         """See `Regions`."""
         coef, intercept = self.surrogate.coef_, self.surrogate.intercept_
         if len(coef) == 1:  # two classes, one row of weights
-            coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(0.0, intercept)
+            edge: float = self.question.log_odds  # type: ignore[attr-defined]
+            coef, intercept = np.vstack([np.zeros_like(coef), coef]), np.append(edge, intercept)
         found = _Intervals.whole(len(path.z))
         for d in range(len(coef)):
             if d != c:
@@ -122,11 +127,11 @@ class TreeRegions:
 
     def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
         """See `Regions`."""
-        return self.question.holds(self.surrogate.answers(Z), wanted)
+        return self.question.of_shares.holds(self.surrogate.answers(Z), wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:
         """See `Regions`. Rows are followed down the tree into every node that their path crosses."""
-        tree, right = self.surrogate, self.question.holds(self.answers, c)
+        tree, right = self.surrogate, self.question.of_shares.holds(self.answers, c)
         best = np.full((len(path.z), len(GRID)), np.inf)
         todo = [(0, np.arange(len(path.z)), _Intervals.whole(len(path.z)))]
         while todo:

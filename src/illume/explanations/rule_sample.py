@@ -15,6 +15,7 @@ from illume.data.threads import RowChunks
 from illume.explanations.boxes import Boxes, Layout
 
 BOXES_AT_ONCE = 512  # boxes times rows, a byte each, stay in the processor's cache
+REPORT_ROWS = 4_096  # that rules are measured on
 BINS = 16  # per numeric input, of equal size
 
 

@@ -81,7 +81,9 @@ class TreeRules:
         leaf = tree.apply(Z)
         answers, spread, support = _node_figures(tree, leaf, P)
         answers[leaf] = Q
-        neighbours, leaves = Neighbours.of(X, Z, question, (P, Q), search), LeafBoxes.of(tree, Z.shape[1])
+        valid = question.of_shares.holds(Q, question.decide(P))
+        neighbours = Neighbours.from_valid(X, Z, question, (P, valid), search)
+        leaves = LeafBoxes.of(tree, Z.shape[1])
         return cls(encoder, tree, leaves, question, answers, spread, support, neighbours, layout)
 
     def ask(self, question: Question, P: FloatArray) -> TreeRules:
@@ -93,7 +95,7 @@ class TreeRules:
     @property
     def decisions(self) -> IntArray:
         """What each leaf decides, (n_nodes,)."""
-        return self.question.decide(self.answers)
+        return self.question.of_shares.decide(self.answers)
 
     @cached_property
     def top(self) -> IntArray:
@@ -133,7 +135,7 @@ class TreeRules:
         W, Z, refinement = latent.W, latent.Z, Refinement.empty(len(X))
         if self.question.intervals:  # an interval is made to hold the row's own number
             return W, Z, refinement
-        refinement.agreed[:] = self.question.holds(self.tree.answers(Z), wanted)
+        refinement.agreed[:] = self.question.of_shares.holds(self.tree.answers(Z), wanted)
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
             regions = TreeRegions(self.tree, self.question, self.answers)

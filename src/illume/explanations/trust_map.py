@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.neighbors import NearestNeighbors
 
-from illume._typing import BoolArray, FloatArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
 from illume.data.outputs import Outputs
 from illume.data.threads import in_chunks
@@ -38,6 +38,9 @@ class TrustMap:
         Number of report rows behind each row's figures.
     n_nearest
         Number of nearest anchors whose figures are averaged.
+    near
+        The report rows behind the figures of each cluster centre, as positions, (a, n_rows); None where the
+        anchors are the report rows.
     """
 
     anchors: FloatArray
@@ -45,18 +48,25 @@ class TrustMap:
     error: FloatArray
     n_rows: int
     n_nearest: int
+    near: IntArray | None = None
 
     @classmethod
     def fit(cls, X: FloatArray, P: FloatArray, Q: FloatArray, outputs: Outputs) -> TrustMap:
         """Measure the surrogate's Q against the black box's P (n, c) on rows X (n, m)."""
-        agreed, error = outputs.alike(P, Q).astype(np.float64), outputs.error(P, Q)
-        n_rows = min(NEIGHBOURS, len(X))
+        n_rows, empty = min(NEIGHBOURS, len(X)), np.empty(0)
         if len(X) <= ANCHORS:
-            return cls(X, agreed, error, n_rows, n_nearest=n_rows)
+            return cls(X, empty, empty, n_rows, n_nearest=n_rows).measure(P, Q, outputs)
         kmeans = MiniBatchKMeans(ANCHORS, random_state=0, n_init=1, batch_size=2048).fit(X)
         centres = kmeans.cluster_centers_
         near = NearestNeighbors(n_neighbors=n_rows).fit(X).kneighbors(centres, return_distance=False)
-        return cls(centres, agreed[near].mean(1), error[near].mean(1), n_rows, n_nearest=1)
+        return cls(centres, empty, empty, n_rows, n_nearest=1, near=near).measure(P, Q, outputs)
+
+    def measure(self, P: FloatArray, Q: FloatArray, outputs: Outputs) -> TrustMap:
+        """Return the same with figures of other answers, or of other decisions on them, (n, c) each."""
+        agreed, error = outputs.alike(P, Q).astype(np.float64), outputs.error(P, Q)
+        if self.near is not None:
+            agreed, error = agreed[self.near].mean(1), error[self.near].mean(1)
+        return replace(self, agreement=agreed, error=error)
 
     def __call__(self, X: FloatArray) -> Trust:
         """Return the figures of rows X (n, m); without report rows, all are NaN."""

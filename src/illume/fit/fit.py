@@ -12,11 +12,13 @@ from sklearn.utils import check_random_state
 from illume.data.checkpoints import Stages
 from illume.data.load_rows import LoadedRows, RowLimit, load_rows
 from illume.encoders.ranks import ranks
-from illume.errors import LeftOutError
+from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.boxes import Layout
 from illume.explanations.counterfactuals import pool_rows
-from illume.explanations.fitted import AnsweredFrame, Fitted
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows, Fitted, Pair, ReportAnswers
+from illume.explanations.tree_rules import TreeRules
 from illume.explanations.trust_map import TrustMap
+from illume.fit.ask import ask
 from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
 from illume.fit.prepare import Prepared, prepare
 from illume.fit.resume import open_checkpoint, reopen_for_rules
@@ -54,7 +56,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
             shapley = train_shapley(data, settings, seed, device) if data else None
             choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
             found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
-            fitted = found.with_labels(labels)
+            fitted = ask(found.with_labels(labels), settings.positive_class, settings.threshold)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
         if interrupted:
             stages = None
@@ -75,9 +77,9 @@ def _assemble(
 ) -> Fitted:
     """Put all that was learned into one value."""
     rows, pair = prepared.rows, choice.pair
-    Q = pair.answers(rows.report.X)
-    outputs = prepared.outputs
-    trust_map = TrustMap.fit(rows.report.X, rows.report.P, Q, outputs)
+    report, outputs = rows.report, prepared.outputs
+    answers = ReportAnswers(report.P, pair.answers(report.X), choice.baseline.answers(report.X))
+    trust_map = TrustMap.fit(report.X, report.P, answers.Q, outputs)
     training = AnsweredFrame(prepared.frame, prepared.P).take(prepared.split.training)
     neighbours = pair.neighbours(rows.training, outputs.strata, settings.surrogate_options.search)
     reference = prepared.reference.with_distances(trust_map, rows.training.X)
@@ -99,7 +101,8 @@ def _assemble(
         pool=training.take(pool_rows(rows)),
         shapley=shapley.model if shapley else None,
         background=shapley.background if shapley else None,
-        quality=measure_quality(prepared, choice, Q, shapley, settings, source=source, seconds=seconds),
+        quality=measure_quality(prepared, choice, answers, shapley, settings, source=source, seconds=seconds),
+        report_answers=answers,
         history=choice.local.history,
         trials=choice.trials,
     )
@@ -107,21 +110,41 @@ def _assemble(
 
 def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitResult:
     """Grow the tree that rules come from, and measure its rules."""
-    if not len(fitted.rows.validation):
-        raise LeftOutError(
-            "the explainer was saved with rules=False, and growing their tree takes all rows of the fit; "
-            "save it with rules=True to have rules and counterfactuals"
-        )
-    start = time.perf_counter()
+    if fitted.monotony:
+        raise BlackBoxError(f"{fitted.monotony}; without it, rules and counterfactuals have no two decisions")
+    start, rows, local = time.perf_counter(), _rows_to_grow_on(fitted), fitted.local
     encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents, fitted.outputs.task)
+    if fitted.rule_encoder is not None or rows is not fitted.rows:  # another question: nothing is trained
+        encoder, local = None, replace(local, encoder=fitted.rule_encoder or local.encoder)
     used = stages if encoder is not None else None
     with training_threads(settings.device), reopen_for_rules(used) as slot:
-        pairs = rule_pairs(fitted.local, encoder, settings.rule_options.tree, fitted.rows, slot)
-        layout = Layout.of(fitted.encoding)
-        model = fit_rule_model(pairs, fitted.rows, layout, settings.surrogate_options.search)
+        pairs = rule_pairs(local, encoder, settings.rule_options.tree, rows, slot)
+        layout, training = Layout.of(fitted.encoding), fitted.rows.training
+        search = settings.surrogate_options.search
+        model = fit_rule_model(pairs, rows, layout, search)
+        if rows is not fitted.rows:  # neighbours are found among all training rows
+            pair = Pair(model.rules.encoder, model.rules.tree)
+            rules = TreeRules.of(pair, layout, (training.X, training.P), model.question, search)
+            model = replace(model, rules=rules)
         fitted = replace(fitted, rule_model=model)
         quality = measure_rules(fitted, time.perf_counter() - start)
         interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
         if slot is not None and not interrupted:
             slot.stages.finish()
     return FitResult(replace(fitted, rule_quality=quality), None if interrupted else stages, interrupted)
+
+
+def _rows_to_grow_on(fitted: Fitted) -> FitRows:
+    """Return the rows of the fit; of an explainer from a file the training rows, every sixth to choose by."""
+    rows = fitted.rows
+    if len(rows.validation):
+        return rows
+    if not len(rows.training) or not len(rows.report):
+        raise LeftOutError(
+            "the explainer was saved with rules=False or rows='none', and growing their tree takes rows of "
+            "the fit; save it with rules=True to have rules and counterfactuals"
+        )
+    chooses = np.arange(len(rows.training)) % 6 == 5
+    X, P = rows.training.X, rows.training.P
+    training, validation = (AnsweredRows(X[some], P[some]) for some in (~chooses, chooses))
+    return replace(rows, training=training, validation=validation)

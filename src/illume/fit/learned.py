@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from copy import copy
+from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from illume.data.schema import Schema, Unknown, require_unknown
+from illume.errors import rows_after
 from illume.explanations.attributions import explain_interactions
 from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
 from illume.explanations.latents import explain_latents
-from illume.fit.fit import FitResult
+from illume.fit.ask import ask
+from illume.fit.fit import FitResult, fit_rules
+from illume.fit.settings import Settings
 from illume.results.check import Check
 from illume.results.diagnostics import History
 from illume.results.interactions import Interactions
 from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality
+
+KINDS = ["attributions", "latents", "rules", "counterfactuals"]
+KEPT = 4  # thresholds whose rules are kept
 
 
 class Learned:
@@ -25,6 +33,11 @@ class Learned:
     unknown: Unknown
     labels: Any
     verbose: bool | None
+    positive_class: Any
+    threshold: float | None
+    stages_: Any
+    get_params: Any
+    _others: Any
 
     @property
     def quality_(self) -> Quality:
@@ -60,13 +73,16 @@ class Learned:
             return object.__getattribute__(self, name)
         raise AttributeError(suggest_attribute(name), name=name, obj=self)
 
-    def interactions(self, X: Any, *, max_features: int = 12, n_samples: int = 32) -> Interactions:
+    def interactions(
+        self, X: Any, *, max_features: int = 12, n_samples: int = 32, positive_class: Any = None
+    ) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
 
         A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
         features with the largest contributions; a value is the mean over `n_samples` sets of other features.
         """
-        return explain_interactions(self._require_fitted(), X, max_features, n_samples)
+        fitted = self._require_fitted().towards(positive_class)
+        return explain_interactions(fitted, X, max_features, n_samples)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
@@ -82,16 +98,57 @@ class Learned:
 
         return check_drift(self._require_fitted(), frame, sample, self.verbose)
 
+    def fit_rules(self) -> Self:
+        """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
+        fitted = self._require_fitted()
+        if fitted.rule_model is None:
+            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False)), self.stages_))
+        return self
+
+    def stream(
+        self, X: Any, chunk_rows: int = 65_536, kind: str = "attributions", **options: Any
+    ) -> Iterator[Any]:
+        """Yield explanations piece by piece, so that memory is bounded by the piece.
+
+        `X` is a frame, or anything else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame.
+        `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
+        explain: Any
+        explain, first = self if kind == "attributions" else getattr(self, kind), 0
+        for piece in self._require_fitted().iter_rows(X, chunk_rows):
+            with rows_after(first):
+                explained = explain(piece, **options)
+            yield explained
+            first += len(piece)
+
+    def _deciding(self, threshold: Any) -> Self:
+        """Return the same explainer, of classes with another threshold; a few are kept for the next call."""
+        fitted = self._require_fitted()
+        if threshold in (None, self.threshold) or not fitted.outputs.decides:
+            return self
+        kept: dict[float, tuple[Fitted, Self]] = self.__dict__.setdefault("_others", {})
+        source, other = kept.pop(threshold, (None, self))
+        if source is not fitted:
+            other = copy(self)
+            other.threshold, other._others = threshold, {}
+            other._require_fitted()
+        kept[threshold] = (fitted, other)
+        while len(kept) > KEPT:
+            kept.pop(next(iter(kept)))
+        return other
+
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
         self.n_features_in_ = len(self.fitted_.schema)
         self._used_labels = self.labels
 
     def _require_fitted(self) -> Fitted:
-        """Return what was learned; `unknown` and `labels` may have been set after the fit."""
+        """Return what was learned, for parameters that may have been set after the fit."""
         check_is_fitted(self, "fitted_")
         require_unknown(self.unknown)
-        self.fitted_ = self.fitted_.with_unknown(self.unknown)
+        self.fitted_ = ask(self.fitted_.with_unknown(self.unknown), self.positive_class, self.threshold)
         if self.labels is not self._used_labels:
             self.fitted_ = self.fitted_.with_labels(self.labels)
             self._used_labels = self.labels

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
 from illume.data.sampling import rows_needed, stratified
 from illume.errors import FewRowsWarning
-from illume.explanations.fitted import Fitted
+from illume.explanations.fitted import Fitted, ReportAnswers
 from illume.explanations.rules import RuleRequest, make_rules, require_rule_model
 from illume.fit.prepare import Prepared
 from illume.fit.rule_trees import mean_precision
@@ -29,24 +30,33 @@ from illume.surrogates.base import TreeSurrogate
 JUDGED_RULES = 1_000
 
 
+def surrogate_figures(answers: ReportAnswers, outputs: Outputs) -> dict[str, Any]:
+    """Return the fields of `Quality` that are about the surrogate, and that depend on decisions."""
+    P, Q = answers.P, answers.Q
+    return {
+        "report": fidelity(P, Q, outputs),
+        "baseline": fidelity(P, answers.B, outputs),
+        "classes": tuple(_output_quality(c, outputs, P, Q) for c in range(len(outputs))),
+        "majority": outputs.majority(P),
+        "outputs": outputs,
+    }
+
+
 def measure_quality(
     prepared: Prepared,
     choice: Choice,
-    Q: FloatArray,
+    answers: ReportAnswers,
     shapley: TrainedShapley | None,
     settings: Settings,
     *,
     source: LoadedRows,
     seconds: float,
 ) -> Quality:
-    """Return the quality of Shapley values and of the chosen pair, whose answers to report rows are Q."""
-    report, schema, outputs = prepared.rows.report, prepared.encoding.schema, prepared.outputs
+    """Return the quality of Shapley values and of the chosen pair, by the answers to report rows."""
+    schema = prepared.encoding.schema
     seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
     return Quality(
-        report=fidelity(report.P, Q, outputs),
-        baseline=fidelity(report.P, choice.baseline.answers(report.X), outputs),
-        classes=tuple(_output_quality(c, outputs, report.P, Q) for c in range(len(outputs))),
-        outputs=outputs,
+        **surrogate_figures(answers, prepared.outputs),
         encoder=type(choice.pair.encoder).__name__.removesuffix("Encoder").lower(),
         n_latents=choice.pair.n_latents,
         alignment=choice.alignment,
@@ -57,7 +67,6 @@ def measure_quality(
         n_queries=prepared.n_queries if shapley else len(prepared.rows.queries),
         n_asked=prepared.black_box.n_asked,
         seconds=seconds,
-        majority=outputs.majority(report.P),
         sampling=Sampling(source.n_rows, len(source.frame), seed) if source.partial else None,
         contributions=shapley.quality if shapley else None,
         ignored=ignored_features(schema, shapley.model) if shapley else (),
@@ -94,7 +103,7 @@ def measure_rules(fitted: Fitted, seconds: float) -> RuleQuality:
     rules = make_rules(fitted, encoded, sample.P[some], RuleRequest(output=output))
     precision, coverage = mean_precision(rules.n_covered, rules.n_correct, len(sample) - 1)
     answers = tree.tree.answers(tree.encoder.transform(report.X))
-    agreed = tree.question.holds(answers, tree.question.decide(report.P))
+    agreed = tree.question.of_shares.holds(answers, tree.question.decide(report.P))
     if tree.question.intervals:  # there, rules agree that hold the row's own number without being widened
         agreed = rules.refinement.agreed
     leaves = tree.tree.children_left_ < 0

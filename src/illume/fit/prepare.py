@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.black_box import BlackBox
 from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoded, Encoding
@@ -19,7 +20,8 @@ from illume.data.sampling import Split, evenly_spaced, query_rows, split_rows
 from illume.data.stored_arrays import ArrayWriter
 from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, CheckpointError, FormatError, SchemaError, renumber_rows
-from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows, compare_answers
+from illume.explanations.compare_answers import compare_answers
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows
 from illume.explanations.reference import Reference
 from illume.fit.settings import Settings
 from illume.shapley.training_run import resolve_queries
@@ -143,7 +145,15 @@ def prepare(
     data = settings.data_options
     black_box = BlackBox(settings.model, data.outputs)
     P, outputs = _ask_model(black_box, frame, stages)
-    split = split_rows(outputs.strata.decide(P), data.validation_size, data.report_size, rng)
+    monotony = outputs.ask(settings.positive_class, settings.threshold).describe_monotony(P)
+    if monotony:
+        warnings.warn(
+            f"{monotony}; its probabilities are explained, but without two decisions there are no rules and "
+            "counterfactuals, and agreement says little",
+            UserWarning,
+            stacklevel=4,
+        )
+    split = split_rows(_groups(outputs, P), data.validation_size, data.report_size, rng)
     with renumber_rows(lambda row: int(split.training[row])):  # errors name rows of the whole frame
         encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
@@ -180,6 +190,13 @@ def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> tupl
     black_box.outputs = outputs = black_box.require_outputs().fit(P)
     outputs.require_variety(P)
     return P, outputs
+
+
+def _groups(outputs: Outputs, P: FloatArray) -> IntArray:
+    """Return a group for each row, to be divided alike: its decision, or of one decision how sure it is."""
+    decisions = outputs.strata.decide(P)
+    sure = P.max(1)
+    return decisions if len(np.unique(decisions)) > 1 else (sure > np.quantile(sure, 0.1)).astype(np.intp)
 
 
 def _count_queries(

@@ -21,12 +21,8 @@ from illume.data.load_rows import LoadedRows
 from illume.errors import CheckpointError, CheckpointWarning, SchemaError
 from illume.fit.settings import Settings
 
-NO_EFFECT = {
-    "model",
-    "labels",
-    "verbose",
-    "checkpoint_dir",
-}  # on the result; the model is compared by its answers
+# On what is trained; the model is compared by its answers
+NO_EFFECT = {"model", "labels", "verbose", "checkpoint_dir", "positive_class", "threshold"}
 ADDRESS = r" at 0x[0-9a-fA-F]+"  # of an object in memory, which differs between processes
 LIBRARIES = ("numpy", "scikit-learn", "torch")
 

@@ -18,16 +18,15 @@ from illume.encoders.base import Encoder, IdentityEncoder
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_intervals import LEVELS, IntervalModel
-from illume.explanations.rule_sample import Conditions, Sample
+from illume.explanations.rule_sample import REPORT_ROWS, Conditions, Sample
 from illume.explanations.rule_search import RuleGoal, polish
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
-from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate
+from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate, train_encoder
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
 CALIBRATION_ROWS = 1_024
 KNOWN_ROWS = 4_096
-REPORT_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
 FINENESS, USUAL = (0.5, 1.0, 2.0, 4.0), 1  # multiples of the usual one, for rules on numbers
 GOALS = (0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.97, 0.98, 0.99, 0.995)
@@ -71,9 +70,9 @@ def rule_pairs(
     local: Pair, encoder: Encoder | None, tree: Any, rows: FitRows, slot: Slot | None = None
 ) -> dict[str, Pair]:
     """Fit trees on the latents of an encoder for rules, or else of the local pair, and on the inputs."""
-    pairs = {}
+    pairs, decided = {}, rows.decided
     if encoder is not None:
-        own = fit_pair(encoder, tree, rows, slot)
+        own = fit_surrogate(train_encoder(encoder, rows, slot), tree, decided)
         ending = describe_early_end(own.history)
         if ending:
             if getattr(own.history, "interrupted", False):
@@ -82,8 +81,8 @@ def rule_pairs(
         if getattr(own.history, "learned", True):
             pairs["local"] = own
     elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):
-        pairs["local"] = fit_surrogate(local.encoder, tree, rows)
-    return pairs | {"global": fit_pair(IdentityEncoder(), tree, rows)}
+        pairs["local"] = fit_surrogate(local.encoder, tree, decided)
+    return pairs | {"global": fit_pair(IdentityEncoder(), tree, decided)}
 
 
 def fit_rule_model(pairs: Mapping[str, Pair], rows: FitRows, layout: Layout, search: str) -> RuleModel:

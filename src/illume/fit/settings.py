@@ -23,9 +23,9 @@ from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncode
 from illume.encoders.options import PAPER, QUICK, Objective, Training
 from illume.encoders.ranks import ranks
 from illume.errors import import_extra
-from illume.explanations.fitted import Setting
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
+from illume.explanations.trial import Setting
 from illume.results.dictionary import Given
 from illume.shapley.training_run import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
@@ -61,6 +61,8 @@ class Settings:
     categorical: Sequence[str]
     unknown: Unknown
     labels: Given
+    positive_class: Any
+    threshold: float | None
     surrogate_options: SurrogateOptions
     rule_options: RuleOptions
     data_options: DataOptions

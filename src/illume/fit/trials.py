@@ -16,7 +16,8 @@ from illume.data.encoding import Encoding
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.ranks import ranks
-from illume.explanations.fitted import AnsweredRows, FitRows, Pair, Setting, Trial
+from illume.explanations.fitted import AnsweredRows, FitRows, Pair
+from illume.explanations.trial import Setting, Trial
 from illume.fit.settings import Choices, EncoderMaker, Settings
 from illume.metrics.fidelity import Fidelity, fidelity
 from illume.results.diagnostics import History
@@ -40,15 +41,17 @@ ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for
 
 
 def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows, slot: Slot | None = None) -> Pair:
-    """Train an encoder, then pair it with its surrogate.
+    """Train an encoder, then pair it with its surrogate."""
+    return pair_encoder(train_encoder(encoder, rows, slot), surrogate, rows)
 
-    With a slot, the training of an encoder of illume's own resumes from its checkpoint.
-    """
+
+def train_encoder(encoder: Encoder, rows: FitRows, slot: Slot | None = None) -> Encoder:
+    """Train an encoder; with a slot, the training of one of illume's own resumes from its checkpoint."""
     learned, validation = rows.learned, rows.validation
     options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
     targets = rows.outputs.targets
     encoder.fit(learned.X, targets(learned.P), validation=(validation.X, targets(validation.P)), **options)
-    return pair_encoder(encoder, surrogate, rows)
+    return encoder
 
 
 def pair_encoder(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:

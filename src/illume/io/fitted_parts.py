@@ -18,6 +18,7 @@ from illume.encoders.estimators import weight_shapes
 from illume.encoders.forward import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.explanations.boxes import Layout
+from illume.explanations.fitted import ReportAnswers
 from illume.explanations.reference import KNOTS, LEVELS, Reference
 from illume.explanations.rule_sample import Sample
 from illume.explanations.trust_map import TrustMap
@@ -233,7 +234,20 @@ def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, outputs: Out
     return Sample(Layout.of(encoding), X, P, outputs.strata)
 
 
-def read_trust(counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: int) -> TrustMap:
+def read_report_answers(arrays: ArrayReader, outputs: Outputs) -> ReportAnswers | None:
+    """Return the answers to report rows, which files of models have that a threshold can decide."""
+    if not outputs.takes_threshold:
+        return None
+    P = arrays.take("measured.P", np.float64, (None, len(outputs)))
+    found = take_fields(arrays, "measured", np.float64, Q=P.shape, B=P.shape)
+    for each in (P, *found.values()):
+        arrays.require(outputs.is_valid(each), "measured holds rows that are no answers of a model")
+    return ReportAnswers(P, **found)
+
+
+def read_trust(
+    counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: int, answers: ReportAnswers | None
+) -> TrustMap:
     """Return the figures of trust; without any, nothing is known."""
     if counts is None:
         return TrustMap(np.empty((0, n_inputs)), np.empty(0), np.empty(0), 0, 0)
@@ -243,7 +257,11 @@ def read_trust(counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: 
     n_rows, n_nearest = counts["n_rows"], counts["n_nearest"]
     if not 0 <= n_nearest <= n or n_rows < 0 or bool(n_rows) != bool(n_nearest):
         raise FormatError(f"trust rests on {n_rows} rows and {n_nearest} of {n} anchors")
-    return TrustMap(anchors, **figures, n_rows=n_rows, n_nearest=n_nearest)
+    near, n_report = None, n if answers is None else len(answers.P)
+    if "trust.near" in arrays:
+        near = arrays.positions("trust.near", (n, n_rows), 0, n_report)
+    arrays.require(near is not None or n == n_report, f"trust has {n} anchors for {n_report} report rows")
+    return TrustMap(anchors, **figures, n_rows=n_rows, n_nearest=n_nearest, near=near)
 
 
 def read_reference(n_rows: int, schema: Schema, model: ArrayReader, rows: ArrayReader) -> Reference:

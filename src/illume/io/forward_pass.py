@@ -31,6 +31,8 @@ class FittedExplainer(Protocol):
 
     fitted_: Fitted
 
+    def _require_fitted(self) -> Fitted: ...
+
 
 def torch_module(
     explainer: FittedExplainer,
@@ -69,10 +71,7 @@ def torch_module(
 
 def require_fitted(explainer: FittedExplainer) -> Fitted:
     """Return all that an explainer learned; raise `NotFittedError` if it has learned nothing."""
-    from sklearn.utils.validation import check_is_fitted
-
-    check_is_fitted(explainer, "fitted_")
-    return explainer.fitted_
+    return explainer._require_fitted()
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +102,12 @@ class ForwardPass:
     @property
     def base_values(self) -> FloatArray:
         """What contributions are added to, (c,)."""
-        return self.intercept if self.shapley is None else self.shapley.base_values
+        return self.outputs.turn(self.intercept if self.shapley is None else self.shapley.base_values)
+
+    @property
+    def sign(self) -> float:
+        """-1 where the first of two classes is explained: the other parts are about the second."""
+        return float(self.outputs.turn(np.ones(1))[0])
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -21,6 +21,7 @@ from illume.data.typed_json import read
 from illume.encoders.base import IdentityEncoder
 from illume.errors import BlackBoxError, FormatError, MissingExtraError, ModelChangedWarning
 from illume.explanations.boxes import Layout, LeafBoxes
+from illume.explanations.compare_answers import compare_answers
 from illume.explanations.fitted import (
     AnsweredFrame,
     AnsweredRows,
@@ -28,7 +29,6 @@ from illume.explanations.fitted import (
     Fitted,
     Pair,
     SurrogateBlackBox,
-    compare_answers,
 )
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.options import OPTION_TYPES
@@ -152,7 +152,8 @@ class _Reader:
         encoder = self.encoders[0]
         pair = Pair(encoder, parts.read_weights(self.model, head.outputs, _n_latents(encoder)))
         training, position = self._training()
-        shapley = None
+        report, polishing, shapley = self._sample("report"), self._sample("polishing"), None
+        answers = parts.read_report_answers(self.rows, head.outputs) if self.has_rows else None
         if head.shapley is not None:
             shapley = read_shapley(head.shapley, self.model, self.encoding, head.outputs)
         fitted = Fitted(
@@ -161,16 +162,19 @@ class _Reader:
             outputs=head.outputs,
             missing=np.array(head.missing, dtype=bool),
             split=Split(position, none, none),
-            rows=FitRows.only_training(head.outputs, training),
+            rows=FitRows.from_file(head.outputs, training, report=report, polishing=polishing),
             pair=pair,
             local=pair,
             neighbours=self._neighbours("pair", encoder, training),
-            trust_map=parts.read_trust(head.trust, self.rows, self.encoding.n_inputs),
+            trust_map=parts.read_trust(head.trust, self.rows, self.encoding.n_inputs, answers),
+            report_answers=answers,
             reference=parts.read_reference(head.reference, head.schema, self.model, self.rows),
             pool=self._frame(POOL) if self.has_rows else None,
             shapley=shapley,
             background=self._frame(BACKGROUND) if self.has_rows and shapley is not None else None,
-            rule_model=None if head.rules is None else self._rule_model(head.rules, training),
+            rule_model=None
+            if head.rules is None
+            else self._rule_model(head.rules, training, report, polishing),
             rule_quality=None if head.rules is None else head.rules.quality,
             **{name: getattr(head, name) for name in AS_THEY_ARE},
         )
@@ -216,7 +220,9 @@ class _Reader:
             Z = self.rows.take(f"{name}.latents", np.float64, (len(X), Z.shape[1]))
         return Neighbours.from_valid(X, Z, self.head.outputs.strata, (P, valid), self.search)
 
-    def _rule_model(self, entry: RulesEntry, training: AnsweredRows) -> RuleModel:
+    def _rule_model(
+        self, entry: RulesEntry, training: AnsweredRows, report: Sample, polishing: Sample
+    ) -> RuleModel:
         if entry.encoder not in range(len(self.encoders)):
             raise FormatError(
                 f"rules.encoder is {entry.encoder}, and there are {len(self.encoders)} encoders"
@@ -240,9 +246,9 @@ class _Reader:
             rules=TreeRules(
                 encoder, tree, leaves, outputs.strata, **figures, neighbours=neighbours, layout=layout
             ),
-            conditions=Conditions.of(self._sample("polishing")),
+            conditions=Conditions.of(polishing),
             known=self._sample("known"),
-            report=self._sample("report"),
+            report=report,
             curve=PrecisionCurve(targets, **curve),
             source=entry.source,
             reason=entry.reason,

@@ -242,9 +242,10 @@ def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | 
         values = _add_shapley_values(graph, parts.shapley, X, missing, scores)
     elif parts.membership is not None:
         values @= parts.membership
-    graph.output("slopes", slopes, c, m)
-    graph.output("contributions", values, c, parts.n_features)
-    graph.output(outputs.words[0], scores, c)
+    turned = [each if parts.sign > 0 else each * -1.0 for each in (slopes, values, scores)]
+    graph.output("slopes", turned[0], c, m)
+    graph.output("contributions", turned[1], c, parts.n_features)
+    graph.output(outputs.words[0], turned[2], c)
     graph.output(outputs.words[1], Q, len(outputs))
     graph.output("latents", Z, k)
 

@@ -16,13 +16,15 @@ from illume._typing import IntArray
 from illume.data import archive
 from illume.data.frames import as_frame
 from illume.data.outputs import Outputs
-from illume.data.sampling import stratified
+from illume.data.sampling import evenly_spaced, stratified
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
 from illume.data.typed_json import dump
 from illume.encoders.base import IdentityEncoder
-from illume.explanations.fitted import FitRows, Fitted, Trial
+from illume.explanations.fitted import FitRows, Fitted
+from illume.explanations.rule_sample import REPORT_ROWS
+from illume.explanations.trial import Trial
 from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting
 from illume.io.shapley_parts import dump_shapley
@@ -171,6 +173,10 @@ def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
     arrays.add("training.position", fitted.split.training[kept].astype(np.int64))
     arrays.add("reference.distances", fitted.reference.distances)
     parts.add_fields(arrays, "trust", fitted.trust_map, "anchors", "agreement", "error")
+    if fitted.outputs.takes_threshold and fitted.report_answers is not None:
+        parts.add_fields(arrays, "measured", fitted.report_answers, "P", "Q", "B")
+        if fitted.trust_map.near is not None:
+            arrays.add("trust.near", fitted.trust_map.near.astype(np.int64))
     searched = {"pair": (fitted.pair.encoder, fitted.neighbours)}
     if rules is not None:
         searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
@@ -179,6 +185,11 @@ def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
         parts.dump_sample(arrays, "report", encoding, rules.report)
         if rules.intervals is not None:
             parts.dump_sample(arrays, "intervals", encoding, rules.intervals.sample)
+    elif fitted.monotony:  # rules for a threshold that is set later are measured on these
+        report = fitted.rows.report
+        some = evenly_spaced(len(report), REPORT_ROWS)
+        parts.dump_rows(arrays, "report", encoding, report.X[some])
+        arrays.add("report.answers", report.P[some])
     for name, (encoder, neighbours) in searched.items():
         arrays.add(f"{name}.valid", neighbours.alike[kept])
         if not isinstance(encoder, IdentityEncoder):

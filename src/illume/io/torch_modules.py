@@ -84,6 +84,7 @@ class ExplainingModule(nn.Module):
         membership = parts.membership
         self.register_buffer("membership", None if membership is None else _tensor(membership))
         self.link, self.n_outputs = parts.outputs.link, len(parts.outputs)
+        self.sign = parts.sign
         self.values = None if parts.shapley is None else ShapleyModule(parts.shapley, self.link)
         self._run: Callable[..., Any] = (
             torch.compile(self._explain, **compiling) if compiling else self._explain
@@ -111,7 +112,7 @@ class ExplainingModule(nn.Module):
             for rows in row_chunks(n, self.chunk_rows):
                 P = None if predictions is None else predictions[rows].to(X.dtype)
                 for whole, part in zip(result, self._run(X[rows], P), strict=True):
-                    whole[rows] = part
+                    whole[rows] = part if self.sign > 0 else -part
         if self.membership is None:
             return result
         with matmul_precision("highest"):

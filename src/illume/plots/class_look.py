@@ -31,7 +31,8 @@ class ClassLook(Look):
 
     def describe_total(self, i: int) -> str:
         """See `Look`."""
-        other = f"'{self.names[0]}'" if len(self.names) == 2 else f"the mean of {len(self.names)} classes"
+        n = len(self.names)
+        other = f"'{self.names[1 - self.outputs.at]}'" if n == 2 else f"the mean of {n} classes"
         return f"{self.target(i)} against {other}"
 
     def describe_strength(self, batch: Attributions) -> str:
@@ -45,7 +46,8 @@ class ClassLook(Look):
 
     def answer(self, p: FloatArray) -> str:
         """See `Look`."""
-        return f"{self.names[int(p.argmax())]}, probability {p.max():.3f}"
+        c = int(self.outputs.decide(p[None])[0])
+        return f"{self.names[c]}, probability {p[c]:.3f}"
 
     def tick(self, score: float, i: int, total: bool) -> str:
         """See `Look`."""
@@ -53,7 +55,7 @@ class ClassLook(Look):
 
     def draw_rows(self, ax: Axes, places: FloatArray, P: FloatArray, i: int, size: float) -> Key:
         """See `Look`."""
-        decisions = P.argmax(1)
+        decisions = self.outputs.decide(P)
         handles: list[Any] = []
         for c in np.unique(decisions):
             x, y = places[decisions == c].T
@@ -65,7 +67,7 @@ class ClassLook(Look):
         """See `Look`."""
         from matplotlib.lines import Line2D
 
-        decisions = P.argmax(1)
+        decisions = self.outputs.decide(P)
         decided = np.unique(decisions)
         handles: list[Any] = [Line2D([], [], color=colours.class_colour(int(c))) for c in decided]
         tints = [colours.class_colour(int(c)) for c in decisions]
@@ -92,7 +94,7 @@ class ClassLook(Look):
 
     def arrow_colour(self, before: FloatArray, after: FloatArray, i: int) -> str:
         """See `Look`."""
-        return colours.class_colour(int(after.argmax()))
+        return colours.class_colour(int(self.outputs.decide(after[None])[0]))
 
     def answer_range(self, i: int) -> tuple[float, float]:
         """See `Look`."""

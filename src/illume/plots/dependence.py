@@ -26,7 +26,7 @@ def dependence(
     feature: int | str,
     *,
     colour: int | str | Interactions | None = "auto",
-    output: int | str = 0,
+    output: int | str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw one dot per row: the feature's value to the right, its contribution upwards.

@@ -19,7 +19,7 @@ from illume.results.quality import UNKNOWN, Quality
 def quality(
     attributions: Attributions,
     *,
-    output: int | str = 0,
+    output: int | str | None = None,
     n_bins: int = 10,
     measured: Quality | None = None,
     axes: Sequence[Axes] | None = None,

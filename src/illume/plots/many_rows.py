@@ -21,7 +21,11 @@ BRIGHTEST = 1.1  # of the colour scale, whose very end is hard to see on white
 
 
 def beeswarm(
-    attributions: Attributions, *, output: int | str = 0, n_features: int = 10, ax: Axes | None = None
+    attributions: Attributions,
+    *,
+    output: int | str | None = None,
+    n_features: int = 10,
+    ax: Axes | None = None,
 ) -> Axes:
     """Draw one dot per row and feature, the most important features on top.
 
@@ -97,7 +101,7 @@ def _shades(column: np.ndarray[Any, Any]) -> FloatArray:
 def decision_paths(
     attributions: Attributions,
     *,
-    output: int | str = 0,
+    output: int | str | None = None,
     highlight: int | Sequence[int] = (),
     n_features: int = 15,
     ax: Axes | None = None,

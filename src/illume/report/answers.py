@@ -131,7 +131,8 @@ class ClassAnswers(Answers):
         """See `Answers`."""
         names = self.outputs.names
         if len(names) == 2:
-            return [f"log-odds of {quote(names[1])} against {quote(names[0])}"]
+            at = self.outputs.at
+            return [f"log-odds of {quote(names[at])} against {quote(names[1 - at])}"]
         return [f"log-odds of {quote(name)} against the mean of all classes" for name in names]
 
     def summary(self, found: Attributions) -> str:
@@ -144,7 +145,11 @@ class ClassAnswers(Answers):
         ]
         if len(counts) > N_CLASSES:
             shown.append(f"{count(len(counts) - N_CLASSES, 'other class')} for the rest")
-        return f"Of these rows, the model decided {enumerate_names(shown)}."
+        cutoff, said = self.outputs.cutoff, f"Of these rows, the model decided {enumerate_names(shown)}."
+        if cutoff is None:
+            return said
+        name = quote(found.class_names[cutoff.positive])
+        return f"{said} It decides {name} from a probability of {cutoff.threshold:g} on."
 
     def row_data(self, found: Attributions) -> dict[str, Any]:
         """See `Answers`."""
@@ -156,6 +161,7 @@ class ClassAnswers(Answers):
             "probability": found.probabilities[rows, decisions],
             "surrogate_probability": found.surrogate_probabilities[rows, decisions],
             "numbers": None,
+            "positive": self.outputs.at if len(self.outputs) == 2 else self.outputs.positive,
         }
 
     def accurate(self, found: Attributions) -> BoolArray:

@@ -95,6 +95,7 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "n": len(found),
         "classes": answers["classes"],
         "numbers": answers["numbers"],
+        "positive": answers.get("positive"),
         "meanings": kind.meanings(),
         "outputs": found.output_names,
         "labels": _labels(explained),

@@ -129,7 +129,7 @@ class Attributions(LabelledBatch[Attribution]):
     `pullback` they are the surrogate's, refined where it would decide otherwise than the black box.
 
     The score of a number is the number itself, or with `link="log"` its logarithm. For two classes it is the
-    log-odds of the second, and there is no last axis; for more, it is each class's logarithm of the
+    log-odds of the positive one, and there is no last axis; for more, it is each class's logarithm of the
     probability less the mean over all classes, on the last axis; several numbers have a last axis, too.
 
     Parameters
@@ -245,8 +245,8 @@ class Attributions(LabelledBatch[Attribution]):
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def contributions(self, output: int | str = 0) -> FloatArray:
-        """Contributions to one output, by name or position, (n, n_features)."""
+    def contributions(self, output: int | str | None = None) -> FloatArray:
+        """Contributions to one output, by name or position, by default the leading one, (n, n_features)."""
         i = self.output(output)
         return self.values if self.values.ndim == 2 else self.values[:, :, i]
 
@@ -254,13 +254,13 @@ class Attributions(LabelledBatch[Attribution]):
         """Return one feature's values, by name or position: numbers, or positions among its categories."""
         return frames.feature_column(self.data, self.labels, self.labels.feature(feature))
 
-    def calibration(self, output: int | str = 0, n_bins: int = 10) -> Calibration:
+    def calibration(self, output: int | str | None = None, n_bins: int = 10) -> Calibration:
         """Compare the surrogate's probabilities of a class with the black box's, in groups of rows."""
         name = self.output_names[self.output(output)]
         c = self.outputs.names.index(name)
         return calibration(self.predictions[:, c], self.surrogate_predictions[:, c], name, n_bins)
 
-    def residuals(self, output: int | str = 0) -> Residuals:
+    def residuals(self, output: int | str | None = None) -> Residuals:
         """Compare the surrogate's predictions of a number with the black box's."""
         c = self.output(output)
         P, Q = self.predictions[:, c], self.surrogate_predictions[:, c]
@@ -302,9 +302,9 @@ class Attributions(LabelledBatch[Attribution]):
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
 
         `wide` has a line per row and a column per feature: contributions to the explained output, or with
-        more than two classes to the decided class, or to the first of several numbers. `base_value`,
-        `offset`, `rest` (only after `top`) and contributions add up to the score. The columns never depend
-        on the rows. `long` has a line per row, feature and output, with the feature's value.
+        more than two classes to the positive or else the decided one, or to the first of several numbers.
+        `base_value`, `offset`, `rest` (only after `top`) and contributions add up to the score. The columns
+        never depend on the rows. `long` has a line per row, feature and output, with the feature's value.
         """
         return frames.attributions_frame(self, layout)
 

@@ -167,13 +167,13 @@ class Latents(LabelledBatch[LatentRow]):
 
     def decide(self, Z: FloatArray) -> IntArray:
         """Return the surrogate's decisions on latents (…, k), as positions in `class_names`."""
-        scores = Z @ self.coefficients.T + self.intercept
-        return (scores[..., 0] > 0).astype(np.intp) if len(self.intercept) == 1 else scores.argmax(-1)
+        answers = self.answer(Z)
+        return self.outputs.question().decide(answers.reshape(-1, answers.shape[-1])).reshape(Z.shape[:-1])
 
     def answer(self, Z: FloatArray) -> FloatArray:
         """Return the surrogate's answers to latents (…, k), (…, c)."""
         scores = Z @ self.coefficients.T + self.intercept
-        answers = self.outputs.answers(scores.reshape(-1, scores.shape[-1]))
+        answers = self.outputs.answers(self.outputs.turn(scores.reshape(-1, scores.shape[-1])))
         return answers.reshape(*scores.shape[:-1], -1)
 
     def to_frame(self) -> Any:

@@ -112,13 +112,15 @@ class Labels(PerRow):
             return None
         return tuple(name.removeprefix(f"{self.features[j]} = ") for name in inputs)
 
-    def output(self, name: int | str) -> int:
-        """Return the position of an output, given by its name or position."""
+    def output(self, name: int | str | None) -> int:
+        """Return the position of an output, given by its name or position; None is the one to show first."""
         explained = self.outputs.explained
+        if name is None:
+            return self.outputs.leading
         found = _position(name, explained)
         if found is None:
-            opposite = "; contributions to the other class are the same with the opposite sign"
-            hint = opposite if name in self.outputs.names else ""
+            opposite = "; contributions to the other class are the opposite: explain with positive_class="
+            hint = f"{opposite}{name!r}" if name in self.outputs.names else ""
             raise ValueError(f"output {name!r} is not known; choose one of {list(explained)}{hint}")
         return found
 
@@ -204,7 +206,7 @@ class LabelledBatch(Batch[RowT]):
     outputs: Outputs = alias("labels.outputs")
     """What the black box answers."""
     output_names: tuple[str, ...] = alias("labels.outputs.explained")
-    """The explained outputs: the second of two classes, every class, or every number."""
+    """The explained outputs: the positive one of two classes, every class, or every number."""
 
     @property
     def surrogate_probabilities(self) -> FloatArray:
@@ -214,15 +216,15 @@ class LabelledBatch(Batch[RowT]):
     @property
     def decisions(self) -> IntArray:
         """The black box's decision, as a position in `class_names`."""
-        return self.probabilities.argmax(1)
+        return self.outputs.question().decide(self.probabilities)
 
     @property
     def surrogate_decisions(self) -> IntArray:
         """The surrogate's decision, as a position in `class_names`."""
-        return self.surrogate_probabilities.argmax(1)
+        return self.outputs.question().decide(self.surrogate_probabilities)
 
-    def output(self, name: int | str) -> int:
-        """Return the position of an output, given by its name or position."""
+    def output(self, name: int | str | None) -> int:
+        """Return the position of an output, given by its name or position; None is the one to show first."""
         return self.labels.output(name)
 
 
@@ -255,7 +257,8 @@ class Row(Shown):
     @property
     def probability(self) -> float:
         """The black box's probability of its decision."""
-        return float(self.batch.probabilities[0].max())
+        batch = self.batch
+        return float(batch.probabilities[0, int(batch.outputs.question().decide(batch.probabilities)[0])])
 
     @property
     def outside_reasons(self) -> tuple[str, ...]:
@@ -290,7 +293,7 @@ class LabelledRow(Row):
 
     @property
     def output(self) -> int:
-        """The output to read first: the only one, that of the decided class, or the first number."""
+        """The output to read first: the only one, the positive or else the decided class, or first number."""
         return int(self.batch.outputs.first(self.batch.predictions)[0])
 
     @property

@@ -134,6 +134,7 @@ class InfoAnswer(BaseModel):
     task: str = Field(description="classification, or regression if the model answers with numbers.")
     names: list[str] = Field(description="The classes, or the names of the numbers.")
     scale: str = Field(description="What contributions add up to.")
+    threshold: float | None = Field(None, description="Probability from which on two classes are decided.")
     model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
     features: list[dict[str, str]]
 
@@ -170,6 +171,9 @@ class ExplainOptions(Options):
     """`rows` answers with a record per row, for the decided class; `arrays` with all numbers of the batch."""
 
     layout: Literal["rows", "arrays"] = "rows"
+    positive_class: Annotated[
+        Scalar, Field(description="The class that contributions are to; null for the service's own.")
+    ] = None
 
 
 class RulesOptions(Options):

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
-from illume.errors import IllumeError, LeftOutError, SchemaError, rows_after
+from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError, rows_after
 from illume.explanations.check_options import check_options
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import log
@@ -43,7 +43,7 @@ class Service:
 
     def __init__(self, explainer: Explainer, settings: Settings) -> None:
         _require_text(explainer)
-        with suppress(LeftOutError):
+        with suppress(LeftOutError, BlackBoxError):  # all decided alike: answered when rules are asked for
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
         self.outputs = explainer.fitted_.outputs
@@ -82,7 +82,7 @@ class Service:
         """
         frame, options = self.rows.frame(request.rows), request.model_dump(exclude={"rows"})
         if options.pop("layout", "rows") == "arrays":
-            yield self._answer("arrays", self.explainer(frame).to_dict())
+            yield self._answer("arrays", self.explainer(frame, **options).to_dict())
             return
         if kind != "explain":
             frame = as_frame(frame.native)
@@ -103,10 +103,20 @@ class Service:
         options = request.model_dump(exclude={"rows"}, exclude_unset=True)
         try:
             check_options(self.outputs, kind, options)
+            self.outputs.towards(options.get("positive_class"))
+            self._require_threshold(options.get("threshold"))
         except ValueError as error:
             field = [name for name in options if name in str(error)]
             problem = {"loc": ("body", *field[:1]), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
+
+    def _require_threshold(self, threshold: float | None) -> None:
+        """Raise if classes should be decided by another threshold: its rules would take long to grow."""
+        if self.outputs.decides and threshold not in (None, self.explainer.threshold):
+            raise ValueError(
+                f"threshold is {threshold!r}, and this service decides by {self.explainer.threshold!r}; "
+                "start it with illume serve --threshold for another"
+            )
 
     async def info(self) -> dict[str, Any]:
         """Tell what the model answers, and the features of rows."""
@@ -115,6 +125,7 @@ class Service:
             "task": self.outputs.task,
             "names": list(self.outputs.names),
             "scale": self.outputs.describe_scales(),
+            "threshold": self.explainer.threshold,
             "model": not self.stand_in,
             "features": [{"name": feature.name, "kind": feature.kind.value} for feature in features],
         }

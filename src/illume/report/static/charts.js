@@ -39,7 +39,7 @@ export function valueColours(element) {
 /** Show importance below `root`, and return a function that draws it again; `changed` is told the output. */
 export function createImportance(root, data, changed = () => {}) {
   const byId = finder(root);
-  let output = data.binary || data.numbers ? 0 : null;
+  let output = data.binary || data.numbers ? 0 : data.positive;
   let allBars = false;
 
   function drawBars() {
@@ -120,6 +120,7 @@ export function createImportance(root, data, changed = () => {}) {
     byId("output-control").hidden = false;
     if (!data.numbers) select.append(make("option", { value: "" }, "all classes"));
     data.outputs.forEach((name, position) => select.append(make("option", { value: position }, name)));
+    select.value = output === null ? "" : output;
     select.addEventListener("change", () => {
       output = select.value === "" ? null : Number(select.value);
       show();

@@ -36,7 +36,7 @@ export function readData({ rows, rules, counterfactuals }) {
   const decision = unpack(rows.decision);
   const ruleOfRow = rules && unpack(rules.of_row);
   const digits = (output) => (rows.numbers ? rows.numbers.decimals[output || 0] : 3);
-  const colourNumber = (position) => (binary ? 1 - position : position % N_COLOURS);
+  const colourNumber = (position) => (binary && !rows.numbers ? Number(position !== rows.positive) : position % N_COLOURS);
   const shape = (position) => Math.floor(position / N_COLOURS);
   const band = (position) => Math.round((4 * position) / Math.max(rows.classes.length - 1, 1));
   const kind = (position) => (rows.numbers ? `band-${band(position)}` : `class-${colourNumber(position)}`);
@@ -94,8 +94,10 @@ export function readData({ rows, rules, counterfactuals }) {
       const number = values()[row];
       return unit && !Number.isNaN(number) ? `${shortNumber(number)} ${unit}` : shortNumber(number);
     },
-    /** The output shown first: the only one, or that of the decided class. */
-    output: (row) => (binary || rows.numbers ? 0 : decision[row]),
+    /** The positive class, or null. */
+    positive: rows.positive,
+    /** The output shown first: the only one, or that of the positive class, or else of the decided one. */
+    output: (row) => (binary || rows.numbers ? 0 : (rows.positive ?? decision[row])),
     /** What contributions to an output are to. */
     meaning: (output) => rows.meanings[output],
     /** The model's answer to a row, in words. */
@@ -104,7 +106,7 @@ export function readData({ rows, rules, counterfactuals }) {
     scoreText: (number, output) => (rows.numbers ? formatGrouped(number, digits(output), "+") : formatSigned(number)),
     totalText: (number, output) => (rows.numbers ? formatGrouped(number, digits(output)) : formatSigned(number)),
     sizeText: (number, output) => (Number.isFinite(number) ? formatGrouped(number, digits(output)) : "–"),
-    /** The kind, shape and colour of a class. With two classes, the second has the colour of positive
+    /** The kind, shape and colour of a class. With two classes, the positive one has the colour of positive
      * contributions; bands of numbers go from the colour of small values to that of large ones. */
     kind,
     shape,
