@@ -297,7 +297,7 @@ class Explainer(Learned, BaseEstimator):
             Grow the tree of the rules first, which rules and counterfactuals need.
         """
         grows = rules and not self._require_fitted().monotony
-        fitted = (self.fit_rules() if grows else self).fitted_
+        fitted = (self.fit_rules() if grows else self)._require_fitted()
         save(fitted, self.get_params(deep=False), path, rows)
 
     def __sklearn_clone__(self) -> Explainer:
