@@ -194,8 +194,9 @@ class Explainer(Learned, BaseEstimator):
         `rules`. Where no rule reaches the precision, and many rows are left, rules below it follow.
         """
         request = RuleSetRequest(True, precision, max_conditions, interval, threshold, output, max_rules)
-        check_request(self._require_fitted().outputs, request)
-        return summarize_rules(self.fit_rules()._require_fitted(), request)
+        explainer = self._deciding(threshold)
+        check_request(explainer.fitted_.outputs, request)
+        return summarize_rules(explainer.fit_rules().fitted_, request)
 
     @for_counterfactuals
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
