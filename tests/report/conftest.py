@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from illume import DataOptions, Explainer, SurrogateOptions
@@ -42,3 +43,11 @@ def three_class_report(three_class_explainer, three_class, folder):
 @pytest.fixture(scope="session")
 def number_report(limit_explainer, loan_frame, folder):
     return limit_explainer.report(loan_frame, folder / "limits.html", max_counterfactual_rows=20, date=DATE)
+
+
+@pytest.fixture(scope="session")
+def labelled_report(three_class_explainer, three_class, folder):
+    """A report that measures the model, too."""
+    model, X = three_class
+    y = np.roll(model.predict(X), 30)
+    return three_class_explainer.report(X, folder / "labelled.html", y=y, counterfactuals=False, date=DATE)

@@ -315,9 +315,25 @@ def test_dark_mode_follows_the_system_and_the_button(page, loan_report):
     assert lightness() > 600
 
 
+def test_values_of_the_strongest_features_are_drawn_and_told(page, loan_report, loan_explainer, loan_frame):
+    page.open(loan_report)
+    names = [loan_explainer.schema_.names[j] for j in np.argsort(-loan_explainer(loan_frame).strength)]
+    assert page.texts("#dependence figcaption b") == names[:6]
+    told = page.run("[...document.querySelectorAll('#dependence canvas')].map((one) => one.ariaLabel)")
+    assert all(
+        text.startswith(f"Mean contribution of {name} by") for name, text in zip(names, told, strict=False)
+    )
+    painted = page.run(
+        "[...document.querySelectorAll('#dependence canvas')].map((one) => new Set(one.getContext('2d')"
+        ".getImageData(0, 0, one.width, one.height).data).size)"
+    )
+    assert min(painted) > 3
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
-    ("name", "width"), [("odd_report", 1300), ("three_class_report", 1300), ("loan_report", 400)]
+    ("name", "width"),
+    [("labelled_report", 1300), ("odd_report", 1300), ("three_class_report", 1300), ("loan_report", 400)],
 )
 def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
     """Contrast of at least 4.5:1 is one of the rules that axe checks."""

@@ -81,6 +81,9 @@ class Answers(ABC):
         """Return the surrogate's main figure, what it is, and a note."""
         low, high = quality.report.interval
         note = f"{percent(low)} to {percent(high)}, on held-out rows"
+        worst = quality.worst
+        if worst is not None and len(quality.classes) > 1:
+            note += f"; lowest for {quote(worst.name)}: {percent(worst.agreement)}"
         if not math.isnan(quality.majority):
             note += f"; always the most common decision: {percent(quality.majority)}"
         return percent(quality.agreement), "agreement of surrogate and model", note

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from html import escape
 from importlib import import_module
@@ -24,6 +25,7 @@ from illume.report.collect import Explained, ReportRequest, explain_rows
 from illume.report.markup import Markup, tag
 from illume.report.payload import payload
 from illume.report.performance import describe_model
+from illume.report.rule_table import rule_set_section
 from illume.report.sentences import (
     WARNING,
     Notice,
@@ -40,7 +42,9 @@ from illume.results.dictionary import DataDictionary
 from illume.results.quality import LOW, UNKNOWN, Quality
 from illume.results.text import owner
 
-SCRIPTS = ("text", "data", "charts", "map", "table", "waterfall", "row", "theme", "main")
+SCRIPTS = ("text", "data", "charts", "dependence", "map", "table", "waterfall", "row", "theme", "main")
+
+ILLUME = "a library that explains what models of tables answer"
 
 
 def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ReportRequest) -> Path:
@@ -51,6 +55,8 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     usual = f"How {model.split(' (')[0]} {answers_of(fitted.outputs).verb}"
     title = usual if request.title is None else str(request.title)
     date = date_text(request.date)
+    if not fitted.has_model:  # counterfactuals are checked on the model
+        request = replace(request, counterfactuals=False)
     labels = None
     if request.y is not None:
         if not fitted.has_model:
@@ -60,6 +66,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         labels = read_labels(fitted.outputs, request.y, len(rows), settings["model"])
     explained = explain_rows(fitted, rows, request, settings["verbose"])
     rules = fitted.rule_quality if request.rules else None
+    rule_set = rule_set_section(fitted) if request.rules else None
     facts = {
         "Data": card.data_facts(model, fitted.schema, explained, fitted.quality),
         "Quality": card.quality_facts(fitted.quality, rules),
@@ -67,17 +74,21 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         "Made with": card.version_facts(date),
     }
     attributions, quality, answers = explained.attributions, fitted.quality, answers_of(fitted.outputs)
+    paragraphs = summary(model, attributions, explained.n_given, quality, fitted.has_model)
     page = fill_page(
         "page.html",
         SCRIPTS,
         payload(explained, fitted.schema, fitted.has_model),
         title=escape(title),
-        about=escape(f"{date} · illume {import_module('illume').__version__}"),
+        about=escape(f"{date} · made with illume {import_module('illume').__version__}, {ILLUME}"),
         tiles=_tiles(attributions, quality),
-        summary=_summary(model, explained, quality),
-        notices=_notices(find_notices(attributions, quality, rules)),
+        scope=escape(paragraphs[0][1]),
+        summary=_summary(paragraphs[1:], quality),
+        notices=_notices(find_notices(attributions, quality, rules, fitted.has_model)),
         model="" if labels is None else _model(describe_model(attributions, labels[explained.positions])),
         model_link="" if labels is None else tag("a", "The model", href="#model"),
+        rule_set=rule_set or "",
+        rule_link=tag("a", "Rules", href="#rule-set") if rule_set else "",
         quality=_quality_rows(quality),
         accuracy=escape(accuracy(quality)),
         output=escape(f"{owner(attributions)} {answers.scale()}"),
@@ -133,10 +144,9 @@ def _tiles(attributions: Attributions, quality: Quality) -> str:
     )
 
 
-def _summary(model: str, explained: Explained, quality: Quality) -> str:
+def _summary(paragraphs: Sequence[tuple[str, str]], quality: Quality) -> str:
     level = trust_level(quality)
     badge = tag("p", f"Trust in contributions: {level}", class_=f"badge {level}")
-    paragraphs = summary(model, explained.attributions, explained.n_given, quality)
     blocks = [tag("div", tag("h3", head), tag("p", text)) for head, text in paragraphs]
     return badge + tag("div", *blocks, class_="columns")
 
@@ -211,10 +221,10 @@ def _map_note(explained: Explained) -> str:
     latents = explained.latents
     variance = float(np.var(latents.Z, axis=0).sum())
     if latents.n_latents <= 2 or not variance:
-        return "The two axes are the surrogate's two latents."
+        return "The two axes are the two numbers that the surrogate decides by."
     share = float(np.var(latents.plane, axis=0).sum()) / variance
-    note = "The two axes are the principal components of the surrogate's latents and show "
-    note += f"{percent(share)} of their variance"
+    note = "The two axes are the directions in which it tells rows apart most, and show "
+    note += f"{percent(share)} of the differences"
     return f"{note}: rows that look close here may still be far apart." if share < 0.5 else f"{note}."
 
 

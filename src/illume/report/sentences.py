@@ -36,6 +36,12 @@ ADVICE = {
 }
 
 
+WITHOUT = (
+    " The model itself was not at hand when this report was made: its answers here are the surrogate's, "
+    "and there are no counterfactuals, which are checked on the model."
+)
+
+
 class Notice(NamedTuple):
     """A warning or a note: what was found, and what to do about it."""
 
@@ -72,13 +78,13 @@ def low_trust(attributions: Attributions) -> BoolArray:
 
 
 def summary(
-    model: str, attributions: Attributions, n_given: int, quality: Quality
+    model: str, attributions: Attributions, n_given: int, quality: Quality, has_model: bool = True
 ) -> tuple[tuple[str, str], ...]:
     """Return paragraphs with their headings: what was explained, what matters most, how far to trust it."""
     answers = answers_of(attributions.outputs)
     trust = f"{accuracy(quality)} {ADVICE[trust_level(quality)]} {_agreement(quality)}"
     return (
-        ("What this is", _scope(model, attributions, n_given)),
+        ("What this is", f"{_scope(model, attributions, n_given)}{'' if has_model else WITHOUT}"),
         (f"What the model {answers.verb}", answers.summary(attributions)),
         ("What matters most", _features(attributions)),
         ("How far to trust it", trust),
@@ -155,11 +161,13 @@ def _agreement(quality: Quality) -> str:
 
 
 def find_notices(
-    attributions: Attributions, quality: Quality, rules: RuleQuality | None
+    attributions: Attributions, quality: Quality, rules: RuleQuality | None, has_model: bool = True
 ) -> tuple[Notice, ...]:
     """Return all warnings, then all notes."""
+    without = "Load the explainer with its model, illume.load(path, model), and write the report again."
     by_kind = _shapley_notices if attributions.kind == "shapley" else _pullback_notices
     found = [
+        *([] if has_model else [Notice(WARNING, WITHOUT.strip(), without)]),
         *_contribution_notices(quality),
         *_surrogate_notices(quality),
         *_class_notices(quality),
@@ -211,7 +219,7 @@ def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
         found = (
             f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on {share}."
         )
-        advice = "Fit with more rows, queries or latents; until then, go by the trust figures of single rows."
+        advice = "Fit with more rows or queries; until then, go by the trust figures of single rows."
         yield Notice(WARNING, found, advice)
     if report.n_rows < FEW_ROWS:
         rows = count(report.n_rows, "held-out row")

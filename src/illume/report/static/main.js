@@ -2,6 +2,7 @@
 
 import { classLegend, createImportance } from "./charts.js";
 import { readData } from "./data.js";
+import { createDependence } from "./dependence.js";
 import { createMap } from "./map.js";
 import { createPanel } from "./row.js";
 import { createTable } from "./table.js";
@@ -23,7 +24,7 @@ function startReport() {
     if (scroll && narrow.matches) panel.panel.scrollIntoView({ block: "start" });
   }
 
-  const showImportance = createImportance(document, data);
+  const showImportance = createImportance(document, data, createDependence(document, data));
   const map = createMap(document, data, choose);
   const panel = createPanel(document, data, (row, by) => choose(table.neighbour(row, by), { scroll: false }));
   const table = createTable(document, data, choose, (mask) => map.only(mask));
