@@ -14,6 +14,7 @@ from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import Names, parse_directions, parse_range, split_columns, split_names
 from illume.cli.output import JSON, SUFFIXES, Kind, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
+from illume.data.number_text import count
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _explain_frame(
     if reasons:
         messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")
     if out is not None:
-        messages.info(f"{kind.capitalize()} of {len(frame):,} rows written to {out}")
+        messages.info(f"{kind.capitalize()} of {count(len(frame), 'row')} written to {out}")
 
 
 def _long_table(result: Any, kept: Any) -> Any:
@@ -283,4 +284,4 @@ def _explain_folder(
     skipped = (
         f", {written.n_skipped} of {written.n_parts} parts by an earlier run" if written.n_skipped else ""
     )
-    messages.info(f"{kind.capitalize()} of {written.n_rows:,} rows written to {out}{skipped}")
+    messages.info(f"{kind.capitalize()} of {count(written.n_rows, 'row')} written to {out}{skipped}")

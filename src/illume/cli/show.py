@@ -12,6 +12,7 @@ from illume.cli.load import ask, load_explainer, model_option, read_rows_for
 from illume.cli.messages import ExitCode, UsageError
 from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import file_name, is_parquet, require_csv, require_names
+from illume.data.number_text import count
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def report(
     }
     wishes = {"desired_class": desired, "desired_range": options.parse_range(desired_range), **limits}
     given = {name: value for name, value in wishes.items() if value}
-    messages.info(f"Explaining {len(frame):,} rows for the report …")
+    messages.info(f"Explaining {count(len(frame), 'row')} for the report …")
     with rows_after(0, file_name(rows)):
         wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
         y = None if target is None else frame[target]

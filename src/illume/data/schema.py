@@ -17,6 +17,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
+from illume.data.number_text import count
 from illume.errors import RowError, SchemaError, UnknownCategoryError
 
 MISSING = "(missing)"
@@ -141,7 +142,7 @@ class Schema:
     def __repr__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
         lines = [f"  {f.name:<{width}}  {f.kind.value:<11}  {_summary(f)}" for f in self.features]
-        return "\n".join([f"Schema of {len(self)} features", *lines])
+        return "\n".join([f"Schema of {count(len(self), 'feature')}", *lines])
 
 
 def require_columns(frame: Frame, names: Sequence[str]) -> Frame:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.number_text import count
 from illume.plots.captions import as_label, class_labels
 from illume.plots.look import Key, Look, plain_number
 from illume.plots.style import Axes, hide_frame, legend
@@ -137,7 +138,7 @@ def _draw_agreement(ax: Axes, found: ClassAgreement) -> str:
     ax.barh(places, shares, color=tints, height=min(0.6, 0.2 * len(shown)), alpha=0.85)
     ax.hlines(places[seen], low[seen], high[seen], color=colours.INK, linewidth=1.4)
     labels = class_labels(found.names)
-    names = [f"{labels[c]}\n({found.n_rows[c]} rows)" for c in shown]
+    names = [f"{labels[c]}\n({count(int(found.n_rows[c]), 'row')})" for c in shown]
     ax.set_yticks(places, names, fontsize="medium" if len(shown) <= 8 else "x-small")
     ax.invert_yaxis()
     ax.set_xlim(0, 1.03)
@@ -146,4 +147,4 @@ def _draw_agreement(ax: Axes, found: ClassAgreement) -> str:
     n = int(found.n_rows.sum())
     if not n:
         return "no rows"
-    return f"{found.total:.1%} of {n} rows\n(the most common has {found.n_rows.max() / n:.1%})"
+    return f"{found.total:.1%} of {count(n, 'row')}\n(the most common has {found.n_rows.max() / n:.1%})"

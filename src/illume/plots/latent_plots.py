@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.number_text import count
 from illume.plots import captions, looks, style
 from illume.plots.dependence import jitter
 from illume.plots.look import Key, Look, aligned
@@ -70,7 +71,7 @@ def _draw_rows(ax: Axes, latents: Latents, places: FloatArray, look: Look, i: in
     if len(x):
         ring: Any = {"facecolors": "none", "edgecolors": colours.INK, "linewidths": 1.1, "zorder": 3}
         handles.append(ax.scatter(x, y, s=4 * size, **ring))
-        labels.append(f"surrogate {look.disagreement}\n({len(x)} of {len(latents)} rows)")
+        labels.append(f"surrogate {look.disagreement}\n({len(x)} of {count(len(latents), 'row')})")
     return handles, labels
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.number_text import count
 from illume.plots.look import Key, Look, plain_number, tick_label
 from illume.plots.style import Axes, hide_frame, legend
 from illume.results import colours, text
@@ -141,7 +142,8 @@ class NumberLook(Look):
         left.set_title(f"predictions: {known if len(x) else 'no rows'}", fontsize="medium", loc="left")
         if not len(x):
             return "agreement: no rows"
-        return f"agreement: {found.agreement:.1%} of {len(x)} rows within a tenth\nof a standard deviation"
+        near = f"{found.agreement:.1%} of {count(len(x), 'row')}"
+        return f"agreement: {near} within a tenth\nof a standard deviation"
 
 
 def _scale(numbers: FloatArray) -> dict[str, Any]:
