@@ -1,6 +1,7 @@
 """What holds for the counterfactuals of every kind of explainer."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -168,21 +169,54 @@ def test_a_row_alone_gets_what_it_gets_in_the_batch(fitted, found):
         assert [str(e) for e in alone[0].examples] == [str(e) for e in found[i].examples]
 
 
-def test_frames_show_only_what_changes(loan_explainer):
+def test_frames_show_the_row_above_its_examples_or_only_what_changes(loan_explainer):
     rows = loans(15, seed=9).set_index(pd.Index([f"r{i}" for i in range(15)]))
     found = loan_explainer.counterfactuals(rows, n=2)
-    wide, long = found.to_frame(), found.to_frame("long")
-    assert len(wide) == len(found.row)
-    features = [name for name in found.feature_names if name in wide.columns]
-    np.testing.assert_array_equal(wide[features].notna(), found.changed[:, found.changed.any(0)])
+    names = list(found.feature_names)
+    whole, sparse, long = found.to_frame(), found.to_frame(only_changes=True), found.to_frame("long")
+    own, examples = whole[whole["example"] < 0], whole[whole["example"] >= 0]
+    assert own["row"].tolist() == list(rows.index[found.found])
+    pd.testing.assert_frame_equal(own[names].set_index(own["row"]), rows[found.found], check_names=False)
+    assert own["decision"].tolist() == [one.decision for one in found[np.flatnonzero(found.found)]]
+    assert (own["changed"] == "").all()
+    pd.testing.assert_frame_equal(
+        examples[names].reset_index(drop=True), found.examples.reset_index(drop=True)
+    )
+    said = [", ".join(np.array(names)[each]) for each in found.changed]
+    assert examples["changed"].tolist() == said
+    assert whole["row"].tolist() == sorted(whole["row"], key=list(rows.index).index)
+    assert len(sparse) == len(found.row)
+    features = [name for name in names if name in sparse.columns]
+    np.testing.assert_array_equal(sparse[features].notna(), found.changed[:, found.changed.any(0)])
     assert len(long) == found.changed.sum()
     assert set(long["row"]) <= set(rows.index)
     assert json.loads(json.dumps(found.to_dict()))[0]["decision"] == found[0].decision
-    assert "changed features" in repr(found)
     assert str(found[0].examples[0]) in repr(found[0])
     assert "⇒" in found[0]._repr_html_()
     with pytest.raises(ValueError, match="layout must be"):
         found.to_frame("full")
+
+
+def test_counts_agree_in_number(loan_explainer):
+    rows = loans(15, seed=9)
+    found = loan_explainer.counterfactuals(rows, n=1, features_to_vary=["owner"])
+    none = int(np.flatnonzero(~found.found)[0])
+    one = loan_explainer.counterfactuals(rows[:1], n=1, max_changes=1)
+    assert repr(found[[none]]).startswith("Counterfactuals of 1 row: 0 examples, for 0 rows")
+    assert "1 row has none" in repr(found[[none]])
+    assert "Counterfactuals of 1 row: 1 example, for 1 row; 1 changed feature and distance" in repr(one)
+    assert "1 example for 1 of 1 row, " in one.style().to_html()
+
+
+def test_a_styled_table_shows_own_values_and_marks_those_that_changed(loan_explainer):
+    found = loan_explainer.counterfactuals(loans(15, seed=9), n=2)
+    page, n_features = found.style().to_html(), int(found.changed.any(0).sum())
+    assert page.count("→") == found.changed.sum()
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", page)
+    cells = np.array(cells).reshape(len(found.row), -1)[:, -n_features:]
+    marked = np.array(["→" in cell for cell in cells.ravel()]).reshape(cells.shape)
+    np.testing.assert_array_equal(marked, found.changed[:, found.changed.any(0)])
+    assert all(cells.ravel())
 
 
 def test_some_rows_can_be_taken(loan_explainer):

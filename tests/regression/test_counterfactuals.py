@@ -115,3 +115,19 @@ def test_one_of_several_outputs_is_moved(pair, output, column):
     assert found.found.mean() > 0.8
     with pytest.raises(ValueError, match="output must be one of"):
         pair.explainer.counterfactuals(rows, desired_change=1.0)
+
+
+@pytest.mark.parametrize("wish", ["range", "rise", "threshold"])
+def test_a_rule_says_where_its_interval_goes_beyond_the_wish(houses, wish):
+    rows = houses.X[:40]
+    found = houses.explainer.counterfactuals(rows, n=1, **WISHES[wish])
+    low, high = ends(WISHES[wish], houses.predict(rows))
+    words = "its interval goes beyond what was wished for"
+    seen = set()
+    for i in np.flatnonzero(found.has_rule):
+        interval = found.rules.interval[i] if found.rules.interval is not None else (low[i], high[i])
+        beyond = interval[0] < low[i] or interval[1] > high[i]
+        seen.add(bool(beyond))
+        assert found[int(i)].to_dict()["rule_beyond_wish"] == beyond
+        assert (words in repr(found[int(i)])) == (beyond and bool(found[int(i)].conditions))
+    assert seen == ({False} if wish == "threshold" else {False, True})

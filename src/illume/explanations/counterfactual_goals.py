@@ -42,6 +42,10 @@ class Goal(Protocol):
         """Return which rows of a pool with answers (p, c) are as desired, (k, p)."""
         ...
 
+    def is_beyond(self, intervals: FloatArray) -> BoolArray:
+        """Return for which rows intervals of answers (n, 2) go beyond what is desired, (n,)."""
+        ...
+
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:
         """Return slopes (k, m) towards what is desired, from slopes of all scores (k, s, m)."""
         ...
@@ -89,6 +93,10 @@ class ClassGoal:
         found, desired, own = self.question.decide(P), self.desired[row, None], self.decisions[row, None]
         return np.where(desired >= 0, found == desired, found != own) & (desired != own)
 
+    def is_beyond(self, intervals: FloatArray) -> BoolArray:
+        """Return False: a class has no interval."""
+        return np.zeros(len(intervals), dtype=bool)
+
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:
         """See `Goal`."""
         if slopes.shape[1] == 1:
@@ -133,6 +141,10 @@ class RangeGoal:
         y = P[:, self.output]
         inside = (y >= self.low[row, None]) & (y <= self.high[row, None])
         return np.asarray(inside & ~self.reached[row, None])
+
+    def is_beyond(self, intervals: FloatArray) -> BoolArray:
+        """See `Goal`."""
+        return np.asarray((intervals[:, 0] < self.low) | (intervals[:, 1] > self.high))
 
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:
         """See `Goal`."""

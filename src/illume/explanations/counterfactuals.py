@@ -98,6 +98,7 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         rules=rules,
         has_rule=has_rule,
         new=violated,
+        beyond=has_rule & (False if rules.interval is None else goal.is_beyond(rules.interval)),
         refinement=refinement,
         n_asked=search.n_asked,
         frame=made,

@@ -13,7 +13,7 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.data.checkpoints import Slot
 from illume.data.questions import Bands, Question
-from illume.data.sampling import stratified
+from illume.data.sampling import evenly_spaced, stratified
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
@@ -25,6 +25,7 @@ from illume.fit.trials import describe_early_end, fit_pair, fit_surrogate, train
 
 POLISHING_ROWS = 2_048
 JUDGED_ROWS = 512
+JUDGED_CELLS, FEWEST_JUDGED = 102_400, 64  # of many inputs, fewer rows are judged: rows times inputs
 CALIBRATION_ROWS = 1_024
 KNOWN_ROWS = 4_096
 LEAST_OF_A_CLASS = 16  # too few to change measurements, enough for rules of a rare class
@@ -138,14 +139,15 @@ def _fit_intervals(model: RuleModel, rows: FitRows) -> IntervalModel | None:
 def _measure_curve(rules: TreeRules, conditions: Conditions, rows: FitRows) -> PrecisionCurve:
     """Polish rules of validation rows to several goals; measure each on the other validation rows."""
     judged = _sample(rows, rows.validation, rules.layout, JUDGED_ROWS)
-    X, wanted = judged.X, judged.decisions
-    boxes = rules(X, wanted).boxes
-    points = []
     if isinstance(rules.question, Bands):
         return _interval_curve(rules, judged)
+    most = max(JUDGED_CELLS // max(rules.layout.n_inputs, 1), FEWEST_JUDGED)
+    some = evenly_spaced(len(judged), most)  # each of their rules is measured on all judged rows
+    X, wanted = judged.X[some], judged.decisions[some]
+    boxes, points = rules(X, wanted).boxes, []
     for goal in GOALS:
         covered, correct = judged.counts(polish(conditions, boxes, X, wanted, RuleGoal(goal))[0], wanted)
-        points.append(mean_precision(covered - 1, correct - 1, len(X) - 1))  # without the row itself
+        points.append(mean_precision(covered - 1, correct - 1, len(judged) - 1))  # without the row itself
     precisions, coverages = np.array(points).T
     return PrecisionCurve(np.array(GOALS), precisions, coverages)
 

@@ -136,6 +136,7 @@ class Counterfactual(Row):
             **{name: plain_value(column[0]) for name, column in answers.items()},
             "examples": [example.to_dict() for example in self.examples],
             "rule": None if self.rule is None else self.rule.to_dict(),
+            "rule_beyond_wish": bool(self.batch.beyond[0]),
             "changed_conditions": [condition.to_dict() for condition in self.conditions],
             "status": self.status,
             "outside": self.outside,
@@ -153,6 +154,8 @@ class Counterfactual(Row):
         if self.rule is not None and self.conditions:
             yield f"rule for rows like the first example: {self.rule.text}"
             yield f"  {self.rule.measured}"
+            if self.batch.beyond[0]:
+                yield "  its interval goes beyond what was wished for: not all rows that it covers are as desired"
             yield f"  this row does not satisfy {' and '.join(map(str, self.conditions))}"
         if self.outside:
             yield self.batch.novelty.note()
@@ -187,6 +190,8 @@ class Counterfactuals(Batch[Counterfactual]):
         The counterfactual rule of each row, which rows have one, and which features' conditions the row
         itself does not satisfy, (n, n_features). The rule covers the first example; its oblique form, its
         sound box and its status are the example's own.
+    beyond
+        Which rules end in an interval of numbers that goes beyond what was wished for, (n,).
     refinement, novelty
         See `Refinement` and `Novelty`; the rule is pulled back through the row's map after refinement.
     n_asked
@@ -209,6 +214,7 @@ class Counterfactuals(Batch[Counterfactual]):
     rules: Rules
     has_rule: BoolArray
     new: BoolArray
+    beyond: BoolArray
     refinement: Refinement
     n_asked: int
     frame: Frame
@@ -220,8 +226,8 @@ class Counterfactuals(Batch[Counterfactual]):
 
     ROW: ClassVar[type[Any]] = Counterfactual
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("before", "decisions", "predictions", "reasons", "rules", "has_rule", "new", "refinement"),
-        "novelty",
+        *("before", "decisions", "predictions", "reasons", "rules", "has_rule", "new", "beyond"),
+        *("refinement", "novelty"),
     )
     PER_EXAMPLE: ClassVar[tuple[str, ...]] = (
         *("changed", "after", "example_predictions", "distance", "plausibility"),
@@ -285,14 +291,16 @@ class Counterfactuals(Batch[Counterfactual]):
             plausibility=float(self.plausibility[e]),
         )
 
-    def to_frame(self, layout: str = "wide") -> Any:
+    def to_frame(self, layout: str = "wide", *, only_changes: bool = False) -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).
 
-        `wide` has a line per example and a column for every feature that changes somewhere, empty where
-        it does not change; `long` has a line per example and change, with the value before and after. Rows
-        are named by their index; a row without an example is in neither, see `reasons`.
+        `wide` has a line for each row with examples (`example` is -1), and below it one for each example, with
+        the values of all features; `changed` names those that differ. With `only_changes` it has the examples
+        alone and the features that change somewhere, empty where they do not. `long` has a line per example
+        and change, with the value before and after. Rows are named by their index; a row without an example
+        is in none of them, see `reasons`.
         """
-        return frames.counterfactuals_frame(self, layout)
+        return frames.counterfactuals_frame(self, layout, only_changes)
 
     def style(self) -> Any:
         """Return a styled pandas table: a line per example, with the values before and after."""

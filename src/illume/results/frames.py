@@ -196,25 +196,48 @@ def example_columns(found: Counterfactuals) -> dict[str, Any]:
     }
 
 
-def counterfactuals_frame(found: Counterfactuals, layout: str) -> Any:
-    """Return counterfactuals as a frame that shows only what changes."""
+def counterfactuals_frame(found: Counterfactuals, layout: str, only_changes: bool) -> Any:
+    """Return counterfactuals as a frame."""
     _require_layout(layout)
-    about = example_columns(found)
     if layout == "long":
-        e, j = np.nonzero(found.changed)
-        columns = {
-            "row": about["row"][e],
-            "example": about["example"][e],
-            "feature": [found.feature_names[k] for k in j],
-            "before": [str(plain_value(value)) for value in found.before[found.row[e], j]],
-            "after": [str(plain_value(value)) for value in found.after[e, j]],
-        }
+        return _long_changes(found)
+    if only_changes:
+        columns = rename_taken(example_columns(found), found.feature_names)
+        for k in np.flatnonzero(found.changed.any(0)).tolist():
+            pairs = zip(_feature_values(found, found.after, k), found.changed[:, k], strict=True)
+            columns[found.feature_names[k]] = [value if changed else None for value, changed in pairs]
         return Origin(found.origin.backend).frame(columns)
-    columns = rename_taken(about, found.feature_names)
-    for k in np.flatnonzero(found.changed.any(0)):
-        pairs = zip(found.after[:, k], found.changed[:, k], strict=True)
-        values = [plain_value(value) if changed else None for value, changed in pairs]
-        columns[found.feature_names[k]] = values
+    rows = np.flatnonzero(found.found)
+    order = np.argsort(np.append(rows, found.row), kind="stable")  # a row, then its examples
+    names = np.array(found.feature_names, dtype=object)
+    examples = example_columns(found) | {"changed": [", ".join(names[each]) for each in found.changed]}
+    own = {"row": found.row_labels[rows], **_plain_columns(found.outputs.columns(found.predictions[rows]))}
+    own |= {"example": -1, "n_changes": 0, "distance": 0.0, "plausibility": math.nan, "changed": ""}
+    own = {name: [each] * len(rows) if np.isscalar(each) else each for name, each in own.items()}
+    both = {name: [*own[name], *column] for name, column in examples.items()}
+    columns = {name: [each[i] for i in order] for name, each in both.items()}
+    values = np.concatenate([found.before[rows], found.after])[order]
+    features = {name: _feature_values(found, values, j) for j, name in enumerate(found.feature_names)}
+    return Origin(found.origin.backend).frame(rename_taken(columns, found.feature_names) | features)
+
+
+def _feature_values(found: Counterfactuals, values: np.ndarray[Any, Any], j: int) -> list[Any]:
+    """Return plain values of feature j; those of a feature of whole numbers are integers."""
+    plain = plain_value(values[:, j].tolist())
+    whole = found.rules.bounds.features[j].whole
+    return [int(v) if whole and isinstance(v, float) and v.is_integer() else v for v in plain]
+
+
+def _long_changes(found: Counterfactuals) -> Any:
+    """Return a line per example and change."""
+    about, (e, j) = example_columns(found), np.nonzero(found.changed)
+    columns = {
+        "row": about["row"][e],
+        "example": about["example"][e],
+        "feature": [found.feature_names[k] for k in j],
+        "before": [str(plain_value(value)) for value in found.before[found.row[e], j]],
+        "after": [str(plain_value(value)) for value in found.after[e, j]],
+    }
     return Origin(found.origin.backend).frame(columns)
 
 

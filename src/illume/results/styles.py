@@ -88,18 +88,23 @@ def style_counterfactuals(found: Counterfactuals) -> Any:
     about = frames.rename_taken({name: known[name] for name in names}, labels.values())
     formats = {name: _answer_format(found.outputs, name) for name in about}
     formats[list(about)[-1]] = DISTANCE
-    changes = {
-        labels[found.feature_names[j]]: [""] * len(found.row) for j in np.flatnonzero(found.changed.any(0))
+    changing = np.flatnonzero(found.changed.any(0))
+    own = found.before[found.row][:, changing]
+    texts = {
+        labels[found.feature_names[j]]: [
+            found.dictionary.exact(found.feature_names[j], value) for value in own[:, k]
+        ]
+        for k, j in enumerate(changing)
     }
     for e in range(len(found.row)):
         for change in found.example(e).changes:
-            changes[labels[change.feature]][e] = change.text
-    examples = (
-        f"{count(len(found.row), 'example')} for {int(found.found.sum())} of {count(len(found), 'row')}"
-    )
-    styler = _styler(about | changes, formats, None, f"{examples}, each verified on the model")
-    mark = f"background-color: {colours.CHANGED}; color: black"
-    return styler.map(lambda change: mark if change else "", subset=list(changes)).hide(axis="index")
+            texts[labels[change.feature]][e] = change.text
+    examples = f"{count(len(found.row), 'example')} for {int(found.found.sum())} of "
+    examples += f"{count(len(found), 'row')}, each verified on the model; marked cells were changed"
+    styler = _styler(about | texts, formats, None, examples)
+    mark, changed = f"background-color: {colours.CHANGED}; color: black", found.changed[:, changing]
+    styler = styler.apply(lambda _: np.where(changed, mark, ""), axis=None, subset=list(texts))
+    return styler.hide(axis="index")
 
 
 def _diverging_bars(styler: Any, columns: list[str]) -> Any:
