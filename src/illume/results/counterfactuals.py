@@ -294,7 +294,7 @@ class Counterfactuals(Batch[Counterfactual]):
     def to_frame(self, layout: str = "wide", *, only_changes: bool = False) -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy).
 
-        `wide` has a line for each row with examples (`example` is -1), and below it one for each example, with
+        `wide` has a line for each row with examples (`example` is -1), and below it a line per example, with
         the values of all features; `changed` names those that differ. With `only_changes` it has the examples
         alone and the features that change somewhere, empty where they do not. `long` has a line per example
         and change, with the value before and after. Rows are named by their index; a row without an example
