@@ -192,7 +192,7 @@ def test_frames_show_the_row_above_its_examples_or_only_what_changes(loan_explai
     assert set(long["row"]) <= set(rows.index)
     assert json.loads(json.dumps(found.to_dict()))[0]["decision"] == found[0].decision
     assert str(found[0].examples[0]) in repr(found[0])
-    assert "⇒" in found[0]._repr_html_()
+    assert found[0].examples[0].answer in found[0]._repr_html_()
     with pytest.raises(ValueError, match="layout must be"):
         found.to_frame("full")
 

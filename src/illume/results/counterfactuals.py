@@ -155,7 +155,7 @@ class Counterfactual(Row):
             yield f"rule for rows like the first example: {self.rule.text}"
             yield f"  {self.rule.measured}"
             if self.batch.beyond[0]:
-                yield "  its interval goes beyond what was wished for: not all rows that it covers are as desired"
+                yield "  its interval goes beyond what was wished for: not all rows it covers are as desired"
             yield f"  this row does not satisfy {' and '.join(map(str, self.conditions))}"
         if self.outside:
             yield self.batch.novelty.note()
