@@ -13,7 +13,7 @@ from illume.data.class_outputs import Classes
 from illume.errors import BlackBoxError, SchemaError
 from illume.report.drawings import round_numbers
 from illume.report.truth import read_labels
-from tests.report.common import text_of
+from tests.report.common import data_of, text_of
 
 FEW = {"rules": False, "counterfactuals": False}
 
@@ -36,6 +36,20 @@ def test_a_classifier_is_measured_as_by_scikit_learn(
     assert [int(share) for share in found] == [round(100 * one) for one in recall]
     assert "Calibration" in text
     assert 'href="#model"' in path.read_text("utf-8")
+
+
+def test_the_model_is_measured_for_the_positive_class_and_at_the_threshold(
+    loan_explainer, loan_model, loan_frame, loan_labels, tmp_path
+):
+    loan_explainer.save(tmp_path / "loans.illume")
+    asked = load(tmp_path / "loans.illume", loan_model).set_params(positive_class="grant", threshold=0.2)
+    path = asked.report(loan_frame, tmp_path / "report.html", y=loan_labels, **FEW)
+    text, P = text_of(path), loan_model.predict_proba(loan_frame)[:, 0]
+    assert f"AUC {roc_auc_score(loan_labels == 'grant', P):.3f} for “grant”" in text
+    assert "The dot is the decision at the threshold 0.2" in text
+    right = ((P >= 0.2) == (loan_labels == "grant")).mean()
+    assert f"the true class for {100 * right:.0f} %" in text
+    assert data_of(path)["rows"]["threshold"] == 0.2
 
 
 def test_of_several_classes_each_has_its_curve(three_class_explainer, three_class, tmp_path):

@@ -164,6 +164,7 @@ class ClassAnswers(Answers):
             "probability": found.probabilities[rows, decisions],
             "surrogate_probability": found.surrogate_probabilities[rows, decisions],
             "numbers": None,
+            "threshold": None if self.outputs.cutoff is None else self.outputs.cutoff.threshold,
             "positive": self.outputs.at if len(self.outputs) == 2 else self.outputs.positive,
         }
 

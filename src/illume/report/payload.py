@@ -96,6 +96,7 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "classes": answers["classes"],
         "numbers": answers["numbers"],
         "positive": answers.get("positive"),
+        "threshold": answers.get("threshold"),
         "meanings": kind.meanings(),
         "outputs": found.output_names,
         "labels": _labels(explained),

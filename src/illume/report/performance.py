@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.metrics import confusion_matrix, mean_absolute_error, r2_score, roc_auc_score, roc_curve
@@ -89,10 +89,11 @@ def _share(part: int, whole: int) -> str:
 
 
 def _roc(found: Attributions, labels: IntArray) -> list[Markup]:
-    """Return the ROC curve of the second of two classes, or of each class against all others."""
+    """Return the ROC curve of the positive one of two classes, or of each class against all others."""
+    outputs: Any = found.outputs
     names, P, n = found.class_names, found.probabilities, len(labels)
     counts = np.bincount(labels, minlength=len(names))
-    classes = [1] if len(names) == 2 else np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()
+    classes = [outputs.at] if len(names) == 2 else np.argsort(-counts, kind="stable")[:MOST_CLASSES].tolist()
     curves = {c: roc_curve(labels == c, P[:, c]) for c in sorted(classes) if 0 < counts[c] < n}
     if not curves:
         return []
@@ -106,12 +107,12 @@ def _roc(found: Attributions, labels: IntArray) -> list[Markup]:
         few = np.unique(np.linspace(0, len(false) - 1, MOST_POINTS).round().astype(int))
         marks.append(chart.line(false[few], true[few], f"stroke-{c % 8 if len(names) > 2 else 0}"))
     if len(names) == 2:
-        decided, true = found.decisions == 1, labels == 1
+        decided, true = found.decisions == outputs.at, labels == outputs.at
         rates = [decided[rows].mean(keepdims=True) for rows in (~true, true)]
         marks.append(chart.dots(rates[0], rates[1], "stands", 5))
-        note = (
-            f"{said[0]} for {quote(names[1])}; 0.5 is chance, 1 is perfect. The dot is the decision as it is."
-        )
+        threshold = "" if outputs.cutoff is None else f" at the threshold {outputs.cutoff.threshold:g}"
+        note = f"{said[0]} for {quote(names[outputs.at])}; 0.5 is chance, 1 is perfect. "
+        note += f"The dot is the decision{threshold}."
         return [_figure("ROC curve", note, chart.draw(*marks))]
     note = "Each class against all others; an AUC of 0.5 is chance, 1 is perfect."
     legend = [tag("span", _mark(c), f"{names[c]}: {figure(area)}") for c, area in areas.items()]
@@ -125,14 +126,14 @@ def _mark(c: int) -> Markup:
 
 def _calibration(found: Attributions, labels: IntArray) -> Markup:
     """Return how often a class was true where its probability was so high, in bins of equally many rows."""
-    names, rows = found.class_names, np.arange(len(labels))
+    names, rows, outputs = found.class_names, np.arange(len(labels)), cast(Any, found.outputs)
     binary = len(names) == 2
-    given = found.probabilities[:, 1] if binary else found.probabilities[rows, found.decisions]
-    true = labels == 1 if binary else labels == found.decisions
+    about = np.full(len(labels), outputs.at) if binary else found.decisions
+    given, true = found.probabilities[rows, about], labels == about
     bins = np.array_split(np.argsort(given, kind="stable"), min(N_BINS, len(rows)))
     said, happened = (np.array([values[rows].mean() for rows in bins]) for values in (given, true))
     gap = float(np.average(np.abs(said - happened), weights=[len(rows) for rows in bins]))
-    what = f"probability of {quote(names[1])}" if binary else "probability of the decided class"
+    what = f"probability of {quote(names[outputs.at])}" if binary else "probability of the decided class"
     note = "On the diagonal, a probability of 0.7 comes true for 70 % of the rows. "
     note += f"Mean distance from it: {figure(gap)}."
     chart = Chart(Axis(what), Axis("share that was so"), f"Calibration: {note}")

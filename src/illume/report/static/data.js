@@ -96,6 +96,8 @@ export function readData({ rows, rules, counterfactuals }) {
     },
     /** The positive class, or null. */
     positive: rows.positive,
+    /** The probability from which on the positive class is decided; null for the more likely class. */
+    threshold: rows.threshold,
     /** The output shown first: the only one, or that of the positive class, or else of the decided one. */
     output: (row) => (binary || rows.numbers ? 0 : (rows.positive ?? decision[row])),
     /** What contributions to an output are to. */

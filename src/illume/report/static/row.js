@@ -17,11 +17,12 @@ export function createPanel(root, data, onStep) {
 
   function headline(row) {
     const probability = data.numbers ? "" : ` with probability ${formatFixed(data.probability[row])}`;
+    const from = data.threshold ? make("span", { class: "quiet" }, ` (${data.classes[data.positive]} from ${data.threshold} on)`) : null;
     const step = (by, name, sign) =>
       make("button", { type: "button", class: "ghost", "aria-label": name, onclick: () => onStep(row, by) }, sign);
     return make("header", { class: "row-head" },
       make("h3", {}, `Row ${data.label(row)}`),
-      make("p", { class: "decision" }, data.swatch(data.decision[row]), make("b", {}, data.answer(row)), probability,
+      make("p", { class: "decision" }, data.swatch(data.decision[row]), make("b", {}, data.answer(row)), probability, from,
         data.low[row] ? make("span", { class: "low-mark" }, "low trust") : null),
       make("span", { class: "steps" }, step(-1, "Row before", "‹"), step(1, "Next row", "›")));
   }
