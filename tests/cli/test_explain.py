@@ -207,7 +207,8 @@ def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, exp
     assert answer.exit_code == 0
     assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
     assert answer.stderr == (
-        f"note: without the model, its answers are guessed by the surrogate; give it with --model {model}\n"
+        "note: without the model, its answers are guessed by the surrogate; give it with "
+        f"--model {model} --trust-model\n"
     )
 
 
@@ -277,12 +278,15 @@ def test_two_processes_explain_a_folder_by_default(run, explainer, source, tmp_p
 
 
 def test_options_of_rules_and_counterfactuals_reach_the_parts(explain_folder, model, tmp_path):
-    rules = explain_folder("--model", model, "-k rules --max-conditions 1 -o", tmp_path / "rules")
-    assert "runs code in it" in rules.stderr
+    refused = explain_folder("--model", model, "-k rules -o", tmp_path / "rules")
+    assert refused.exit_code == 1
+    assert "runs code in it" in refused.stderr
+    trusted = ("--model", model, "--trust-model")
+    explain_folder(*trusted, "-k rules --max-conditions 1 -o", tmp_path / "rules")
     assert (pd.read_parquet(tmp_path / "rules")["n_conditions"] <= 1).all()
     for limit in ("--vary income,age", "--immutable owner,education --direction age=down,income=up"):
         out = tmp_path / limit[:6]
-        explain_folder("--model", model, "-k counterfactuals -n 1", limit, "-o", out)
+        explain_folder(*trusted, "-k counterfactuals -n 1", limit, "-o", out)
         assert pd.read_parquet(out)["education"].isna().all()
 
 

@@ -1,5 +1,11 @@
+import sys
+
 import joblib
+import numpy as np
 import pytest
+import skops.io
+import typer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -13,11 +19,35 @@ def path(tmp_path):
     return tmp_path / "m.joblib"
 
 
-def test_loading_warns_that_code_runs_even_when_quiet_unless_trusted(path, capsys):
-    load_model(path, Messages(quiet=True))
-    assert capsys.readouterr().err.startswith(f"warning: loading {path} runs code in it")
-    load_model(path, Messages(), trusted=True)
-    assert capsys.readouterr().err == ""
+def test_a_pickle_is_not_loaded_unless_it_is_trusted(path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(joblib, "load", pytest.fail)
+        with pytest.raises(CommandError, match=r"runs code in it.*skops.*not loaded.*add --trust-model"):
+            load_model(path, Messages())
+    assert isinstance(load_model(path, Messages(), trusted=True), LogisticRegression)
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_the_user_is_asked(path, monkeypatch, answer):
+    for stream in (sys.stdin, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr(typer, "confirm", lambda text, err: answer)
+    if answer:
+        load_model(path, Messages())
+        return
+    with pytest.raises(CommandError, match="it was not loaded"):
+        load_model(path, Messages())
+
+
+def test_a_skops_file_needs_no_trust_unless_it_holds_types_that_skops_does_not_know(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    plain, other = tmp_path / "plain.skops", tmp_path / "other.skops"
+    skops.io.dump(LogisticRegression().fit(X, X[:, 0] > 0), plain)
+    skops.io.dump(HistGradientBoostingClassifier(max_iter=2).fit(X, X[:, 0] > 0), other)
+    assert load_model(plain, Messages()).predict_proba(X).shape == (40, 2)
+    with pytest.raises(CommandError, match=r"does not vouch for: .*TreePredictor; .* add --trust-model"):
+        load_model(other, Messages())
+    assert load_model(other, Messages(), trusted=True).predict_proba(X).shape == (40, 2)
 
 
 def test_another_scikit_learn_is_one_note(path, capsys, monkeypatch):

@@ -122,9 +122,9 @@ CELLS = {
         ("a,b\nNA,NA\nx,y\n", {"text": ("a", "b"), "categories": {"a": frozenset(["NA", "x"])}}),
         ({"a": ["NA", "x"], "b": [None, "y"]}, 1),
     ),
-    "columns of one name or of none are read as pandas does": (
-        ("a,a,\n01,1,NA\n2,02,3\n", {}),
-        ({"a": ["01", "2"], "a.1": ["1", "02"], "Unnamed: 2": [None, 3.0]}, 3),
+    "columns without a name are read as pandas does": (
+        ("a,\n01,NA\n2,3\n", {}),
+        ({"a": ["01", "2"], "Unnamed: 1": [None, 3.0]}, 2),
     ),
 }
 

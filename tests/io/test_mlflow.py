@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+import warnings
 
 import pandas as pd
 import pytest
@@ -83,7 +84,10 @@ def test_bad_rows_get_illumes_own_words(folder, rows):
 def test_the_explainer_itself_can_be_loaded_with_its_model_or_another(
     folder, without_model, rows, loan_explainer
 ):
-    for explainer in (flavour.load_model(folder), flavour.load_model(without_model, loan_explainer.model)):
+    for explainer in (
+        flavour.load_model(folder, trust_model=True),
+        flavour.load_model(without_model, loan_explainer.model),
+    ):
         assert isinstance(explainer, illume.Explainer)
         pd.testing.assert_frame_equal(explainer(rows).to_frame(), loan_explainer(rows).to_frame())
 
@@ -97,6 +101,17 @@ def test_without_its_model_the_surrogate_stands_in(without_model, rows):
 def test_only_a_model_that_was_asked_for_is_pickled(without_model, folder):
     assert [path.name for path in without_model.rglob("*.pkl")] == []
     assert [path.name for path in folder.rglob("*.pkl")] == ["model.pkl"]
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_stored_pickle_needs_trust_or_is_announced(folder, without_model):
+    with pytest.raises(illume.errors.BlackBoxError, match=r"is a pickle, .* runs code.* trust_model=True"):
+        flavour.load_model(folder)
+    with pytest.warns(UserWarning, match=r"loading model.pkl of .*, a pickle, runs code in it"):
+        mlflow.pyfunc.load_model(str(folder))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        flavour.load_model(without_model)
 
 
 def test_where_pickles_are_forbidden_the_model_is_not_loaded(folder, loan_explainer, rows, monkeypatch):
@@ -123,7 +138,7 @@ def test_a_run_logs_it_and_any_address_of_mlflow_loads_it(loan_explainer, rows, 
         expected = loan_explainer(rows).to_frame()
         assert {"illume", "python_function"} <= set(info.flavors)
         pd.testing.assert_frame_equal(mlflow.pyfunc.load_model(info.model_uri).predict(rows), expected)
-        again = flavour.load_model(f"runs:/{run.info.run_id}/explainer")
+        again = flavour.load_model(f"runs:/{run.info.run_id}/explainer", trust_model=True)
         pd.testing.assert_frame_equal(again(rows).to_frame(), expected)
     finally:
         mlflow.set_tracking_uri(before)
@@ -233,7 +248,7 @@ def test_a_regressors_explainer_is_logged_with_the_signature_of_its_answers_and_
         loaded = mlflow.pyfunc.load_model(info.model_uri)
         pd.testing.assert_frame_equal(loaded.predict(rows, params=params), expected(regressor, rows))
         assert "prediction" in loaded.metadata.signature.outputs.input_names()
-        again = flavour.load_model(info.model_uri)
+        again = flavour.load_model(info.model_uri, trust_model=True)
         assert again.fitted_.outputs == regressor.fitted_.outputs
     finally:
         mlflow.set_tracking_uri(before)

@@ -38,8 +38,10 @@ class Commands(TyperGroup):
         """Parse the arguments, run the command and exit with its code."""
         messages = Messages()
         extra = {**extra, "standalone_mode": False, "obj": messages}
-        if not sys.stdout.isatty() and hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(encoding="utf-8")
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # characters that the terminal lacks are replaced
+                encoding = stream.encoding if stream.isatty() else "utf-8"
+                stream.reconfigure(encoding=encoding, errors="replace")
         try:
             code = super().main(args, prog_name, **extra)
         except Exception as error:

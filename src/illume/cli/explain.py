@@ -81,6 +81,9 @@ def explain(
         Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
     positive_class: options.PositiveClass = None,
+    escape: Annotated[
+        bool, Option("--escape/--no-escape", help="CSV: put ' before texts that spreadsheets would run.")
+    ] = True,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
     trust_model: options.TrustModel = False,
@@ -96,7 +99,7 @@ def explain(
 
     `row` is the position of the row in ROWS, from 0; --keep copies columns to join by.
 
-    [b]illume explain loans.illume new.csv --kind rules --model loans.model.joblib -o rules.csv[/]
+    [b]illume explain loans.illume new.csv -k rules --model loans.model.joblib --trust-model -o rules.csv[/]
 
     [b]illume explain homes.illume new.csv -k counterfactuals --desired-range 200000,250000 --model …[/]
     """
@@ -120,8 +123,8 @@ def explain(
         tried = load.load_explainer(explainer, None, messages)
         _check_arguments(tried, kind, _ask(tried, kind, positive_class, arguments))
         arguments |= {} if positive_class is None else {"positive_class": positive_class}
-        if model is not None and not trust_model:
-            load.warn_of_code(model, messages)
+        if model is not None:
+            load.require_trust(model, trust_model)
         arguments |= {"model": model, "workers": WORKERS if workers is None else workers, "unknown": unknown}
         load.note_stand_in(explainer, model, messages)
         _explain_folder(rows, out, explainer, kind, keep=keep, messages=messages, **arguments)
@@ -139,6 +142,7 @@ def explain(
     nested = json or (out is not None and out.suffix.lower() in JSON)
     layout: Layout = "records" if nested else "long" if long else "wide"
     about: dict[str, Any] = {"kind": kind, "layout": layout, "name": file_name(rows), "messages": messages}
+    about["escape"] = escape
     _explain_frame(loaded, frame, kept, out, **about, **arguments)
 
 
@@ -207,6 +211,7 @@ def _explain_frame(
     layout: Layout,
     name: str,
     messages: Messages,
+    escape: bool,
     **arguments: Any,
 ) -> None:
     """Explain a frame piece by piece; the wide layout has the columns of `explain_partition` and `row`."""
@@ -242,7 +247,7 @@ def _explain_frame(
 
     disable = True if messages.quiet else None  # None: shown in a terminal
     with tqdm(total=len(frame), desc=f"Explaining ({kind})", unit="row", leave=False, disable=disable) as bar:
-        write(explain_pieces(), out, json=layout == "records")
+        write(explain_pieces(), out, json=layout == "records", escape=escape)
     if reasons:
         messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")
     if out is not None:

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from typer import Argument, Context, Option, echo
+from typer import Argument, Context, Option
 
 from illume.cli import options
 from illume.cli.load import flag_question, load_model, model_path, require_features, write_model
-from illume.cli.messages import Messages, UsageError
+from illume.cli.messages import Messages, UsageError, show
 from illume.cli.options import Names, Unknown, split_names
 from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
@@ -173,7 +173,7 @@ def fit(
         explainer.save(out, rows=max_stored)
         if explainer.stages_ is not None:
             explainer.stages_.remove()
-    messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file}")
+    messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file} --trust-model")
     _print_answer(explainer, {"Explainer": out, "Model": model_file}, score, rows.n_rows, json=json)
 
 
@@ -249,7 +249,7 @@ def _print_answer(
     if not json:
         lines = "\n".join(f"{f'{name}:':<10} {path}" for name, path in files.items())
         rules = f"{rule_quality}\n\n" if rule_quality else ""
-        echo(f"{explainer.quality_}\n\n{rules}{lines}")
+        show(f"{explainer.quality_}\n\n{rules}{lines}")
         return
     outputs = explainer.fitted_.outputs
     summary = {

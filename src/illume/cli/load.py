@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from illume.cli.messages import CommandError, Messages, UsageError
+import typer
+
+from illume.cli.messages import CommandError, Messages, UsageError, show
 from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
 from illume.data.archive import atomic_path
+from illume.data.model_files import is_skops, load_trusted, why_untrusted
 from illume.errors import SchemaError
 
 if TYPE_CHECKING:
@@ -69,7 +73,7 @@ def model_path(explainer: Path) -> Path:
 def model_option(explainer: Path) -> str:
     """Return the option that gives an explainer's model, with its path if it is beside the explainer."""
     path = model_path(explainer)
-    return f"--model {path if path.is_file() else 'FILE'}"
+    return f"--model {path if path.is_file() else 'FILE'} --trust-model"
 
 
 def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> None:
@@ -80,19 +84,18 @@ def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> No
 
 
 def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
-    """Load a model from a joblib or pickle file, after a warning unless it is trusted."""
+    """Load a model from a joblib, pickle or skops file; one that runs code must be trusted."""
     import joblib
 
     if not path.is_file():
         raise CommandError(
             f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r})"
         )
-    if not trusted:
-        warn_of_code(path, messages)
+    require_trust(path, trusted)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
-            model = joblib.load(path)
+            model = load_trusted(path.read_bytes()) if is_skops(path) else joblib.load(path)
     except ModuleNotFoundError as error:
         raise CommandError(
             f"the model {path} needs the module {error.name!r}, which is not installed; install its package, "
@@ -101,7 +104,7 @@ def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
     except Exception as error:
         raise CommandError(
             f"{path} cannot be loaded as a model: {type(error).__name__}: {error}; "
-            f"expected a file written by joblib.dump"
+            f"expected a file written by joblib.dump or skops.io.dump"
         ) from error
     for note in dict.fromkeys(_version_note(path, warning.message) for warning in caught):
         messages.note(note)
@@ -117,11 +120,16 @@ def write_model(model: Any, path: Path, messages: Messages) -> None:
     messages.info(f"Model written to {path}")
 
 
-def warn_of_code(path: Path, messages: Messages) -> None:
-    """Warn that loading a model runs its code."""
-    messages.warning(
-        f"loading {path} runs code in it; only load models from sources you trust (--trust-model hides this)"
-    )
+def require_trust(path: Path, trusted: bool) -> None:
+    """Ask on a terminal whether a model's file is trusted, or raise, before anything of it is loaded."""
+    why = None if trusted else why_untrusted(path)
+    if why is None:
+        return
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        show(f"{why[0].upper()}{why[1:]}.", err=True)
+        if typer.confirm("Do you trust who made it?", err=True):
+            return
+    raise CommandError(f"{why}; it was not loaded: if you trust who made it, add --trust-model")
 
 
 def _version_note(path: Path, warning: Warning | str) -> str:

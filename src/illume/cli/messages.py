@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from illume.data.terminal_text import printable
 from illume.errors import FewRowsWarning, IllumeError, ModelChangedWarning, UnknownCategoryError
 
 COLORS = {"note": "cyan", "warning": "yellow", "error": "red"}
@@ -20,6 +21,11 @@ FILE_ERRORS = {
     IsADirectoryError: "is a folder, expected a file",
     PermissionError: "may not be read or written; check its permissions",
 }
+
+
+def show(text: str, err: bool = False) -> None:
+    """Print text that holds words of a file."""
+    typer.echo(printable(text), err=err)
 
 
 class ExitCode(IntEnum):
@@ -89,7 +95,7 @@ class Messages:
     def info(self, text: str) -> None:
         """Print progress, unless quiet."""
         if not self.quiet:
-            typer.echo(text, err=True)
+            show(text, err=True)
 
     def note(self, text: str) -> None:
         """Print something worth knowing, unless quiet."""
@@ -126,4 +132,5 @@ class Messages:
         if text in self.printed:
             return
         self.printed.add(text)
-        typer.echo(f"{typer.style(f'{label}:', fg=COLORS[label], bold=label != 'note')} {text}", err=True)
+        head = typer.style(f"{label}:", fg=COLORS[label], bold=label != "note")
+        typer.echo(f"{head} {printable(text)}", err=True)

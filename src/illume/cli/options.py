@@ -17,10 +17,10 @@ ExplainerFile = Annotated[Path, Argument(metavar="EXPLAINER", help="File written
 Rows = Annotated[Path, Argument(metavar="ROWS", help="CSV or Parquet file of rows (- reads CSV from stdin).")]
 Model = Annotated[
     Path | None,
-    Option("--model", metavar="FILE", help="The model, saved by joblib. [b]Loading it runs its code.[/]"),
+    Option("--model", metavar="FILE", help="The model, saved by joblib (needs --trust-model) or skops."),
 ]
 TrustModel = Annotated[
-    bool, Option("--trust-model", help="Do not warn that loading the model runs its code.")
+    bool, Option("--trust-model", help="Load a model whose file runs code: you trust who made it.")
 ]
 UnknownCategories = Annotated[
     Unknown | None,

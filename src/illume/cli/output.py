@@ -15,6 +15,7 @@ from illume.errors import import_extra
 
 Kind = Literal["attributions", "rules", "counterfactuals"]
 JSON = (".json", ".jsonl")
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that spreadsheets run
 SUFFIXES = (".parquet", ".csv", *JSON)
 
 
@@ -48,10 +49,10 @@ def print_json(value: Any) -> None:
     typer.echo(as_json(value, indent=2))
 
 
-def write(pieces: Iterable[Any], path: Path | None, json: bool = False) -> None:
-    """Write frames, or records for JSON, to a file by its suffix, or to stdout."""
+def write(pieces: Iterable[Any], path: Path | None, json: bool = False, escape: bool = True) -> None:
+    """Write frames, or records for JSON, to a file by its suffix, or to stdout; see `escape_formulas`."""
     if path is None:
-        _write_text(pieces, sys.stdout, ".jsonl" if json else ".csv")
+        _write_text(pieces, sys.stdout, ".jsonl" if json else ".csv", escape)
         return
     suffix = path.suffix.lower()
     with atomic_path(path) as temporary:
@@ -59,16 +60,34 @@ def write(pieces: Iterable[Any], path: Path | None, json: bool = False) -> None:
             _write_parquet(pieces, temporary)
             return
         with temporary.open("w", encoding="utf-8", newline="") as stream:
-            _write_text(pieces, stream, suffix)
+            _write_text(pieces, stream, suffix, escape)
 
 
-def _write_text(pieces: Iterable[Any], stream: IO[str], suffix: str) -> None:
+def escape_formulas(frame: Any) -> Any:
+    """Return a frame whose texts are no formulas: those that begin as one get an apostrophe in front.
+
+    >>> import pandas as pd
+    >>> escape_formulas(pd.DataFrame({"=a": [-5, 1], "b": ["=1+1", "x"]})).to_csv(index=False).split()
+    ["'=a,b", "-5,'=1+1", '1,x']
+    """
+    frame = frame.rename(columns=lambda name: _escape(str(name)))
+    for j, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufcmM":  # texts, categories and mixed values
+            frame.isetitem(j, frame.iloc[:, j].astype(object).map(_escape))
+    return frame
+
+
+def _escape(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
+
+
+def _write_text(pieces: Iterable[Any], stream: IO[str], suffix: str, escape: bool) -> None:
     if suffix == ".json":
         stream.write(f"{as_json([record for records in pieces for record in records])}\n")
         return
     for i, piece in enumerate(pieces):
         if suffix == ".csv":
-            piece.to_csv(stream, index=False, header=i == 0)
+            (escape_formulas(piece) if escape else piece).to_csv(stream, index=False, header=i == 0)
         else:
             stream.writelines(f"{as_json(record)}\n" for record in piece)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 import sys
 import warnings
@@ -17,9 +18,11 @@ from typing import Any
 
 from illume.cli.messages import CommandError, UsageError
 from illume.cli.options import split_names
+from illume.data.limits import VARIABLE, most_bytes
 from illume.errors import SchemaError, import_extra
 
 STDIN = Path("-")
+LEAST_LIMIT, LEAST_RATIO = 2**28, 100  # bytes of a decompressed CSV that are allowed, or times its size
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 SEPARATORS = (",", ";", "\t", "|")
@@ -153,10 +156,12 @@ def _read_cells(pd: Any, path: Path) -> Any:
     """Return all cells as text."""
     content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     if path.name.lower().endswith(".gz"):
-        content = gzip.decompress(content)
+        content = _decompress(content, path)
     text = content.decode("utf-8-sig")
     header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
     separator = max(SEPARATORS, key=header.count)
+    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    _require_names_once(next(lines, []), file_name(path))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
         # index_col: if lines are longer than the header, their first field is not an index.
@@ -165,6 +170,29 @@ def _read_cells(pd: Any, path: Path) -> Any:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         _require_empty_extras(lines, len(cells.columns), file_name(path))
     return cells
+
+
+def _decompress(content: bytes, path: Path) -> bytes:
+    """Return what a gzip file holds, but not more than what its size lets expect."""
+    most = most_bytes()
+    if VARIABLE not in os.environ:
+        most = min(most, max(LEAST_RATIO * len(content), LEAST_LIMIT))
+    with gzip.open(io.BytesIO(content)) as stream:
+        found = stream.read(int(min(most, 2**62)) + 1)
+    if len(found) > most:
+        raise CommandError(
+            f"{path}, of {len(content) / 1e6:,.1f} MB, is more than the limit of {most / 1e6:,.0f} MB when "
+            f"it is decompressed; if you trust it, set {VARIABLE}, for example to 8e9"
+        )
+    return found
+
+
+def _require_names_once(names: Iterable[str], name: str) -> None:
+    twice = [repr(column) for column, n in Counter(names).items() if n > 1 and column]
+    if twice:
+        raise CommandError(
+            f"{name} names {', '.join(twice[:5])} for more than one column; rename or remove all but one"
+        )
 
 
 def _require_empty_extras(lines: Any, n_columns: int, name: str) -> None:

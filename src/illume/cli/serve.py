@@ -63,7 +63,7 @@ def serve(
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 
-    [b]illume serve loans.illume --model loans.model.joblib[/]
+    [b]illume serve loans.illume --model loans.model.joblib --trust-model[/]
     """
     messages = options.start(context, quiet, debug)
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.

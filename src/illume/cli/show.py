@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Context, Exit, Option, echo
+from typer import Argument, Context, Exit, Option
 
 from illume.cli import options
 from illume.cli.load import ask, load_explainer, model_option, read_rows_for
 from illume.cli.messages import ExitCode, UsageError
+from illume.cli.messages import show as show_text
 from illume.cli.output import print_json, require_output
 from illume.cli.read_rows import file_name, is_parquet, require_csv, require_names
 from illume.data.number_text import count
@@ -38,7 +39,7 @@ def show(
     if json:
         print_json(_summary(loaded, explainer, manifest))
     else:
-        echo(_description(loaded, explainer, manifest))
+        show_text(_description(loaded, explainer, manifest))
 
 
 def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
@@ -109,7 +110,7 @@ def rules(
     if json:
         print_json(found.to_dict())
     else:
-        echo(str(found))
+        show_text(str(found))
 
 
 def check(
@@ -132,7 +133,7 @@ def check(
 
     The exit code is 0 if they are alike, and 3 if explanations of these rows should not be used.
 
-    [b]illume check loans.illume new.csv --model loans.model.joblib[/]
+    [b]illume check loans.illume new.csv --model loans.model.joblib --trust-model[/]
     """
     messages = options.start(context, quiet, debug)
     require_csv(rows, missing)
@@ -151,7 +152,7 @@ def check(
     if json:
         print_json(found.to_dict())
     else:
-        echo(repr(found))
+        show_text(repr(found))
     if not found.ok:
         raise Exit(ExitCode.DRIFTED)
 
@@ -185,7 +186,7 @@ def report(
 ) -> None:
     """Write a self-contained HTML report about the rows of a file.
 
-    [b]illume report loans.illume new.csv --model loans.model.joblib -o report.html[/]
+    [b]illume report loans.illume new.csv --model loans.model.joblib --trust-model -o report.html[/]
     """
     messages = options.start(context, quiet, debug)
     if model is None:

@@ -16,6 +16,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.questions import Question
 from illume.data.scales import Scale
+from illume.data.terminal_text import require_text
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Outputs(ABC):
     takes_offset: ClassVar[bool] = False  # whether an offset turns the surrogate's answer into the model's
     takes_threshold: ClassVar[bool] = False  # whether a threshold of a probability can decide
     disagreement: ClassVar[str]  # what a surrogate does that does not agree
+
+    def __post_init__(self) -> None:
+        """Refuse names that cannot be written."""
+        require_text(f"the {self.member}", *self.names)
 
     def __len__(self) -> int:
         return len(self.names)

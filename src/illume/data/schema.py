@@ -18,6 +18,7 @@ from illume._typing import FloatArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.number_text import count
+from illume.data.terminal_text import printable, require_text
 from illume.errors import RowError, SchemaError, UnknownCategoryError
 
 MISSING = "(missing)"
@@ -61,6 +62,11 @@ class Feature:
     low: float = -math.inf
     high: float = math.inf
     whole: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse names and categories that cannot be written."""
+        require_text("the feature", self.name)
+        require_text(f"feature {self.name!r}: the category", *self.categories)
 
     @property
     def numeric(self) -> bool:
@@ -143,6 +149,7 @@ class Schema:
         width = max((len(name) for name in self.names), default=0)
         lines = [f"  {f.name:<{width}}  {f.kind.value:<11}  {_summary(f)}" for f in self.features]
         return "\n".join([f"Schema of {count(len(self), 'feature')}", *lines])
+        return printable("\n".join([f"Schema of {len(self)} features", *lines]))
 
 
 def require_columns(frame: Frame, names: Sequence[str]) -> Frame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import math
 import os
 import tempfile
@@ -16,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from illume.data.limits import most_bytes, require_size
+from illume.data.model_files import load_trusted, why_untrusted
 from illume.data.schema import Unknown
 
 if TYPE_CHECKING:
@@ -41,11 +41,9 @@ class PackedExplainer:
         return _load_once((self.digest, self.unknown), self._load)
 
     def _load(self) -> Explainer:
-        import joblib
-
         from illume.explainer import load
 
-        model = None if self.model is None else joblib.load(io.BytesIO(self.model))
+        model = None if self.model is None else load_trusted(self.model)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "explainer.illume"
             path.write_bytes(self.content)
@@ -59,7 +57,7 @@ def pack(
     trust_model: bool = False,
     rules: bool = True,
 ) -> PackedExplainer:
-    """Pack an explainer with all its rows and its own model, or a file with a model or its joblib file.
+    """Pack an explainer with all its rows and its own model, or a file with a model or its file.
 
     With `rules`, an explainer grows its rules first; otherwise every process would.
     """
@@ -99,11 +97,9 @@ def load_explainer(
         _require_trust(model, trust_model)
 
     def read() -> Explainer:
-        import joblib
-
         from illume.explainer import load
 
-        return load(path, joblib.load(model) if in_file else model)
+        return load(path, load_trusted(Path(model).read_bytes()) if in_file else model)
 
     return _load_once((_file_stamp(path), _file_stamp(model) if in_file else id(model)), read)
 
@@ -147,8 +143,6 @@ def _require_no_model(model: Any) -> None:
 
 
 def _require_trust(path: str | os.PathLike[str], trusted: bool) -> None:
-    if not trusted:
-        raise ValueError(
-            f"loading the model {os.fspath(path)!r} runs code in it; if you trust who made it, pass "
-            f"trust_model=True"
-        )
+    why = None if trusted else why_untrusted(path)
+    if why is not None:
+        raise ValueError(f"{why}; if you trust who made it, pass trust_model=True")

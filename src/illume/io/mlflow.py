@@ -117,10 +117,13 @@ def log_model(explainer: Explainer | str | os.PathLike[str], name: str = "explai
     return log(artifact_path=None, name=name, flavor=sys.modules[__name__], explainer=explainer, **options)
 
 
-def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explainer:
+def load_model(
+    model_uri: str | os.PathLike[str], model: Any = None, *, trust_model: bool = False
+) -> Explainer:
     """Load the explainer from a folder or a URI such as `runs:/…` or `models:/…`.
 
-    `model` is the black box; by default the one that was stored with the explainer, if any.
+    `model` is the black box; by default the one that was stored with the explainer, if any. That is a pickle,
+    which runs code when it is loaded: it needs `trust_model=True`.
     """
     pyfunc = import_extra("mlflow.pyfunc", "mlflow")
     from mlflow.artifacts import download_artifacts
@@ -133,7 +136,13 @@ def load_model(model_uri: str | os.PathLike[str], model: Any = None) -> Explaine
             f"{model_uri} holds a model of {sorted(flavours)}, expected an explainer; "
             "write one with illume.mlflow.save_model or log_model"
         )
-    return _read(local / flavours[pyfunc.FLAVOR_NAME][pyfunc.DATA], model)
+    data = local / flavours[pyfunc.FLAVOR_NAME][pyfunc.DATA]
+    if model is None and not trust_model and (data / MODEL).exists():
+        raise BlackBoxError(
+            f"the model in {model_uri} is a pickle, and loading it runs code in it; if you trust who stored "
+            f"it, pass trust_model=True, otherwise pass the model itself: load_model(uri, model=…)"
+        )
+    return _read(data, model)
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +171,13 @@ class ExplanationModel:
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ExplanationModel:
     """Load the model; MLflow calls this function by its name."""
+    if (Path(path) / MODEL).exists():
+        warnings.warn(
+            f"loading {MODEL} of {path}, a pickle, runs code in it; illume.mlflow.load_model asks for trust, "
+            f"and MLFLOW_ALLOW_PICKLE_DESERIALIZATION=false forbids it",
+            UserWarning,
+            stacklevel=2,
+        )
     return ExplanationModel(_read(Path(path), None))
 
 

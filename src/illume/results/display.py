@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import FloatArray
+from illume.data.terminal_text import printable
 from illume.results import colours
 
 CHARACTERS, PIXELS = 20, 120  # length of the longest bar
@@ -48,7 +49,7 @@ class Shown:
         lines: list[str] = []
         for part in self.describe():
             lines += [part] if isinstance(part, str) else _table_lines(part)
-        return "\n".join(lines)
+        return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         first, *rest = self.describe()
