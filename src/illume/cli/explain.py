@@ -242,7 +242,8 @@ def _explain_frame(
                 yield _long_table(result, kept)
             else:
                 yield _records(result, kept, start)
-            reasons.extend(str(reason) for reason in getattr(result, "reasons", ()) if reason)
+            if kind == "counterfactuals":
+                reasons.extend(str(reason) for reason in result.reasons if reason)
             bar.update(len(result))
 
     disable = True if messages.quiet else None  # None: shown in a terminal
