@@ -242,8 +242,7 @@ def _explain_frame(
                 yield _long_table(result, kept)
             else:
                 yield _records(result, kept, start)
-            if kind == "counterfactuals":
-                reasons.extend(str(reason) for reason in result.reasons if reason)
+            reasons.extend(_reasons(result, kind))
             bar.update(len(result))
 
     disable = True if messages.quiet else None  # None: shown in a terminal
@@ -253,6 +252,11 @@ def _explain_frame(
         messages.note(f"{len(reasons):,} of {len(frame):,} rows have no counterfactual: {reasons[0]}")
     if out is not None:
         messages.info(f"{kind.capitalize()} of {count(len(frame), 'row')} written to {out}")
+
+
+def _reasons(result: Any, kind: Kind) -> list[str]:
+    """Return why rows have no counterfactual."""
+    return [str(reason) for reason in result.reasons if reason] if kind == "counterfactuals" else []
 
 
 def _long_table(result: Any, kept: Any) -> Any:

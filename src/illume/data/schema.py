@@ -148,8 +148,7 @@ class Schema:
     def __repr__(self) -> str:
         width = max((len(name) for name in self.names), default=0)
         lines = [f"  {f.name:<{width}}  {f.kind.value:<11}  {_summary(f)}" for f in self.features]
-        return "\n".join([f"Schema of {count(len(self), 'feature')}", *lines])
-        return printable("\n".join([f"Schema of {len(self)} features", *lines]))
+        return printable("\n".join([f"Schema of {count(len(self), 'feature')}", *lines]))
 
 
 def require_columns(frame: Frame, names: Sequence[str]) -> Frame:
