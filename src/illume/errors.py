@@ -131,6 +131,18 @@ class LabelsOnlyWarning(UserWarning):
     """The model answers with labels instead of probabilities, so that less can be said about it."""
 
 
+class NoisyModelWarning(UserWarning):
+    """The model answers the same row differently when it is asked again."""
+
+
+class IgnoredColumnsWarning(UserWarning):
+    """The model ignores columns: its answers stay the same whatever they hold."""
+
+
+class LostDigitsWarning(UserWarning):
+    """A column holds whole numbers that are too large to be told apart."""
+
+
 class FewQueriesWarning(UserWarning):
     """There are too few queries to measure the errors of contributions."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,9 +25,10 @@ from illume.data.schema import (
     declared_codes,
     require_columns,
 )
-from illume.errors import SchemaError
+from illume.errors import LostDigitsWarning, SchemaError
 
 MIN_ROWS = 10
+EXACT = 2**53  # up to which floating-point numbers hold every whole number
 STREAM_ROWS = 200_000
 
 
@@ -78,8 +80,16 @@ def load_rows(
 ) -> LoadedRows:
     """Load the columns that the model uses, if it says which, of all rows or of a sample."""
     if is_row_source(data):
-        return _load_source(open_rows(data), model, schema, categorical, limit)
-    frame = as_frame(data)
+        loaded = _load_source(open_rows(data), model, schema, categorical, limit)
+    else:
+        loaded = _load_frame(as_frame(data), model, schema, categorical, limit)
+    _warn_of_lost_digits(loaded)
+    return loaded
+
+
+def _load_frame(
+    frame: Frame, model: Any, schema: Schema | None, categorical: Iterable[str], limit: RowLimit
+) -> LoadedRows:
     _require_rows(len(frame))
     names = model_columns(model, frame.names)
     frame = frame if names is None else frame.select(names)
@@ -95,6 +105,23 @@ def load_rows(
         missing = frozenset(name for name in numeric if np.isnan(frame.numbers(name)).any())
         frame = frame.take(sample_rows(n_rows, limit.row_budget, limit.seed))
     return LoadedRows(frame, known, missing, n_rows)
+
+
+def _warn_of_lost_digits(loaded: LoadedRows) -> None:
+    """Warn of whole numbers above 2⁵³, of which several become one floating-point number."""
+    for feature in loaded.schema.features:
+        if not (feature.numeric and max(abs(feature.low), abs(feature.high)) > EXACT):
+            continue
+        values = [value for value in loaded.frame.labels(feature.name) if isinstance(value, int)]
+        lost = next((value for value in values if int(float(value)) != value), None)
+        if lost is not None:
+            warnings.warn(
+                f"column {feature.name!r} holds whole numbers such as {lost}, whose last digits are lost "
+                f"(numbers are exact up to 2^53): if they are codes, name the column in categorical, or make "
+                f"it text; if they name the rows, leave it out",
+                LostDigitsWarning,
+                stacklevel=5,
+            )
 
 
 def sample_frame(source: RowSource, limit: RowLimit, like: Any = None) -> tuple[Any, int]:

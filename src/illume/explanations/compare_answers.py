@@ -8,6 +8,7 @@ import numpy as np
 
 from illume.data.black_box import BlackBox
 from illume.explanations.fitted import AnsweredFrame
+from illume.results.noise import Noise
 
 TOLERANCE = 1e-6  # up to which a model's answers count as unchanged
 
@@ -22,10 +23,14 @@ class AnswerChange:
     n_decisions: int
 
 
-def compare_answers(black_box: BlackBox, known: AnsweredFrame) -> AnswerChange:
-    """Ask a model about rows that were answered before; a change is a difference above 1e-6 of the unit."""
+def compare_answers(black_box: BlackBox, known: AnsweredFrame, noise: Noise | None = None) -> AnswerChange:
+    """Ask a model about rows that were answered before.
+
+    A change is a difference above 1e-6 of the unit, or above twice the largest that noise alone had.
+    """
     now = black_box(known.frame)
     outputs = black_box.require_outputs()
     off = np.abs(now - known.P)
-    changed, n_different = (off / outputs.unit).max(1) > TOLERANCE, int((~outputs.alike(now, known.P)).sum())
+    tolerance = TOLERANCE if noise is None else 2 * noise.largest
+    changed, n_different = (off / outputs.unit).max(1) > tolerance, int((~outputs.alike(now, known.P)).sum())
     return AnswerChange(len(off), int(changed.sum()), float(off.max(initial=0.0)), n_different)

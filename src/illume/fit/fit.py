@@ -20,6 +20,7 @@ from illume.explanations.tree_rules import TreeRules
 from illume.explanations.trust_map import TrustMap
 from illume.fit.ask import ask
 from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
+from illume.fit.model_checks import warn_of_model
 from illume.fit.prepare import Prepared, prepare
 from illume.fit.resume import open_checkpoint, reopen_for_rules
 from illume.fit.rule_trees import fit_rule_model, rule_pairs
@@ -63,6 +64,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
         elif stages is not None and not settings.trains_rule_encoder:
             stages.finish()
     warn_few_rows(fitted.quality, settings)
+    warn_of_model(fitted.quality)
     return FitResult(fitted, stages, interrupted)
 
 

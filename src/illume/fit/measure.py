@@ -70,6 +70,7 @@ def measure_quality(
         sampling=Sampling(source.n_rows, len(source.frame), seed) if source.partial else None,
         contributions=shapley.quality if shapley else None,
         ignored=ignored_features(schema, shapley.model) if shapley else (),
+        noise=prepared.noise,
         effort=settings.effort if shapley else None,
         next_effort=next_effort(settings.effort, len(schema), prepared.n_queries) if shapley else None,
     )

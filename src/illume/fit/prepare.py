@@ -23,7 +23,9 @@ from illume.errors import BlackBoxError, CheckpointError, FormatError, SchemaErr
 from illume.explanations.compare_answers import compare_answers
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows
 from illume.explanations.reference import Reference
+from illume.fit.model_checks import check_model, read_noise
 from illume.fit.settings import Settings
+from illume.results.noise import Noise
 from illume.shapley.training_run import resolve_queries
 
 QUERIES_PER_ROW = 128
@@ -76,19 +78,24 @@ def _wrong_answers(reason: str) -> CheckpointError:
 
 
 def ask_once(
-    black_box: BlackBox, frame: Frame, slot: Slot | None = None, *, check: bool = False
+    black_box: BlackBox,
+    frame: Frame,
+    slot: Slot | None = None,
+    *,
+    check: bool = False,
+    noise: Noise | None = None,
 ) -> FloatArray:
     """Return the answers to all rows, from the checkpoint if it has them.
 
-    With `check`, the model is asked again about a few of these rows, and must answer the same. Where several
-    processes fit together, the first one asks for all.
+    With `check`, the model is asked again about a few of these rows, and must answer the same, but for its
+    noise. Where several processes fit together, the first one asks for all.
     """
 
     def ask() -> tuple[FloatArray, int, Outputs | None]:
         asker = Asker(black_box, slot)
         P = asker(frame)
         if check and asker.known is not None:
-            _require_same_model(black_box, AnsweredFrame(frame, P))
+            _require_same_model(black_box, AnsweredFrame(frame, P), noise)
         asker.save()
         return P, black_box.n_asked, black_box.outputs
 
@@ -96,9 +103,10 @@ def ask_once(
     return P
 
 
-def _require_same_model(black_box: BlackBox, known: AnsweredFrame) -> None:
+def _require_same_model(black_box: BlackBox, known: AnsweredFrame, noise: Noise | None) -> None:
     try:
-        change = compare_answers(black_box, known.take(evenly_spaced(len(known.frame), CHECKED_ROWS)))
+        some = known.take(evenly_spaced(len(known.frame), CHECKED_ROWS))
+        change = compare_answers(black_box, some, noise)
     except BlackBoxError as error:
         raise CheckpointError(f"{error.message}; use another folder, or remove the checkpoint") from error
     if change.n_changed:
@@ -134,6 +142,7 @@ class Prepared:
     missing: BoolArray
     reference: Reference
     n_queries: int
+    noise: Noise | None
 
 
 def prepare(
@@ -144,7 +153,7 @@ def prepare(
     features = frame.select(schema.names)
     data = settings.data_options
     black_box = BlackBox(settings.model, data.outputs)
-    P, outputs = _ask_model(black_box, frame, stages)
+    P, outputs, noise = _ask_model(black_box, frame, stages)
     monotony = outputs.ask(settings.positive_class, settings.threshold).describe_monotony(P)
     if monotony:
         warnings.warn(
@@ -181,15 +190,20 @@ def prepare(
         missing=np.asarray(encoded.imputed.any(0) | seen),
         reference=Reference.fit(schema, features),
         n_queries=n_queries,
+        noise=noise,
     )
 
 
-def _ask_model(black_box: BlackBox, frame: Frame, stages: Stages | None) -> tuple[FloatArray, Outputs]:
-    """Ask about all rows; a black box that always answers alike cannot be explained."""
-    P = ask_once(black_box, frame, checkpoint_slot(stages, "answers"), check=True)
+def _ask_model(
+    black_box: BlackBox, frame: Frame, stages: Stages | None
+) -> tuple[FloatArray, Outputs, Noise | None]:
+    """Ask about all rows, and about some again; a black box that always answers alike cannot be explained."""
+    slot = checkpoint_slot(stages, "noise")
+    known = read_noise(slot)
+    P = ask_once(black_box, frame, checkpoint_slot(stages, "answers"), check=True, noise=known)
     black_box.outputs = outputs = black_box.require_outputs().fit(P)
     outputs.require_variety(P)
-    return P, outputs
+    return P, outputs, check_model(black_box, frame, P, slot)
 
 
 def _groups(outputs: Outputs, P: FloatArray) -> IntArray:

@@ -72,7 +72,7 @@ def attach_model(fitted: Fitted, model: Any) -> Fitted:
         return attached
     some = fitted.pool.take(stratified(fitted.outputs.strata.decide(fitted.pool.P), CHECKED_ROWS))
     try:
-        change = compare_answers(black_box, some)
+        change = compare_answers(black_box, some, fitted.quality.noise)
     except BlackBoxError as error:  # about rows of the file, not the user's
         raise BlackBoxError(
             f"asked about {len(some.P)} rows of the file, which the model that was explained has answered, "

@@ -12,6 +12,7 @@ from illume.data.outputs import Outputs
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown, Table
+from illume.results.noise import Noise
 
 FEW = 20  # fewer validation or report rows than this say next to nothing
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
@@ -134,8 +135,9 @@ class Quality(Shown):
         Rows of each kind, and the number of rows that the black box answered in all.
     sampling, contributions
         None where all rows were used; None for kind `pullback`, where contributions are not measured.
-    ignored
-        Columns that the model ignores: their contributions are exactly 0.
+    ignored, noise
+        Columns that the model ignores: their contributions are exactly 0. How far the model's answers to the
+        same rows are apart; None where they are the same.
     majority
         Share of the most common decision on the report rows: the agreement of a constant prediction.
     effort, next_effort
@@ -164,6 +166,7 @@ class Quality(Shown):
     majority: float = math.nan
     effort: str | None = None
     next_effort: NextEffort | None = None
+    noise: Noise | None = None
     dictionary: DataDictionary = NO_LABELS
 
     @property
@@ -217,6 +220,13 @@ class Quality(Shown):
             "the model"
         )
 
+    @property
+    def ignored_text(self) -> str:
+        """Which columns the model ignores, in words; empty without any."""
+        names = ", ".join(map(self.dictionary.label, self.ignored[:IGNORED_SHOWN]))
+        others = len(self.ignored) - IGNORED_SHOWN
+        return f"the model ignores {names}{f' and {others} more' if others > 0 else ''}" if names else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values; NaN for figures that were not measured."""
         return asdict(self)
@@ -227,11 +237,10 @@ class Quality(Shown):
         if self.contributions is None:
             yield "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
         else:
-            names = ", ".join(map(self.dictionary.label, self.ignored[:IGNORED_SHOWN]))
-            others = len(self.ignored) - IGNORED_SHOWN
-            ignored = f"the model ignores {names}{f' and {others} more' if others > 0 else ''}"
             yield from self.contributions.describe(self.outputs).splitlines()
-            yield from (f"  {note}" for note in (self.more, ignored if names else "") if note)
+            yield from (f"  {note}" for note in (self.more, self.ignored_text) if note)
+        if self.noise is not None:
+            yield self.noise.describe(self.outputs)
         n = self.report.n_rows
         yield f"Surrogate of slopes, rules and counterfactuals: measured on {count(n, 'held-out report row')}"
         yield Table(self._lines(), "<>>>><", head=True)
