@@ -9,8 +9,10 @@ import pytest
 
 from illume import DataOptions, Explainer, RuleOptions, SurrogateOptions, Training
 from illume.explanations.trust_map import TrustMap
+from illume.fit.model_checks import ALONE, FEWEST_ROWS, ROWS
 from illume.shapley.training_run import Effort, Sizes
 
+CHECKS = FEWEST_ROWS + 3 * ROWS + ALONE  # rows that a fit on 64 rows or more asks about again
 FAST = Training(batch_size=64, learning_rate=5e-3, max_epochs=8, patience=8)
 
 

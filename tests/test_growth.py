@@ -13,7 +13,7 @@ from illume.encoders.options import QUICK
 from illume.explanations import neighbours
 from illume.fit import trials
 from illume.surrogates import selection
-from tests.common import grouped
+from tests.common import CHECKS, grouped
 
 QUERIES = 50
 QUESTION = Classes(("no", "yes")).question()
@@ -59,7 +59,7 @@ def explainer(model):
 def test_a_fit_asks_once_about_every_row_and_about_no_more_queries(n):
     model = Counting()
     explainer = fitted(n, model)
-    assert model.rows == explainer.quality_.n_asked == n + QUERIES
+    assert model.rows == explainer.quality_.n_asked == n + CHECKS + QUERIES
 
 
 def test_rules_are_fitted_without_asking():

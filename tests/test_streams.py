@@ -12,7 +12,7 @@ from illume import DataOptions, Explainer, Schema, load
 from illume.data.load_rows import RowLimit, load_rows
 from illume.errors import CheckpointError, SchemaError
 from tests.checkpoints.common import Killed, kill_at
-from tests.common import FAST, grouped, loans
+from tests.common import CHECKS, FAST, grouped, loans
 
 BUDGET = 120
 QUICK = {"n_latents": 2, "queries": 60, "training": FAST, "verbose": False}
@@ -225,4 +225,4 @@ def test_of_a_column_of_names_the_most_frequent_of_the_drawn_rows_are_known():
 
 
 def test_the_model_is_asked_only_about_drawn_rows(streamed):
-    assert streamed.quality_.n_asked == BUDGET + streamed.quality_.n_queries
+    assert streamed.quality_.n_asked == BUDGET + CHECKS + streamed.quality_.n_queries

@@ -14,6 +14,7 @@ from illume import SurrogateOptions
 from illume.encoders.batches import Batch
 from illume.encoders.options import Training
 from illume.encoders.ranks import Ranks, ranks
+from tests.common import CHECKS
 
 TOGETHER = """
 import json, sys
@@ -131,7 +132,7 @@ def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name)
 def test_the_model_is_asked_by_the_first_process_only(together):
     for name in ("apart", "aligned", "choosing"):
         first, second = (each["n_asked"][name] for each in together)
-        assert first[0] == first[1] == second[1] == 320 + 64
+        assert first[0] == first[1] == second[1] == 320 + CHECKS + 64
         assert second[0] == 0
 
 

@@ -21,7 +21,7 @@ from illume.results.noise import Noise
 from illume.results.quality import Quality
 
 ROWS, FEWEST_ROWS, ALONE = 64, 8, 4
-SECONDS = 3.0  # that the checks may take about
+SECONDS = 10.0  # that the checks may take about
 NOTABLE = 1e-3  # of what counts as a large difference; less is the noise of single precision
 FACTOR = 5.0  # by which the noise of another order must exceed that of asking again, to be no chance
 
