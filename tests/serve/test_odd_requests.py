@@ -189,7 +189,7 @@ def test_wrong_paths_and_methods_are_json(client):
 
 def test_bugs_are_500_without_a_word_from_inside(with_model, row, monkeypatch, caplog):
     client = Client(with_model)
-    monkeypatch.setattr(type(with_model), "__call__", lambda self, X: {}["secret of row 7"])
+    monkeypatch.setattr(type(with_model), "__call__", lambda self, X, **options: {}["secret of row 7"])
     with caplog.at_level("INFO", logger="illume.serve"):
         answer = client.post("/explain", json={"rows": [row]})
     assert answer.status_code == 500

@@ -44,10 +44,10 @@ def hanging(with_model, monkeypatch, go_on):
     """An explainer whose model hangs on rows of age 99 until it may go on."""
     explain = type(with_model).__call__
 
-    def slow(self, X):
+    def slow(self, X, **options):
         if X.columns["age"][0] == 99:
             go_on.wait(30)
-        return explain(self, X)
+        return explain(self, X, **options)
 
     monkeypatch.setattr(type(with_model), "__call__", slow)
     return with_model
