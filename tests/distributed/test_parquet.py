@@ -83,7 +83,12 @@ def test_a_dead_process_is_replaced_and_its_part_repeated(files, loan_model, tmp
     assert "60.0/60.0" in capsys.readouterr().err
     explain_parquet(source, tmp_path / "whole", files[0], workers=0, **given)
     pd.testing.assert_frame_equal(pd.read_parquet(out), pd.read_parquet(tmp_path / "whole"))
-    assert sorted(set(os.listdir(out)) - {"_illume.lock"}) == ["_SUCCESS", "_illume.json", *PARTS]
+    assert sorted(set(os.listdir(out)) - {"_illume.lock"}) == [
+        "_SUCCESS",
+        "_illume.json",
+        "_illume.parts",
+        *PARTS,
+    ]
 
 
 def test_processes_that_always_die_are_given_up_and_errors_in_them_are_raised(files, loan_model, tmp_path):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,12 +21,13 @@ from illume.data.row_sources import parquet_files
 from illume.distributed.output_columns import pyarrow
 from illume.distributed.packed_explainer import PackedExplainer, pack
 from illume.distributed.partition import Keep, explain_partition, kept_columns
+from illume.distributed.plan import LOCK, Part, PartDone, finished_parts, planned_parts, record
 from illume.errors import FormatError, IllumeError, SchemaError, UnknownCategoryError, rows_after
 
 if TYPE_CHECKING:
     from illume.explainer import Explainer
 
-PLAN, LOCK, SUCCESS = "_illume.json", "_illume.lock", "_SUCCESS"
+SUCCESS = "_SUCCESS"
 PARTS_PER_WORKER = 4  # at least, so that no worker waits long for the last one
 READ_BYTES = 2**17  # of a column at once
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
@@ -59,23 +60,6 @@ class Written:
     n_retried: int = 0
 
 
-@dataclass(frozen=True)
-class Part:
-    """Row groups `first_group` to before `end_group` of one file, and where their rows are in all rows."""
-
-    number: int
-    path: str
-    first_group: int
-    end_group: int
-    first_row: int
-    n_rows: int
-
-    @property
-    def name(self) -> str:
-        """The name of the part's own file."""
-        return f"part-{self.number:05}.parquet"
-
-
 def explain_parquet(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
@@ -96,7 +80,8 @@ def explain_parquet(
     """Explain a Parquet file, or a folder of them, into a folder with one file per part, in the rows' order.
 
     A part is a run of row groups of one file. Its file appears complete or not at all: a run that was stopped
-    continues where it was when it is started again, and the parts of a process that died are repeated. At the
+    continues where it was when it is started again, and the parts of a process that died, or whose files were
+    damaged since, are repeated. At the
     end, a file `_SUCCESS` is written. The columns are those of `output_schema`; memory does not depend on the
     number of rows. Scripts that call this need `if __name__ == "__main__":`, because processes are spawned.
 
@@ -135,18 +120,17 @@ def explain_parquet(
         return FileExistsError(f"{said}; wait until it is done, or name another folder")
 
     with lock(folder / LOCK, refuse):
-        parts = _planned_parts(folder, task.fingerprint(files), _split(files, part_rows, workers))
-        there = [part for part in parts if (folder / part.name).is_file()]
-        before = {part.number: pyarrow().parquet.read_metadata(folder / part.name).num_rows for part in there}
+        parts = planned_parts(folder, task.fingerprint(files), _split(files, part_rows, workers))
+        before = finished_parts(folder, parts)
         left = [part for part in parts if part.number not in before]
         n_rows = sum(part.n_rows for part in parts)
         disable = None if verbose is None else not verbose
         with tqdm(desc=kind, total=n_rows, unit="row", unit_scale=True, disable=disable) as bar:
             bar.update(n_rows - sum(part.n_rows for part in left))
-            lines, deaths = _explain_parts(task, left, workers, retries, bar.update)
+            after, deaths = _explain_parts(task, left, workers, retries, bar.update)
         for path in folder.glob(".part-*.tmp*"):  # left by a process that died
             path.unlink(missing_ok=True)
-        n_lines = sum({**before, **lines}.values())
+        n_lines = sum(done.lines for done in {**before, **after}.values())
         about = {"kind": kind, "rows": n_rows, "lines": n_lines, "parts": len(parts)}
         with atomic_path(folder / SUCCESS) as temporary:
             temporary.write_text(json.dumps(about) + "\n")
@@ -172,8 +156,8 @@ class PartTask:
         about = json.dumps([stamps, self.packed.digest, settings], default=str)
         return hashlib.sha256(about.encode()).hexdigest()
 
-    def __call__(self, part: Part) -> int:
-        """Return the number of lines written."""
+    def __call__(self, part: Part) -> PartDone:
+        """Return the number of lines written, and the digest of their file."""
         explainer, lines, start = self.packed.load(), 0, 0
         # Neither all row groups nor a whole large one is read ahead.
         reader = pyarrow().parquet.ParquetFile(part.path, pre_buffer=False, buffer_size=READ_BYTES)
@@ -182,15 +166,17 @@ class PartTask:
             reader,
             _name_file(part.path),
             atomic_path(self.folder / part.name) as temporary,
-            self._writer(temporary) as writer,
         ):
-            for batch in self._batches(reader, part, explainer):
-                with rows_after(before + start, part.path):
-                    first_row = part.first_row + start
-                    table = explain_partition(batch, explainer, first_row=first_row, **self.settings)
-                writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
-                lines, start = lines + len(table), start + len(batch)
-        return lines
+            with self._writer(temporary) as writer:
+                for batch in self._batches(reader, part, explainer):
+                    with rows_after(before + start, part.path):
+                        first_row = part.first_row + start
+                        table = explain_partition(batch, explainer, first_row=first_row, **self.settings)
+                    writer.write_table(table.combine_chunks(), row_group_size=max(len(table), 1))
+                    lines, start = lines + len(table), start + len(batch)
+            done = PartDone.of(temporary, lines)
+        record(self.folder, part, done)
+        return done
 
     def _batches(self, reader: Any, part: Part, explainer: Explainer) -> Iterator[Any]:
         columns: list[str] = reader.schema_arrow.names
@@ -210,15 +196,15 @@ class PartTask:
 
 
 def _explain_parts(
-    task: PartTask, parts: list[Part], workers: int, retries: int, done: Callable[[int], Any]
-) -> tuple[dict[int, int], int]:
-    """Return the lines of each part, and how often a worker process died."""
-    lines: dict[int, int] = {}
+    task: PartTask, parts: list[Part], workers: int, retries: int, count: Callable[[int], Any]
+) -> tuple[dict[int, PartDone], int]:
+    """Return what was written of each part, and how often a worker process died."""
+    done: dict[int, PartDone] = {}
     for part in parts if not workers else ():
-        lines[part.number] = task(part)
-        done(part.n_rows)
+        done[part.number] = task(part)
+        count(part.n_rows)
     deaths = 0
-    while left := [part for part in parts if part.number not in lines]:
+    while left := [part for part in parts if part.number not in done]:
         death = None
         n_processes = min(workers, len(left))
         with ProcessPoolExecutor(n_processes, get_context("spawn"), _limit_threads) as pool:
@@ -228,8 +214,9 @@ def _explain_parts(
                     if isinstance(future.exception(), BrokenProcessPool):
                         death = future.exception()
                         continue
-                    lines[futures[future].number] = future.result()
-                    done(futures[future].n_rows)
+                    part = futures[future]
+                    done[part.number] = future.result()
+                    count(part.n_rows)
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -239,7 +226,7 @@ def _explain_parts(
                 f"worker processes died {deaths} times; if memory ran out, use a smaller batch_rows or fewer "
                 f"workers; a script that calls this needs `if __name__ == '__main__':`"
             ) from death
-    return lines, deaths
+    return done, deaths
 
 
 def _limit_threads() -> None:
@@ -270,25 +257,6 @@ def _split(files: list[Path], part_rows: int, workers: int) -> list[Part]:
                 parts.append(Part(len(parts), str(path.absolute()), start, i + 1, first_row, n))
                 first_row, start, n = first_row + n, i + 1, 0
     return parts or [Part(0, str(files[0].absolute()), 0, 0, 0, 0)]  # no rows still make a file with columns
-
-
-def _planned_parts(folder: Path, fingerprint: str, parts: list[Part]) -> list[Part]:
-    """Write the plan into a folder, or return the one that is there if it is for the same work."""
-    path = folder / PLAN
-    if path.is_file():
-        plan = json.loads(path.read_text())
-        if plan["fingerprint"] != fingerprint:
-            raise FileExistsError(
-                f"{folder} holds explanations of other rows, of another explainer or with other settings; "
-                f"name another folder, or remove this one"
-            )
-        return [Part(**part) for part in plan["parts"]]
-    if any(each.name != LOCK for each in folder.iterdir()):
-        raise FileExistsError(f"{folder} holds other files; name a new or an empty folder")
-    plan = {"fingerprint": fingerprint, "parts": [asdict(part) for part in parts]}
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(plan))
-    return parts
 
 
 @contextmanager
