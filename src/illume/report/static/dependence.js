@@ -1,6 +1,7 @@
 // How contributions depend on values: a small chart for each of the strongest features.
 
 import { ranks, valueColours } from "./charts.js";
+import { once } from "./data.js";
 import { colour, extent, finder, fitCanvas, make, shortNumber, swatch } from "./text.js";
 
 const N_FEATURES = 6;
@@ -13,12 +14,9 @@ const LEAST_SHARE = 0.15; // of what values leave open that a partner must expla
 function groupRows({ categories, values }, n) {
   const numbers = values();
   if (categories) return { of: numbers, count: categories.length };
-  const known = [...numbers.keys()].filter((row) => !Number.isNaN(numbers[row])).sort((a, b) => numbers[a] - numbers[b]);
-  const of = new Uint8Array(numbers.length).fill(n);
-  known.forEach((row, place) => {
-    const tied = place && numbers[row] === numbers[known[place - 1]];
-    of[row] = tied ? of[known[place - 1]] : Math.floor((place * n) / known.length);
-  });
+  const known = Float64Array.from(numbers).filter((number) => !Number.isNaN(number)).sort();
+  const cuts = Array.from({ length: n - 1 }, (_, i) => known[Math.floor(((i + 1) * known.length) / n)]);
+  const of = Uint8Array.from(numbers, (number) => (Number.isNaN(number) ? n : cuts.reduce((place, cut) => place + (number >= cut), 0)));
   return { of, count: n + 1 };
 }
 
@@ -43,15 +41,16 @@ function within(heights, first, second) {
   return rest / Math.max(heights.length - used, 1); // fewer rows a cell explain more by chance
 }
 
-/** The feature whose values explain most of what the values of another leave open; -1 if none does. */
-export function findPartner(data, feature, heights) {
+/** The feature whose values explain most of what the values of another leave open; -1 if none does.
+ * `thirds` are the groups of each column. */
+export function findPartner(data, feature, heights, thirds) {
   const own = groupRows(data.columns[feature], N_GROUPS);
   const open = within(heights, own, { of: new Uint8Array(data.n), count: 1 });
   let best = -1;
   let least = (1 - LEAST_SHARE) * open;
   data.columns.forEach((column, other) => {
     if (other === feature || (column.categories && column.categories.length > N_GROUPS)) return;
-    const rest = within(heights, own, groupRows(column, 3));
+    const rest = within(heights, own, thirds[other]());
     if (rest < least) [best, least] = [other, rest];
   });
   return open > 1e-12 ? best : -1;
@@ -78,10 +77,11 @@ function scale(known) {
 export function createDependence(root, data) {
   const box = finder(root)("dependence");
   const partners = new Map();
+  const thirds = data.columns.map((column) => once(() => groupRows(column, 3)));
 
   function partnerOf(output, feature, heights) {
     const key = `${output} ${feature}`;
-    if (!partners.has(key)) partners.set(key, findPartner(data, feature, heights));
+    if (!partners.has(key)) partners.set(key, findPartner(data, feature, heights, thirds));
     return partners.get(key);
   }
 

@@ -70,7 +70,7 @@ export function createPanel(root, data, onStep) {
     return make("section", { class: `trust ${low ? "low" : "fine"}` },
       make("h4", {}, low ? "How sure is this? Trust is low here" : "How sure is this?"),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
-      make("p", {}, `${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
+      make("p", {}, `${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
   }
 
   function contributions(row) {
