@@ -70,6 +70,40 @@ def test_pictures_and_pages_that_a_page_names_are_there(page):
         assert name == "index" or (examples / f"{name}.py").is_file()
 
 
+def anchors(page):
+    """Return what the headings of a page are called in links."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", pages(), ids=NAMES.get)
+def test_headings_that_a_page_links_to_are_there(page):
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    linked = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", text)
+    files = [((page.parent / path) if path else page, anchor) for path, anchor in linked]
+    kept = [each for each in files if each[0].parent.name not in ("gallery", "reference")]  # made by tools
+    assert [anchor for path, anchor in kept if anchor not in anchors(path)] == []
+
+
+def test_every_option_of_a_command_that_a_guide_names_is_one():
+    typer = pytest.importorskip("typer")
+    from illume.cli.app import app
+
+    commands = typer.main.get_command(app).commands.items()
+    known = {
+        name: {word for one in each.params for word in one.opts + one.secondary_opts}
+        for name, each in commands
+    }
+    every = set().union(*known.values(), {"--help", "--install-completion"})
+    for page in [ROOT / "README.md", *(ROOT / "docs" / "guides").glob("*.md")]:
+        text = page.read_text().replace("\\\n", " ")
+        assert set(re.findall(r"`(--[a-z][a-z-]*)", text)) <= every
+        for name, line in re.findall(r"\billume ([a-z]+)\b([^`\n#|]*)", text):
+            given = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", line))
+            assert name not in known or given <= known[name], (page.name, line)
+
+
 def test_every_public_name_is_in_the_reference():
     text = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
     shown = set(re.findall(r"^::: illume\.(\S+)", text, flags=re.MULTILINE))
