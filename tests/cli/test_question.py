@@ -1,0 +1,67 @@
+"""The positive class and the threshold on the command line."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+
+@pytest.fixture(scope="module")
+def answer(run, explainer, model, folder):
+    def call(command, *words):
+        return run(command, explainer, folder / "new.csv", "--model", model, "--trust-model", *words)
+
+    return call
+
+
+def table(found):
+    assert found.exit_code == 0, found.stderr
+    return pd.read_csv(io.StringIO(found.stdout))
+
+
+def test_explanations_are_for_the_class_that_is_named(answer, loaded, rows):
+    found = table(answer("explain", "--positive-class grant"))
+    wanted = loaded(rows, positive_class="grant")
+    assert set(found["output"]) == {"grant"}
+    np.testing.assert_allclose(found[list(wanted.feature_names)], wanted.values, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["attributions", "rules"])
+def test_a_threshold_decides(answer, loaded, rows, kind):
+    found = table(answer("explain", "-k", kind, "--threshold 0.1"))
+    refused = loaded(rows).probabilities[:, 1] >= 0.1
+    assert found["decision"].tolist() == np.where(refused, "refuse", "grant").tolist()
+
+
+def test_a_folder_is_decided_by_the_threshold_too(run, answer, explainer, model, rows, tmp_path):
+    (tmp_path / "rows").mkdir()
+    rows.to_parquet(tmp_path / "rows" / "a.parquet")
+    words = (
+        "--trust-model",
+        "--threshold 0.1",
+        "--positive-class refuse",
+        "--workers 0",
+        "-o",
+        tmp_path / "out",
+    )
+    found = run("explain", explainer, tmp_path / "rows", "--model", model, *words)
+    assert found.exit_code == 0, found.stderr
+    wanted = table(answer("explain", "--threshold 0.1"))["decision"].tolist()
+    assert pd.read_parquet(tmp_path / "out")["decision"].tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "--positive-class maybe",
+            "--positive-class 'maybe' is not known; choose one of ['grant', 'refuse']",
+        ),
+        ("--threshold 1.5", "--threshold must be a probability above 0 and below 1, found 1.5"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(answer, words, said):
+    found = answer("explain", words)
+    assert found.exit_code == 2
+    assert said in " ".join(found.stderr.split())
