@@ -9,8 +9,8 @@ import pytest
 
 @pytest.fixture(scope="module")
 def answer(run, explainer, model, folder):
-    def call(command, *words):
-        return run(command, explainer, folder / "new.csv", "--model", model, "--trust-model", *words)
+    def call(command, *words, rows=folder / "new.csv"):
+        return run(command, explainer, rows, "--model", model, "--trust-model", *words)
 
     return call
 
@@ -34,18 +34,11 @@ def test_a_threshold_decides(answer, loaded, rows, kind):
     assert found["decision"].tolist() == np.where(refused, "refuse", "grant").tolist()
 
 
-def test_a_folder_is_decided_by_the_threshold_too(run, answer, explainer, model, rows, tmp_path):
+def test_a_folder_is_decided_by_the_threshold_too(answer, rows, tmp_path):
     (tmp_path / "rows").mkdir()
     rows.to_parquet(tmp_path / "rows" / "a.parquet")
-    words = (
-        "--trust-model",
-        "--threshold 0.1",
-        "--positive-class refuse",
-        "--workers 0",
-        "-o",
-        tmp_path / "out",
-    )
-    found = run("explain", explainer, tmp_path / "rows", "--model", model, *words)
+    words = ("--threshold 0.1", "--positive-class refuse", "--workers 0", "-o", tmp_path / "out")
+    found = answer("explain", *words, rows=tmp_path / "rows")
     assert found.exit_code == 0, found.stderr
     wanted = table(answer("explain", "--threshold 0.1"))["decision"].tolist()
     assert pd.read_parquet(tmp_path / "out")["decision"].tolist() == wanted
