@@ -15,6 +15,7 @@ from illume.shapley.network_arrays import Codes, Coding, ModelArrays, Table, Val
 from illume.shapley.training_run import BATCH, Sizes, TrainingProgress
 from illume.shapley.walks import BackgroundCorrection, Walks, network_walks
 
+AT_ONCE = 2**23  # coefficients that are computed at once, 32 MB
 SPREAD = 1.5  # of a feature's embedding over its table, at the start
 
 
@@ -114,8 +115,13 @@ class ValueNetwork(nn.Module):
         hidden = self.first(embedding.flatten(1))
         units = hidden.shape[1] // 3
         context = torch.cat([gate_units(hidden[:, : 2 * units]), hidden[:, 2 * units :]], 1)
-        coefficients = self.last(context).unflatten(1, self.shape)
-        return main + self.constant + (coefficients * embedding[..., None]).sum(2)
+        # Many classes have many coefficients; tensors above 32 MB are taken from the system anew each time.
+        size = max(1, AT_ONCE // self.last.out_features)
+        found = [
+            (self.last(some).unflatten(1, self.shape) * own[..., None]).sum(2)
+            for some, own in zip(context.split(size), embedding.split(size), strict=True)
+        ]
+        return main + self.constant + torch.cat(found)
 
 
 Answered = tuple[Codes, FloatArray]  # coded rows and the model's scores (n, c)

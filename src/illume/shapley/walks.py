@@ -20,6 +20,7 @@ AT_ONCE = 2**17  # numbers that a step of a walk works on, so that they stay in 
 PAIRS_AT_ONCE = 2**20  # the same for interactions
 MIXED_AT_ONCE = 32_768  # mixed rows that the model is asked about at a time
 CORRECTION_ROWS = 2_000
+MOST_TOTALS = 16  # directions of all outputs together that a background row is described by
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -130,7 +131,7 @@ class BackgroundCorrection:
         """Learn weights from walks between background rows."""
         _, embedding = model.table.look_up(background)
         n, m, _ = embedding.shape
-        totals = model.embedded_interactions(embedding)
+        totals = _strongest(model.embedded_interactions(embedding))
         known = np.concatenate([embedding, np.broadcast_to(totals[:, None], (n, m, totals.shape[1]))], 2)
         known = np.asarray(known - known.mean(0), dtype=np.float32)
         rng = np.random.default_rng(0)
@@ -142,6 +143,14 @@ class BackgroundCorrection:
     def __call__(self, walks: Walks) -> FloatArray:
         """Return what to subtract from the values of walks, (n, m, c)."""
         return np.einsum("nmp,mpc->nmc", self.known[walks.background], self.effects)
+
+
+def _strongest(totals: FloatArray) -> FloatArray:
+    """Return columns (n, c); of very many, their strongest directions, so that cost grows as c does."""
+    if totals.shape[1] <= MOST_TOTALS:
+        return totals
+    found, sizes, _ = np.linalg.svd(totals - totals.mean(0), full_matrices=False)
+    return np.asarray(found[:, :MOST_TOTALS] * sizes[:MOST_TOTALS])
 
 
 def _ridge(known: FloatArray, values: FloatArray) -> FloatArray:
