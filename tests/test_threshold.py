@@ -13,6 +13,7 @@ from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.refinement import GRID, LinearRegions, Path
 from illume.surrogates.base import FittedWeights
 from tests.common import brief_shapley, grouped
+from tests.report.common import text_of
 
 RNG = np.random.default_rng(0)
 ROWS = pd.DataFrame(RNG.normal(size=(300, 3)), columns=["age", "income", "debt"])
@@ -116,6 +117,17 @@ def test_a_threshold_of_one_call_is_that_of_the_explainer(before, after):
     row = before(ROWS)[int(np.flatnonzero((P[:, 1] > 0.3) & (P[:, 1] < 0.45))[0])]
     assert all(line.contribution > 0 for line in row.reasons())
     assert all(line.contribution < 0 for line in row.reasons(threshold=0.5))
+    assert row.reasons(threshold=0.45).headline.startswith("'grant' with probability 0.")
+    assert row.reasons(threshold=0.45).headline.endswith("(threshold 0.45 of 'refuse')")
+
+
+def test_a_threshold_of_a_report_decides_in_all_of_it(before, tmp_path):
+    path = before.report(ROWS[:40], tmp_path / "a.html", threshold=0.35, max_counterfactual_rows=2)
+    said = text_of(path)
+    assert "It decides “refuse” from a probability of 0.35 on." in said
+    assert f"“refuse” for {int((P[:40, 1] >= 0.35).sum())} (" in said
+    assert "threshold0.35" in said.replace(" ", "")  # among the settings
+    assert before.threshold == 0.2
 
 
 def test_a_threshold_is_kept_and_changed_in_a_file(before, tmp_path):
@@ -140,7 +152,7 @@ def test_a_file_without_rows_says_that_its_threshold_is_fixed(before, tmp_path):
     loaded = illume.load(tmp_path / "a.illume", model=model)
     np.testing.assert_array_equal(loaded(ROWS).decisions, P[:, 1] >= 0.2)
     loaded.threshold = 0.3
-    with pytest.raises(LeftOutError, match=r"another threshold changes quality.*saved with rows='none'"):
+    with pytest.raises(LeftOutError, match=r"another threshold or positive class.*saved with rows='none'"):
         loaded(ROWS)
 
 
@@ -209,6 +221,11 @@ def test_a_model_of_one_decision_is_explained_and_a_threshold_named(tmp_path):
         assert [rule.decision for rule in each.rules(ROWS)] == list(np.where(flagged, "refuse", "grant"))
         assert each.counterfactuals(ROWS[:3]).found.any()
         assert each.rule_quality_.precision > 0.7
+
+
+def test_no_threshold_is_named_where_the_rows_at_hand_have_one_answer():
+    said = Classes(("no", "yes")).describe_monotony(np.tile([0.7, 0.3], (3, 1)))
+    assert said == "the model decides 'no' for all 3 rows"
 
 
 def test_a_threshold_that_splits_the_rows_needs_no_warning():

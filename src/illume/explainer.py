@@ -273,16 +273,21 @@ class Explainer(Learned, BaseEstimator):
             By default the model's class, now, in UTC, and the explainer's positive class.
         options
             Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
+            With a `threshold`, decisions in all of the report are those of it.
         """
         from illume.report.collect import ReportRequest
         from illume.report.page import write_report
 
-        decides = not self._require_fitted().monotony
+        explainer = self._deciding(options.get("threshold"))
+        decides = not explainer.fitted_.monotony
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
         shown = (rules and decides, counterfactuals and decides)
         request = ReportRequest(path, *limits, *shown, title, date, y, options)
-        fitted = (self.fit_rules() if any(shown) else self).fitted_
-        return write_report(fitted.towards(positive_class), self.get_params(deep=False), frame, request)
+        fitted = (explainer.fit_rules() if any(shown) else explainer).fitted_
+        settings = explainer.get_params(deep=False)
+        if positive_class is not None:
+            settings["positive_class"] = positive_class
+        return write_report(fitted.towards(positive_class), settings, frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.

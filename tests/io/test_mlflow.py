@@ -58,8 +58,13 @@ def without_model(loan_explainer, tmp_path_factory):
             {"kind": "counterfactuals", "n": 1, "max_changes": 1, "min_probability": 0.6},
             lambda e, rows: e.counterfactuals(rows, 1, max_changes=1, min_probability=0.6).to_frame(),
         ),
+        ({"positive_class": "grant"}, lambda e, rows: e(rows, positive_class="grant").to_frame()),
+        (
+            {"kind": "counterfactuals", "immutable": ["income", "age"]},
+            lambda e, rows: e.counterfactuals(rows, immutable=["income", "age"]).to_frame(),
+        ),
     ],
-    ids=["by default", "long", "refined", "rules", "short rules", "counterfactuals"],
+    ids=["by default", "long", "refined", "rules", "short rules", "counterfactuals", "class", "immutable"],
 )
 def test_predictions_are_explanations_of_the_kind_that_params_ask_for(
     params, expected, folder, loan_explainer, rows

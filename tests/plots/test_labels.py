@@ -1,5 +1,6 @@
 """Labels and units in plots."""
 
+import re
 from copy import copy
 
 import pytest
@@ -37,7 +38,7 @@ def test_every_plot_shows_labels_and_units(explainer):
         *(plots.bar(found), plots.bar(found[1]), plots.waterfall(found[1]), plots.beeswarm(found)),
         *(plots.decision_paths(found), plots.interactions(explainer.interactions(rows))),
         *(plots.dependence(found, "income"), plots.dependence(found, "education", colour="income")),
-        *(plots.rule(rules[0]), plots.counterfactual(changed)),
+        *(plots.rule(rules[0]), plots.counterfactual(changed), plots.compare_rows(found[1], found[2])[0]),
     ]
     for ax in drawn:
         text = words(ax)
@@ -46,3 +47,5 @@ def test_every_plot_shows_labels_and_units(explainer):
     assert "[k€]" in words(drawn[6])
     assert "university" in words(drawn[7])
     assert " k€" in words(drawn[2])
+    assert " k€" in words(drawn[-1])
+    assert {"= none", "= university"} & set(re.findall("= none|= university", words(drawn[-1])))

@@ -59,6 +59,9 @@ def test_rules_and_counterfactuals_use_labels_and_sql_the_names(explainer, rows)
     assert "k€" in text
     assert "Highest degree" in text
     assert not any(name in text.replace("Yearly income", "") for name in ("education", "income"))
+    free = {"features_to_vary": ["owner"], "permitted_range": {"owner": [True]}}
+    missing = explainer.counterfactuals(rows[rows["owner"]], n=1, **free)
+    assert missing.reasons[0].startswith("none of the changes tried, to Owns a home")
     sql = " ".join(rule.to_sql() for rule in rules)
     assert '"income"' in sql
     assert not any(word in sql for word in ("Yearly", "Highest", "k€", "university"))

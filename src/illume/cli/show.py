@@ -93,7 +93,10 @@ def rules(
     max_rules: Annotated[int, Option(min=1, help="Most rules.")] = 10,
     precision: Annotated[float | None, Option(help="Wanted precision, by default 0.9.")] = None,
     max_conditions: Annotated[int, Option(min=1, help="Most conditions of a rule.")] = 3,
-    threshold: Annotated[float | None, Option(help="Rules for being below or above a number.")] = None,
+    threshold: Annotated[
+        float | None,
+        Option(help="Two classes: probability to decide for the positive one. Numbers: rules for a side."),
+    ] = None,
     output: Annotated[str | None, Option(metavar="NAME", help="Which of several numbers.")] = None,
     json: options.Json = False,
     quiet: options.Quiet = False,

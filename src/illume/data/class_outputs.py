@@ -96,6 +96,13 @@ class Classes(ClassWords, Outputs):
         plain = replace(self, positive=None, cutoff=None).towards(positive_class)
         return plain if threshold is None else replace(plain, cutoff=plain._cutoff(threshold, plain.at))
 
+    def with_threshold(self, threshold: float | None) -> Self:
+        """See `Outputs`."""
+        if threshold is None:
+            return self
+        positive = self.at if self.cutoff is None else self.cutoff.positive
+        return replace(self, cutoff=self._cutoff(threshold, positive))
+
     def _cutoff(self, threshold: Any, positive: int) -> Cutoff:
         if len(self) != 2:
             raise ValueError(
@@ -172,9 +179,8 @@ class Classes(ClassWords, Outputs):
                 "output is for models that answer with numbers; this one answers with probabilities of "
                 f"{list(self.names)}"
             )
-        if threshold is not None:
-            return self._cutoff(threshold, self.at if self.cutoff is None else self.cutoff.positive)
-        return MostLikely(self.names) if self.cutoff is None else self.cutoff
+        cutoff = self.with_threshold(threshold).cutoff
+        return MostLikely(self.names) if cutoff is None else cutoff
 
     def decide(self, P: FloatArray) -> IntArray:
         """Return the decided class of each answer, as a position, (n,)."""

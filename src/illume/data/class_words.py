@@ -130,9 +130,9 @@ class ClassWords:
         if len(decided) > 1:
             return ""
         said = f"the model decides {self.names[decided[0]]!r} for all {len(P):,} rows"
-        if len(self.names) > 2 or self.labels_only:
-            return said
         y, name = P[:, self.at], self.explained[0]
+        if len(self.names) > 2 or self.labels_only or y.min() == y.max():
+            return said
         threshold = _split(y, 0.1 if decided[0] == self.at else 0.9)
         return (
             f"{said}; explainer.threshold = {threshold:g} would decide {name!r} for "

@@ -168,10 +168,6 @@ def as_plain_rows(data: Any) -> list[Mapping[str, Any]] | None:
     return [{str(name): value for name, value in row.items()} for row in found] if scalar else None
 
 
-def _is_series(row: Any) -> bool:
-    return type(row).__name__ == "Series" and hasattr(row, "to_dict")
-
-
 def _plain_value(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     return None if is_missing(value) else value

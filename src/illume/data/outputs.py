@@ -89,6 +89,10 @@ class Outputs(ABC):
         None is the default of either.
         """
 
+    def with_threshold(self, threshold: float | None) -> Self:
+        """Return the same where a threshold decides between two classes; None changes nothing."""
+        return self
+
     def turn(self, array: FloatArray) -> FloatArray:
         """Return scores or contributions in the direction of the explained output.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -198,7 +199,8 @@ def _reasons(
     missing = np.ones(len(task.X), dtype=bool)
     missing[found.row] = False
     goal = task.goal.text
-    reasons[missing] = f"none of the changes tried, to {_describe_scope(request)}, makes the model {goal}"
+    scope = _describe_scope(request, search.fitted.dictionary.label)
+    reasons[missing] = f"none of the changes tried, to {scope}, makes the model {goal}"
     none = missing & (nearest < 0)
     reasons[none] = f"no training row makes the model {goal}, so there is nothing to take values from"
     long = missing & (fewest > task.max_changes) & (fewest < NEVER)
@@ -209,9 +211,10 @@ def _reasons(
     return reasons
 
 
-def _describe_scope(request: CounterfactualRequest) -> str:
-    scope = ", ".join(map(str, request.features_to_vary))
+def _describe_scope(request: CounterfactualRequest, label: Callable[[str], str]) -> str:
+    scope = ", ".join(label(str(name)) for name in request.features_to_vary)
     if isinstance(request.features_to_vary, str):
-        fixed = f" but {', '.join(map(str, request.immutable))}" if request.immutable else ""
+        names = ", ".join(label(str(name)) for name in request.immutable or ())
+        fixed = f" but {names}" if names else ""
         scope = f"all features{fixed}" + (" within permitted_range" if request.permitted_range else "")
     return scope + (" in their direction" if request.direction else "")

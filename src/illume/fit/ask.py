@@ -35,8 +35,9 @@ def _measure_again(fitted: Fitted) -> Fitted:
     outputs, training, answers = fitted.outputs, fitted.rows.training, fitted.report_answers
     if answers is None:
         raise LeftOutError(
-            "another threshold changes quality, trust and rules, which are measured on rows, and the "
-            "explainer was saved with rows='none'; set the threshold before saving, or save with rows"
+            "other decisions, by another threshold or positive class, change quality, trust and rules, which "
+            "are measured on rows, and the explainer was saved with rows='none'; set both before saving, or "
+            "save with rows"
         )
     neighbours, surrogate, model = fitted.neighbours, fitted.pair.surrogate, fitted.rule_model
     return replace(

@@ -25,17 +25,18 @@ PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
 # The params of `predict`: for each kind, the options of the explainer's method of that name.
 OPTIONS: dict[str, tuple[str, ...]] = {
-    "attributions": ("refine",),
+    "attributions": ("refine", "positive_class"),
     "rules": ("precision", "max_conditions", "interval", "threshold", "output"),
     "counterfactuals": (
         *("n", "desired_class", "max_changes", "min_probability"),
-        *("desired_range", "desired_change", "threshold", "output"),
+        *("desired_range", "desired_change", "threshold", "output", "immutable"),
     ),
 }
 DEFAULTS: dict[str, tuple[str, Any]] = {
     "kind": ("string", "attributions"),
     "layout": ("string", "wide"),
     "refine": ("long", 0),
+    "positive_class": ("string", None),
     "precision": ("double", 0.95),
     "max_conditions": ("long", None),
     "n": ("long", 3),
@@ -47,8 +48,9 @@ DEFAULTS: dict[str, tuple[str, Any]] = {
     "output": ("string", None),
     "desired_range": ("double", []),
     "desired_change": ("double", None),
+    "immutable": ("string", []),
 }
-LISTS = ("desired_range",)
+LISTS = ("desired_range", "immutable")
 
 
 def save_model(

@@ -12,7 +12,7 @@ from illume.data.answers import is_missing
 from illume.plots import captions, looks, style
 from illume.plots.look import tick_label
 from illume.plots.style import Axes
-from illume.results import colours, text
+from illume.results import colours
 from illume.results.attributions import SURE, Attribution, Attributions
 
 
@@ -219,7 +219,8 @@ def compare_rows(
     labels = captions.distinct_labels([first.feature_labels[j] for j in order])
     pair = style.get_two_axes(axes, 2.1 + 0.34 * len(order), labels)
     reach = 1.1 * float(largest.max(initial=0.0)) or 1.0
-    shown = [[captions.as_label(text.format_value(row.data[j]), 16) for j in order] for row in rows]
+    show = first.batch.dictionary.show
+    shown = [[captions.as_label(show(row.feature_names[j], row.data[j]), 16) for j in order] for row in rows]
     changed = _changed(first, second)
     moved = [f"→ {value}" if changed[j] else "same" for j, value in zip(order, shown[1], strict=True)]
     equations = [f"{label} = {value}" for label, value in zip(labels, shown[0], strict=True)]

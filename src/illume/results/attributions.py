@@ -90,14 +90,15 @@ class Attribution(LabelledRow):
         """Return the features that pushed the row to its side, strongest first, at most n.
 
         For a number with a threshold: those that raised it if it is at least the threshold, those that
-        lowered it if it is below. For a class: those that speak for the decision. Otherwise: those that
-        pushed the number away from the base value, to where it is.
+        lowered it if it is below. For a class: those that speak for the decision, which may be that of
+        another threshold. Otherwise: those that pushed the number away from the base value, to where it is.
         """
         i, answer = self.position(output), self.batch.predictions[0]
-        side = self.batch.outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
+        outputs = self.batch.outputs.with_threshold(threshold)
+        side = outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
         lines = self.lines(len(self.values), i)[: len(self.values)]
         found = [line for line in lines if line.contribution * side > 0][:n]
-        return Reasons(tuple(found), self.headline, lambda score: self.batch.outputs.format_score(score, i))
+        return Reasons(tuple(found), outputs.headline(answer), lambda score: outputs.format_score(score, i))
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""

@@ -170,21 +170,6 @@ class RuleSet(Shown):
             yield "no rule of so few conditions tells the answers apart; allow more with max_conditions"
 
 
-def _columns(batch: Rules) -> dict[str, Any]:
-    """Return what is known of rules, for a frame."""
-    low, high = batch.precision_interval
-    typical = {"prediction": batch.predictions[:, batch.question.output]} if batch.question.intervals else {}
-    return {
-        **typical,
-        **batch.question_columns,
-        "support": batch.coverage,
-        "n_covered": batch.n_covered,
-        "precision": batch.precision,
-        "precision_low": low,
-        "precision_high": high,
-    }
-
-
 def _rule_dict(rule: Rule, text: str, together: float) -> dict[str, Any]:
     names = ("decision", "interval", "conditions", "precision", "precision_interval", "n_covered")
     known = rule.to_dict()
