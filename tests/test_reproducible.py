@@ -12,7 +12,7 @@ import pytest
 import illume
 from illume.data import threads
 from illume.explanations import attributions as assembly
-from tests.common import loans
+from tests.common import FAST, brief_shapley, grouped, linear_black_box, loans
 from tests.io.test_golden import FILES
 
 PROGRAM = """
@@ -89,3 +89,14 @@ def test_the_stored_explainers_are_of_this_format():
 
     assert (FILES / f"version{VERSION}.illume").is_file()
     assert illume.load(FILES / f"version{VERSION}.illume").fitted_.reference.n_rows == 90
+
+
+def test_shapley_values_do_not_depend_on_the_surrogate():
+    X, found = np.random.default_rng(0).normal(size=(150, 4)), []
+    for n_latents, name in ((2, "aligned"), (3, "joint")):
+        objective = illume.Objective.preset(name)
+        options = grouped(n_latents=n_latents, objective=objective, training=FAST, queries=2_500)
+        with brief_shapley():
+            found.append(illume.Explainer(linear_black_box([2, -1, 1, 0.5]), **options).fit(X)(X))
+    np.testing.assert_array_equal(found[0].values, found[1].values)
+    np.testing.assert_array_equal(found[0].standard_errors, found[1].standard_errors)
