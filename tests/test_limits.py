@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from illume.errors import SchemaError
+from illume.explanations import counterfactual_search
 from tests.common import linear_black_box, loans
 from tests.test_counterfactuals import explainer_of
 
@@ -181,3 +182,39 @@ def test_values_beyond_the_training_rows_are_never_taken_for_another_feature():
     for j in (1, 2):
         assert np.isin(found.examples[found.changed[:, j], j], values[:, j]).all()
     assert (np.abs(found.examples[:, 0]) <= 9).all()
+
+
+def wide_explainer(m):
+    """Explain a linear model of which most features matter little, and one of them much."""
+    X = np.random.default_rng(0).normal(size=(200, m))
+    weights = np.full(m, 0.02)
+    weights[m // 2] = 2.0
+    return explainer_of(linear_black_box(weights), encoder="identity", contributions="pullback").fit(X), X
+
+
+def test_questions_about_a_row_do_not_grow_with_very_many_features(monkeypatch):
+    monkeypatch.setattr(counterfactual_search, "TRIED_FEATURES", 16)
+    asked = {}
+    for m in (20, 80):
+        explainer, X = wide_explainer(m)
+        found = explainer.counterfactuals(X[:10], n=2)
+        asked[m] = found.n_asked
+        assert found.found.all()
+        now, before = explainer.model(found.examples) > 0.5, explainer.model(X[:10])[found.row] > 0.5
+        assert (now != before).all()
+        assert found.changed[:, m // 2].any()
+        alone = explainer.counterfactuals(X[3:4], n=2)
+        assert [str(e) for e in alone[0].examples] == [str(e) for e in found[3].examples]
+    assert asked[80] < 1.5 * asked[20]
+
+
+def test_many_changes_are_taken_back_in_groups(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(300, 60))
+    explainer = explainer_of(lambda rows: np.where(rows[:, :3].sum(1) > 0, 0.9, 0.1), encoder="identity").fit(
+        X
+    )
+    monkeypatch.setattr(counterfactual_search, "ONE_BY_ONE", 4)
+    rows = X[X[:, :3].sum(1) < -2][:10]
+    found = explainer.counterfactuals(rows, n=2, features_to_vary=[f"x{j}" for j in range(60)])
+    assert found.found.all()
+    assert np.median(found.n_changes) <= 3

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from illume.explanations import rule_sample
 from tests.common import linear_black_box, loans
 from tests.test_rules import explainer_of
 
@@ -73,3 +74,17 @@ def test_a_rare_class_gets_rules_and_counterfactuals():
     assert explainer.counterfactuals(X[:10], n=1).found.all()
     found = explainer.rules(X[X[:, 0] > 2.9][:3])
     assert all("always" not in rule.text for rule in found)
+
+
+def test_of_very_many_inputs_rules_are_about_those_that_tell_decisions_apart(monkeypatch):
+    monkeypatch.setattr(rule_sample, "MOST_INPUTS", 3)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(300, 5)), columns=list("abcde")).assign(
+        t=rng.choice(["u", "v"], 300)
+    )
+    model = lambda rows: np.where((rows["b"] > 0.3) | (rows["t"] == "u"), 0.9, 0.1)  # noqa: E731
+    explainer = explainer_of(model).fit(frame)
+    rules = explainer.rules(frame.head(30))
+    assert {condition.name for rule in rules for condition in rule.conditions} == {"b", "t"}
+    assert np.nanmean(rules.precision) > 0.9
+    assert all(rule.covers(frame.iloc[[i]])[0] for i, rule in enumerate(rules))

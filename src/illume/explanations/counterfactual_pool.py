@@ -21,6 +21,7 @@ CATEGORIES = 16
 SAME_FEATURES = 4.0  # what showing the very same features again costs, in changes
 OVERLAP = 0.9
 DISTANCE = 0.05
+NOTHING = np.empty(0, dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +88,13 @@ class Pool:
         categories = [self.layout.owner[inputs.start] for inputs in self.layout.categorical]
         return np.sqrt(moved + (source[:, categories] >= 0).sum(1))
 
-    def values_to_try(self, permitted: BoolArray) -> tuple[IntArray, IntArray]:
+    def values_to_try(self, permitted: BoolArray, some: IntArray) -> tuple[IntArray, IntArray]:
         """Return features and pool rows whose values are worth trying: a spread of numbers, all categories.
 
-        `permitted` (p, n_features) says which values may be taken.
+        `permitted` (p, n_features) says which values may be taken, `some` are the features to try.
         """
-        features, rows = [], []
-        for j in np.unique(self.layout.owner):
+        features, rows = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+        for j in np.intersect1d(self.layout.owner, some):
             usable = np.flatnonzero(permitted[:, j])
             order = usable[np.argsort(self.features[usable, j], kind="stable")]
             values, first, count = np.unique(self.features[order, j], return_index=True, return_counts=True)
@@ -209,8 +210,9 @@ def move_closer(
     by feature, `source` (n, n_features) the pool rows that values come from, -1 for their own.
     """
     source = source.copy()
-    # The permitted values of each feature, ascending, and for each value a pool row that has it.
-    usable = [np.flatnonzero(rows) for rows in permitted.T]
+    # The permitted values of each changed feature, ascending, and for each value a pool row that has it.
+    needed = np.asarray((source >= 0).any(0))
+    usable = [np.flatnonzero(permitted[:, j]) if needed[j] else NOTHING for j in range(len(needed))]
     ladders = [np.unique(pool.features[rows, j], return_index=True) for j, rows in enumerate(usable)]
     pool_row = np.concatenate([rows[first] for rows, (_, first) in zip(usable, ladders, strict=True)])
     start = np.cumsum([0, *(len(values) for values, _ in ladders)])

@@ -12,12 +12,13 @@ from illume.data.frames import Frame
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError
 from illume.explanations.counterfactual_pool import Found, Pool, Task, move_closer, pick_diverse
+from illume.explanations.counterfactual_screening import worth_trying
 from illume.explanations.fitted import Fitted
 from illume.explanations.neighbours import unit
 from illume.explanations.rules import require_rule_model
 
 AT_ONCE = 4_096  # rows
-ASKED_AT_ONCE = 262_144
+ASKED_AT_ONCE, CELLS_AT_ONCE = 262_144, 2**26  # changed rows, and their cells
 EXAMPLES_AT_ONCE = 1_024
 MOST_AT_ONCE = 8  # single changes put together, strongest first
 EXAMPLES = 4
@@ -25,6 +26,8 @@ SPARE = 2  # more counterfactuals are moved closer than are wanted, as some may 
 FAR = 1e9
 NEVER = np.iinfo(np.intp).max
 PAIRED = 6  # all pairs of this many single changes are tried
+TRIED_FEATURES = 128  # of more features, those are tried that matter most to a row
+ONE_BY_ONE = 48  # of more changes, groups are taken back first
 
 
 class CounterfactualSearch:
@@ -50,14 +53,18 @@ class CounterfactualSearch:
     def __init__(self, fitted: Fitted, pool: Pool, task: Task, frame: Frame) -> None:
         self.fitted, self.pool, self.task = fitted, pool, task
         self.frame, self.mixer = frame, frame.mixer(pool.frame)
-        self.tried_features, self.tried_rows = pool.values_to_try(task.limits.permitted)
+        self.worth = worth_trying(fitted, pool, task, TRIED_FEATURES)
+        some = np.flatnonzero(self.worth.any(0))
+        self.tried_features, self.tried_rows = pool.values_to_try(task.limits.permitted, some)
         self.n_asked, self.fewest = 0, np.full(len(task.X), NEVER)
 
     def run(self, n: int) -> Found:
         """Return the n best counterfactuals of each row, or as many as there are."""
         parts, task = [Found.none(self.task.n_features)], self.task
         todo = np.flatnonzero(~task.goal.reached)
-        chunks = RowChunks(len(todo), max(1, min(AT_ONCE, ASKED_AT_ONCE // max(len(self.tried_rows), 1))))
+        most = min(ASKED_AT_ONCE, CELLS_AT_ONCE // max(task.n_features, 1))
+        each = self.worth[:, self.tried_features].sum(1).max(initial=1)  # questions about a row
+        chunks = RowChunks(len(todo), max(1, min(AT_ONCE, most // each)))
         for part in chunks:
             with chunks:
                 found = Found.concatenate(self._search_rows(todo[part], n))
@@ -127,7 +134,7 @@ class CounterfactualSearch:
             nothing = np.full((len(rows), n_features), -1, dtype=np.intp)
             return Found.none(n_features), nothing, np.full(nothing.shape, -np.inf)
         there = pool.features[values, features]
-        differs = task.features[np.ix_(rows, features)] != there
+        differs = (task.features[np.ix_(rows, features)] != there) & self.worth[np.ix_(rows, features)]
         i, s = np.nonzero(differs & task.limits.of_values(rows, features, values))
         source = np.full((len(i), n_features), -1, dtype=np.int32)  # int32, since it is large
         source[np.arange(len(i)), features[s]] = values[s]
@@ -150,9 +157,9 @@ class CounterfactualSearch:
     def _best(self, score: FloatArray) -> IntArray:
         """Return the position of each feature's best value, (n, n_features); -1 where it has none."""
         best = np.full((len(score), self.task.n_features), -1, dtype=np.intp)
-        for j in np.unique(self.tried_features):
-            mine = np.flatnonzero(self.tried_features == j)
-            best[:, j] = mine[score[:, mine].argmax(1)]
+        features, start = np.unique(self.tried_features, return_index=True)  # they stand side by side
+        for j, first, last in zip(features, start, [*start[1:], len(self.tried_features)], strict=True):
+            best[:, j] = first + score[:, first:last].argmax(1)
         return best
 
     def _step(self, rows: IntArray) -> FloatArray:
@@ -208,7 +215,9 @@ class CounterfactualSearch:
 
     def _fewest(self, found: Found) -> Found:
         """Take changes back, the least harmful first, as long as the decision stays."""
-        source, active = found.source.copy(), np.flatnonzero(found.n_changes > 1)
+        found = self._take_back_groups(found)
+        few = (found.n_changes > 1) & (found.n_changes <= ONE_BY_ONE)
+        source, active = found.source.copy(), np.flatnonzero(few)
         while len(active):
             which, feature = np.nonzero(source[active] >= 0)
             trial = source[active[which]]
@@ -224,6 +233,20 @@ class CounterfactualSearch:
             source[active[which[gone]], feature[gone]] = -1
             active = active[which[gone]]
             active = active[(source[active] >= 0).sum(1) > 1]
+        return Found(found.row, source)
+
+    def _take_back_groups(self, found: Found) -> Found:
+        """Take groups of changes back where there are many: halves, then quarters and so on."""
+        source, many = found.source.copy(), np.flatnonzero(found.n_changes > ONE_BY_ONE)
+        for n_groups in (2, 4, 8, 16, 32) if len(many) else ():
+            changed = source[many] >= 0
+            group = np.where(
+                changed, (np.cumsum(changed, axis=1) - 1) * n_groups // changed.sum(1)[:, None], -1
+            )
+            for g in range(n_groups):
+                trial = np.where(group == g, -1, source[many])
+                fine = self.task.goal.is_reached(self._ask(found.row[many], trial), found.row[many])
+                source[many[fine]] = trial[fine]
         return Found(found.row, source)
 
     def _move_closer(self, found: Found) -> Found:

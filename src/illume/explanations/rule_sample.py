@@ -17,6 +17,7 @@ from illume.explanations.boxes import Boxes, Layout
 BOXES_AT_ONCE = 512  # boxes times rows, a byte each, stay in the processor's cache
 REPORT_ROWS = 4_096  # that rules are measured on
 BINS = 16  # per numeric input, of equal size
+MOST_INPUTS = 256  # that rules may have conditions on
 
 
 class Counts(NamedTuple):
@@ -119,6 +120,21 @@ def _row_keys(X: FloatArray) -> list[bytes]:
     return [row.tobytes() for row in rows]
 
 
+def separation(X: FloatArray, decisions: IntArray) -> FloatArray:
+    """Return how far apart inputs are between decisions: the variance of their means and spreads, (m,).
+
+    >>> separation(np.array([[0.0, 1.0], [0.0, 3.0], [4.0, 1.0], [4.0, 3.0]]), np.array([0, 0, 1, 1]))
+    array([4., 0.])
+    """
+    groups = [X[decisions == c] for c in np.unique(decisions)]
+    share = np.array([len(group) for group in groups]) / max(len(X), 1)
+    total = np.zeros(X.shape[1])
+    for measure in (np.mean, np.std):
+        each = np.array([measure(group, axis=0) for group in groups]).reshape(len(groups), X.shape[1])
+        total += share @ np.square(each - share @ each)
+    return total
+
+
 @dataclass(frozen=True, eq=False)
 class Conditions:
     """Conditions that a rule may have, numbered: K = 2 (T_n + T_c).
@@ -148,11 +164,14 @@ class Conditions:
 
     @classmethod
     def of(cls, sample: Sample) -> Conditions:
-        """Split numeric inputs at quantiles."""
+        """Split numeric inputs at quantiles; of very many inputs, those that tell decisions apart best."""
         layout = sample.layout
-        found = [_thresholds(sample.X[:, j], layout.mean[j], layout.scale[j]) for j in layout.numbers]
-        thresholds, onehot = np.concatenate([*found, []]), np.flatnonzero(layout.onehot)
-        column = np.append(np.repeat(layout.numbers, [len(each) for each in found]), onehot).astype(np.intp)
+        kept = np.zeros(layout.n_inputs, dtype=bool)
+        kept[np.argsort(-separation(sample.X, sample.decisions), kind="stable")[:MOST_INPUTS]] = True
+        numbers, onehot = np.flatnonzero(kept & ~layout.onehot), np.flatnonzero(kept & layout.onehot)
+        found = [_thresholds(sample.X[:, j], layout.mean[j], layout.scale[j]) for j in numbers]
+        thresholds = np.concatenate([*found, []])
+        column = np.append(np.repeat(numbers, [len(each) for each in found]), onehot).astype(np.intp)
         numbers, categories = np.split(np.arange(len(column)), [len(thresholds)])
         return cls(
             sample,
@@ -186,8 +205,9 @@ class Conditions:
         A bound goes to the nearest threshold that leaves the row inside.
         """
         upper, lower = (np.zeros((len(X), self.n_thresholds), dtype=bool) for _ in range(2))
-        for j in np.unique(self.column[: self.n_thresholds]):
-            at = np.flatnonzero(self.column[: self.n_thresholds] == j)
+        split_inputs, start = np.unique(self.column[: self.n_thresholds], return_index=True)  # side by side
+        for j, first, last in zip(split_inputs, start, [*start[1:], self.n_thresholds], strict=True):
+            at = np.arange(first, last)
             ends = self.thresholds[at]
             middle, own = (ends[1:] + ends[:-1]) / 2, np.searchsorted(ends, X[:, j])
             above = np.maximum(np.searchsorted(middle, boxes.high[:, j]), own)
@@ -200,7 +220,8 @@ class Conditions:
         alone = boxes.allowed.copy()
         for inputs in layout.categorical:
             alone[:, inputs] &= boxes.allowed[:, inputs].sum(1, keepdims=True) == 1
-        return np.hstack([upper, lower, ~boxes.allowed[:, layout.onehot], alone[:, layout.onehot]])
+        onehot = self.column[self.n_thresholds :]
+        return np.hstack([upper, lower, ~boxes.allowed[:, onehot], alone[:, onehot]])
 
     def tighten(self, boxes: Boxes, rows: IntArray, code: IntArray) -> None:
         """Put each row's condition into its box, in place; a row occurs once among `rows`."""
