@@ -76,11 +76,9 @@ def _require_answers(result: Any) -> None:
 def _require_counts(result: Any) -> None:
     """Check the figures of rules, and those of the rules of counterfactuals."""
     rules = getattr(result, "rules", result)
-    for each in (result, rules) if rules is not result else (result,):
-        names = getattr(getattr(each, "question", None), "names", None)
-        decisions = getattr(each, "decisions", None)
-        if names is None or decisions is None or decisions.dtype.kind not in "iu":
-            continue
+    for each in (result, rules):
+        names = getattr(getattr(each, "question", None), "names", ())
+        decisions = vars(each).get("decisions", np.empty(0))  # stored, not derived from answers
         if len(decisions) and not (decisions.min() >= 0 and decisions.max() < len(names)):
             raise FormatError(f"decisions must be from 0 to {len(names) - 1}")
     if hasattr(rules, "n_covered"):
