@@ -2,9 +2,11 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from functools import partial
+from pathlib import Path
 
 import pytest
 import uvicorn
@@ -271,3 +273,13 @@ def test_connections_beyond_the_limits_are_spare_and_the_oldest_makes_room(monke
     assert limits.admit(other[0])
     assert limits.admit(two[3])
     assert not limits.admit(one[2])
+
+
+def test_the_limits_in_the_guide_are_the_defaults():
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "serving.md").read_text()
+    told = {}
+    for options, numbers in re.findall(r"^\| (`--.*?) \| ([\d].*?) \|", guide, flags=re.MULTILINE):
+        found = [float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", numbers)]
+        told |= zip(re.findall(r"--([a-z-]+)", options), found, strict=True)
+    assert len(told) == 8
+    assert told == {name: getattr(Settings(), name.replace("-", "_")) for name in told}

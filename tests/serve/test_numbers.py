@@ -1,6 +1,9 @@
 """The service gives the numbers of the library, and says what it cannot give."""
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -128,3 +131,14 @@ def test_columns_may_come_in_any_order_and_with_others(client, row):
     other = {"comment": ["x"], **dict(reversed(row.items()))}
     one, two = (client.post("/explain", json={"rows": [given]}).json() for given in (row, other))
     assert one == two
+
+
+def test_the_answer_in_the_guide_has_the_fields_of_an_answer(client, rows):
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "serving.md").read_text()
+    shown = json.loads(re.search(r"```json\n(.*?)```", guide, flags=re.DOTALL)[1])
+    answer = client.post("/explain", json={"rows": records(rows[:1])}).json()
+    assert list(shown) == [name for name in answer if answer[name] is not None or name == "note"]
+    (example,), (row,) = shown["explanations"], answer["explanations"]
+    assert list(example) == list(row)
+    assert list(example["features"][0]) == list(row["features"][0])
+    assert list(example["trust"]) == list(row["trust"])
