@@ -79,18 +79,20 @@ def test_any_locale_will_do(explainer, folder, words):
 def test_texts_that_spreadsheets_would_run_get_an_apostrophe_and_numbers_do_not():
     frame = pd.DataFrame(
         {
-            "@name": ["=1+1", "+1", "-1", "@a", "\tb", "\rc", "d", None],
+            "@name": ["=1+1", "+1+1", "-1\n=2", "@a", "\tb", "\rc", "d", None],
+            "text": ["-1", "+1.5e-3", "-", "-.5", "-1e5x", "-a", "--1", "-1 1"],
             "number": np.arange(8) - 5.0,
             "kind": pd.Categorical(["=x", "y"] * 4),
             "mixed": np.array([-5, "-5", True, None] * 2, dtype=object),
         }
     )
     found = escape_formulas(frame)
-    assert found.columns.tolist() == ["'@name", "number", "kind", "mixed"]
-    assert found["'@name"].tolist()[:7] == ["'=1+1", "'+1", "'-1", "'@a", "'\tb", "'\rc", "d"]
+    assert found.columns.tolist() == ["'@name", "text", "number", "kind", "mixed"]
+    assert found["'@name"].tolist()[:7] == ["'=1+1", "'+1+1", "'-1\n=2", "'@a", "'\tb", "'\rc", "d"]
+    assert found["text"].tolist() == ["-1", "+1.5e-3", "-", "-.5", "'-1e5x", "'-a", "'--1", "'-1 1"]
     assert found["number"].equals(frame["number"])
     assert found["kind"].tolist()[:2] == ["'=x", "y"]
-    assert found["mixed"].tolist()[:3] == [-5, "'-5", True]
+    assert found["mixed"].tolist()[:3] == [-5, "-5", True]
     assert frame.columns[0] == "@name"
 
 

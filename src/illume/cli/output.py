@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,8 @@ from illume.errors import import_extra
 
 Kind = Literal["attributions", "rules", "counterfactuals"]
 JSON = (".json", ".jsonl")
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how cells begin that spreadsheets run
+# How cells begin that spreadsheets run; a sign alone, or before a number, is no formula
+FORMULA = re.compile(r"[=@\t\r]|[+-](?!((\d+\.?\d*|\.\d+)(e[+-]?\d+)?)?\Z)", re.IGNORECASE | re.DOTALL)
 SUFFIXES = (".parquet", ".csv", *JSON)
 
 
@@ -67,8 +69,8 @@ def escape_formulas(frame: Any) -> Any:
     """Return a frame whose texts are no formulas: those that begin as one get an apostrophe in front.
 
     >>> import pandas as pd
-    >>> escape_formulas(pd.DataFrame({"=a": [-5, 1], "b": ["=1+1", "x"]})).to_csv(index=False).split()
-    ["'=a,b", "-5,'=1+1", '1,x']
+    >>> escape_formulas(pd.DataFrame({"=a": [-5, 1], "b": ["=1+1", "-1.5"]})).to_csv(index=False).split()
+    ["'=a,b", "-5,'=1+1", '1,-1.5']
     """
     frame = frame.rename(columns=lambda name: _escape(str(name)))
     for j, kind in enumerate(frame.dtypes):
@@ -78,7 +80,7 @@ def escape_formulas(frame: Any) -> Any:
 
 
 def _escape(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
+    return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
 def _write_text(pieces: Iterable[Any], stream: IO[str], suffix: str, escape: bool) -> None:
