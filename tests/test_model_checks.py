@@ -94,6 +94,15 @@ def test_random_answers_are_told_with_their_noise():
     assert "asked again, the model answers otherwise" in repr(explainer.quality_)
 
 
+def test_rounding_that_depends_on_the_batch_is_noise_and_no_refusal():
+    def half_precision(X):
+        return np.clip(steady(X) + (0.01 if len(X) == 1 else 0.0), 0, 1)
+
+    with pytest.warns(NoisyModelWarning, match=r"by up to 0\.01"):
+        explainer = global_explainer(half_precision).fit(ROWS)
+    assert explainer.quality_.noise.decisions == 0
+
+
 def test_noise_of_a_number_is_told_in_its_unit():
     with pytest.warns(NoisyModelWarning, match=r"by up to [34]\.?\d*e\+02|by up to \d{3}"):
         global_explainer(NoisyNumber(0.1)).fit(ROWS)
