@@ -39,7 +39,7 @@ def test_a_single_row_gets_a_second_chance_and_no_third():
     assert BlackBox(Fragile(lambda x, turn: turn == 1))(rows(1)).shape == (1, 2)
     model = Fragile(lambda x, turn: True)
     with pytest.raises(
-        BlackBoxError, match="raised ValueError on 1 rows: no such row; asked again, it failed again"
+        BlackBoxError, match="raised ValueError on 1 row: no such row; asked again, it failed again"
     ):
         BlackBox(model)(rows(1))
     assert model.asked == [1, 1]
@@ -66,7 +66,7 @@ def test_no_more_than_ten_failing_rows_are_looked_for():
 def test_a_model_that_fails_on_everything_is_asked_a_few_times_only():
     model = Fragile(lambda x, turn: True)
     with pytest.raises(
-        BlackBoxError, match="on 4096 rows: no such row; asked about 5 of them one by one, it failed on each"
+        BlackBoxError, match="on 4,096 rows: no such row; asked about 5 of them one by one, it failed on each"
     ):
         BlackBox(model)(rows(4096))
     assert model.asked == [4096, 1, 1, 1, 1, 1]

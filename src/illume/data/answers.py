@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.number_text import count
 from illume.errors import BlackBoxError
 
 MOST_NAMED = 10
@@ -27,7 +28,7 @@ def as_answer(answer: Any, n_rows: int) -> np.ndarray[Any, Any]:
         raise BlackBoxError(f"the model's answer is no array: {error}; {ADVICE}") from error
     if raw.ndim not in (1, 2) or len(raw) != n_rows or (raw.ndim == 2 and not raw.shape[1]):
         raise BlackBoxError(
-            f"the model answered {n_rows} rows with shape {np.shape(answer)}, expected ({n_rows},), or "
+            f"the model answered {count(n_rows, 'row')} with shape {np.shape(answer)}, expected ({n_rows},), or "
             f"({n_rows}, c) for c classes or numbers"
         )
     if raw.dtype.kind not in "fiubOUST":

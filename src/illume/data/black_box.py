@@ -14,6 +14,7 @@ from illume.data.answers import ADVICE, MOST_NAMED, as_answer, is_distribution, 
 from illume.data.class_outputs import Classes
 from illume.data.frames import Frame, chunks
 from illume.data.number_outputs import Numbers
+from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
 from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after
@@ -105,7 +106,7 @@ class BlackBox:
             return
         alone = f"asked about {len(positions)} of them one by one, it failed on each"
         raise BlackBoxError(
-            f"the model raised {type(error).__name__} on {len(frame)} rows: {error}; "
+            f"the model raised {type(error).__name__} on {count(len(frame), 'row')}: {error}; "
             f"{alone if len(frame) > 1 else 'asked again, it failed again'}"
         ) from error
 
