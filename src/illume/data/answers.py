@@ -28,8 +28,8 @@ def as_answer(answer: Any, n_rows: int) -> np.ndarray[Any, Any]:
         raise BlackBoxError(f"the model's answer is no array: {error}; {ADVICE}") from error
     if raw.ndim not in (1, 2) or len(raw) != n_rows or (raw.ndim == 2 and not raw.shape[1]):
         raise BlackBoxError(
-            f"the model answered {count(n_rows, 'row')} with shape {np.shape(answer)}, expected ({n_rows},), or "
-            f"({n_rows}, c) for c classes or numbers"
+            f"the model answered {count(n_rows, 'row')} with shape {np.shape(answer)}, expected ({n_rows},), "
+            f"or ({n_rows}, c) for c classes or numbers"
         )
     if raw.dtype.kind not in "fiubOUST":
         raise BlackBoxError(
