@@ -157,9 +157,9 @@ class CounterfactualSearch:
     def _best(self, score: FloatArray) -> IntArray:
         """Return the position of each feature's best value, (n, n_features); -1 where it has none."""
         best = np.full((len(score), self.task.n_features), -1, dtype=np.intp)
-        features, start = np.unique(self.tried_features, return_index=True)  # they stand side by side
-        for j, first, last in zip(features, start, [*start[1:], len(self.tried_features)], strict=True):
-            best[:, j] = first + score[:, first:last].argmax(1)
+        features, start, count = np.unique(self.tried_features, return_index=True, return_counts=True)
+        for j, first, n in zip(features, start, count, strict=True):  # they stand side by side
+            best[:, j] = first + score[:, first : first + n].argmax(1)
         return best
 
     def _step(self, rows: IntArray) -> FloatArray:

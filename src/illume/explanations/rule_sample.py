@@ -205,9 +205,11 @@ class Conditions:
         A bound goes to the nearest threshold that leaves the row inside.
         """
         upper, lower = (np.zeros((len(X), self.n_thresholds), dtype=bool) for _ in range(2))
-        split_inputs, start = np.unique(self.column[: self.n_thresholds], return_index=True)  # side by side
-        for j, first, last in zip(split_inputs, start, [*start[1:], self.n_thresholds], strict=True):
-            at = np.arange(first, last)
+        of_input, start, count = np.unique(
+            self.column[: self.n_thresholds], return_index=True, return_counts=True
+        )
+        for j, first, n in zip(of_input, start, count, strict=True):  # they stand side by side
+            at = np.arange(first, first + n)
             ends = self.thresholds[at]
             middle, own = (ends[1:] + ends[:-1]) / 2, np.searchsorted(ends, X[:, j])
             above = np.maximum(np.searchsorted(middle, boxes.high[:, j]), own)
