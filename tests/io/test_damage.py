@@ -9,6 +9,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from benchmarks import mutated_files
+from illume.data.archive import VERSION
 from tests.io.common import change_arrays, forged, members_of, zipped
 
 
@@ -35,8 +36,8 @@ def test_files_of_other_kinds_are_named(refused):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (8, "format version 8, and this illume reads 7; update illume"),
-        (6, "is 6, expected 7; fit and save again"),
+        (VERSION + 1, f"format version {VERSION + 1}, and this illume reads {VERSION}; update illume"),
+        (VERSION - 1, f"is {VERSION - 1}, expected {VERSION}; fit and save again"),
         (0, "is 0"),
         ("1", "is '1'"),
         (True, "is True"),
@@ -184,10 +185,10 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     members, comment = members_of(small_file)
     manifest = json.loads(members["manifest.json"])
     assert manifest["format"] == "illume"
-    assert manifest["version"] == 7
+    assert manifest["version"] == VERSION
     assert set(manifest["libraries"]) >= {"illume", "numpy", "torch", "scikit-learn"}
     assert [feature["name"] for feature in manifest["schema"]["features"]] == ["x0", "x1", "x2"]
     assert manifest["settings"]["queries"] == small.queries
     assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
-    assert comment.startswith(b"illume 7 sha256:")
+    assert comment.startswith(f"illume {VERSION} sha256:".encode())
