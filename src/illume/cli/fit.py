@@ -210,7 +210,7 @@ def _train_model(
 
     schema = Schema.infer(rows.features, categorical)
     names = [feature.name for feature in schema.features if not feature.numeric]
-    messages.info(f"Training a {target} (--task says otherwise)")
+    messages.info(f"Training a {target} (to choose: --task)")
     model, score = train_gbm(rows.features, target, names, seed)
     messages.info(f"Model: gradient boosting, {score}; then trained on all {rows.n_rows:,} rows")
     return model, score

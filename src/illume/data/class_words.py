@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -86,6 +88,21 @@ class ClassWords:
             of = "" if c == cutoff.positive else f" of {self.names[cutoff.positive]!r}"
             said = f" (threshold {cutoff.threshold:g}{of})"
         return f"{self.names[c]!r} with probability {p[c]:.3f}{said}"
+
+    def scale_notes(self, base: float, i: int = 0) -> Iterator[str]:
+        """Say from which log-odds on the threshold decides for its class.
+
+        >>> from illume.data.class_outputs import Classes
+        >>> list(Classes(("no", "yes")).ask("yes", 0.2).scale_notes(0.0))
+        ["the decision is 'yes' from -1.386 on, the log-odds of the threshold 0.2"]
+        """
+        cutoff = self.cutoff
+        if cutoff is not None and cutoff.threshold != 0.5:
+            odds = math.log(cutoff.threshold / (1 - cutoff.threshold))
+            at = 1 if self.positive is None else self.positive
+            where = f"from {odds:+.3f} on" if at == cutoff.positive else f"up to {-odds:+.3f}"
+            name, threshold = self.names[cutoff.positive], f"{cutoff.threshold:g}"
+            yield f"the decision is {name!r} {where}, the log-odds of the threshold {threshold}"
 
     def brief(self, p: FloatArray) -> str:
         """See `Outputs`.

@@ -324,6 +324,8 @@ class Counterfactuals(Batch[Counterfactual]):
             yield f"distance to the nearest training row: {near:.2f} in the median {typical}"
         if len(self.row):
             yield examples_table(self, SHOWN)
+            if len(self.row) > SHOWN:
+                yield f"… and {count(len(self.row) - SHOWN, 'more example')}; to_frame() has all"
         missing = np.flatnonzero(~self.found)
         if len(missing):
             rows = "1 row has" if len(missing) == 1 else f"{len(missing):,} rows have"

@@ -91,7 +91,7 @@ def measure_quality(
     return ContributionQuality(
         r2=_r2(missed, reference, np.arange(n)),
         low=float(low),
-        high=float(high),
+        high=min(float(high), 1.0),
         error=float(np.sqrt(max(square.mean(), 0.0))),
         coverage=float(inside.mean()) if np.isfinite(errors).all() else float("nan"),
         n_rows=n,
