@@ -101,8 +101,8 @@ def test_one_row_and_one_feature_are_enough(loan_explainer):
     assert attributions.agreed.mean() > 0.8
 
 
-def test_a_model_that_decides_one_class_is_refused_before_training(never_trains):
-    with pytest.raises(BlackBoxError, match="decides '1' for all 40 rows, so there is nothing to tell apart"):
+def test_a_model_of_one_answer_is_refused_before_training(never_trains):
+    with pytest.raises(BlackBoxError, match="gives all 40 rows the same answer, '1' with probability 0.9"):
         explainer_of(lambda rows: np.full(len(rows), 0.9)).fit(numbers())
 
 

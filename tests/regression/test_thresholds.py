@@ -50,9 +50,9 @@ def test_what_is_no_threshold_is_refused(houses, threshold):
         houses.explainer.rules(houses.X[:5], threshold=threshold)
 
 
-def test_classifiers_have_no_threshold(loan_explainer, loan_frame):
-    with pytest.raises(ValueError, match="for models that answer with numbers"):
-        loan_explainer.rules(loan_frame[:3], threshold=0.5)
+def test_classes_have_a_threshold_between_0_and_1(loan_explainer, loan_frame):
+    with pytest.raises(ValueError, match="threshold must be a probability above 0 and below 1, found 20"):
+        loan_explainer.rules(loan_frame[:3], threshold=20)
 
 
 def test_several_outputs_are_asked_one_by_one(pair):

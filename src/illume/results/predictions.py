@@ -119,7 +119,7 @@ class Labels(PerRow):
             return self.outputs.leading
         found = _position(name, explained)
         if found is None:
-            opposite = "; contributions to the other class are the opposite: explain with positive_class="
+            opposite = "; those to the other class have the opposite sign: explain with positive_class="
             hint = f"{opposite}{name!r}" if name in self.outputs.names else ""
             raise ValueError(f"output {name!r} is not known; choose one of {list(explained)}{hint}")
         return found
@@ -216,12 +216,14 @@ class LabelledBatch(Batch[RowT]):
     @property
     def decisions(self) -> IntArray:
         """The black box's decision, as a position in `class_names`."""
-        return self.outputs.question().decide(self.probabilities)
+        P = self.probabilities  # raises for numbers
+        return self.outputs.question().decide(P)
 
     @property
     def surrogate_decisions(self) -> IntArray:
         """The surrogate's decision, as a position in `class_names`."""
-        return self.outputs.question().decide(self.surrogate_probabilities)
+        Q = self.surrogate_probabilities
+        return self.outputs.question().decide(Q)
 
     def output(self, name: int | str | None) -> int:
         """Return the position of an output, given by its name or position; None is the one to show first."""
