@@ -84,7 +84,8 @@ def test_refined_rows_add_up_to_the_log_odds_of_the_refined_latents(fitted):
     )
     logits = scores(surrogate, z)
     found = attributions.scores[attributions.refinement.refined]
-    np.testing.assert_allclose(found, logits[:, 0] if found.ndim == 1 else logits, rtol=1e-5, atol=1e-9)
+    # Scores are small sums of large values, which may round by the place of a row in the batch.
+    assert relative(found, logits[:, 0] if found.ndim == 1 else logits, attributions.values) < 1e-6
     assert (refinement.gamma_w + refinement.gamma_x > 0).all()
 
 

@@ -15,7 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 from illume import Explainer, IdentityEncoder, Objective
 from illume.data.frames import as_frame
 from illume.encoders.base import Latent, PulledBack
-from tests.common import FAST, grouped, linear_black_box, loans
+from tests.common import CLOSE, FAST, grouped, linear_black_box, loans
 
 SETTINGS = {
     "shared": {},
@@ -178,15 +178,13 @@ def test_no_more_conditions_than_asked_for(fitted):
 def test_a_row_alone_gets_the_rule_it_has_in_the_batch(fitted):
     explainer, rows = fitted
     together = explainer.rules(rows)
-    # On some processors, float32 products round by the place of a row among others.
-    close = {"rtol": 1e-5, "atol": 1e-6}
     for i in (0, 17, 59):
         alone = explainer.rules(rows.iloc[[i]])
-        np.testing.assert_allclose(alone.bounds.low[0], together.bounds.low[i], **close)
-        np.testing.assert_allclose(alone.bounds.high[0], together.bounds.high[i], **close)
+        np.testing.assert_allclose(alone.bounds.low[0], together.bounds.low[i], **CLOSE)
+        np.testing.assert_allclose(alone.bounds.high[0], together.bounds.high[i], **CLOSE)
         np.testing.assert_array_equal(alone.bounds.allowed[0], together.bounds.allowed[i])
     shuffled = explainer.rules(rows.iloc[::-1])
-    np.testing.assert_allclose(shuffled.bounds.low[::-1], together.bounds.low, **close)
+    np.testing.assert_allclose(shuffled.bounds.low[::-1], together.bounds.low, **CLOSE)
     np.testing.assert_array_equal(shuffled.bounds.allowed[::-1], together.bounds.allowed)
 
 

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 from illume.distributed import output_schema
 from illume.distributed.output_columns import OutputFormat
+from tests.common import CLOSE
 
 KINDS = ("attributions", "rules", "counterfactuals")
 
@@ -262,7 +263,7 @@ def test_a_folder_is_explained_into_a_folder_and_not_twice(explain_folder, model
     assert "2 of 2 parts by an earlier run" in again.stderr
     table = pd.read_parquet(tmp_path / "out")
     assert table["customer"].tolist() == rows["customer"].tolist()
-    assert table["income"].tolist() == pytest.approx(loaded(rows).values[:, 1], abs=1e-9)
+    assert table["income"].tolist() == pytest.approx(loaded(rows).values[:, 1], abs=CLOSE["atol"])
 
 
 def test_two_processes_explain_a_folder_by_default(run, explainer, source, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import pytest
 from illume import Explainer, SurrogateOptions
 from illume.distributed import WorkerError, explain_parquet, parquet
 from illume.errors import BlackBoxError, FormatError, SchemaError, UnknownCategoryError
+from tests.common import CLOSE
 from tests.distributed.common import KINDS, Fails, Kills, assert_same, keyed, poisoned, write_files
 
 PARTS = [f"part-{i:05}.parquet" for i in range(6)]
@@ -26,7 +27,7 @@ def test_a_folder_holds_what_one_frame_would_get_in_the_same_order(
     monkeypatch.chdir(source.parent)
     written = explain_parquet("rows", "out", kind=kind, workers=0, batch_rows=7, **given)
     found = pd.read_parquet("out")
-    pd.testing.assert_frame_equal(found, expected(kind).reset_index(drop=True))
+    pd.testing.assert_frame_equal(found, expected(kind).reset_index(drop=True), **CLOSE)
     assert (written.n_rows, written.n_lines, written.n_parts) == (60, len(found), 6)
     assert json.loads(Path("out/_SUCCESS").read_text())["lines"] == len(found)
 

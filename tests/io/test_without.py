@@ -9,7 +9,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 
 import illume
-from tests.common import FAST, grouped
+from tests.common import CLOSE, FAST, grouped
 from tests.io.common import members_of, same
 from tests.io.conftest import steep
 
@@ -148,9 +148,8 @@ def test_a_loaded_explainer_streams_pickles_and_fits_anew(loan_explainer, loan_m
     loan_explainer.save(tmp_path / "a.illume")
     loaded = illume.load(tmp_path / "a.illume", model=loan_model)
     pieces = list(loaded.stream(loan_frame, chunk_rows=64))
-    # On some processors, float32 products round by the place of a row among others.
     joined = np.concatenate([piece.values for piece in pieces])
-    np.testing.assert_allclose(joined, loaded(loan_frame).values, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(joined, loaded(loan_frame).values, **CLOSE)
     assert same(pickle.loads(pickle.dumps(loaded))(loan_frame), loaded(loan_frame))
     again = loaded.fit(loan_frame)
     assert same(again(loan_frame), loan_explainer(loan_frame))
