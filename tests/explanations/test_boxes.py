@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
+from illume import Explainer, SurrogateOptions
 from illume.explanations.boxes import Boxes, LeafBoxes, Oblique, axis_parallel, sound
 from illume.surrogates.tree import DecisionTreeSurrogate
 from tests.explanations.common import mixed_layout, mixed_rows, numbers_layout
@@ -16,7 +17,7 @@ def oblique(W, X, low, high, offset=0.0):
     leaf = LeafBoxes(
         np.broadcast_to(low, Z.shape).astype(float), np.broadcast_to(high, Z.shape).astype(float)
     )
-    return Oblique.of(W, Z, leaf, Z.shape[1])
+    return Oblique.of(W, Z, leaf, np.arange(W.shape[1]), Z.shape[1])
 
 
 @pytest.mark.parametrize("signs", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
@@ -68,7 +69,7 @@ def random_rules(rng, layout, X, k=4):
     Z = (W @ X[:, :, None])[:, :, 0]
     low = np.where(rng.random(Z.shape) < 0.4, NONE, Z - rng.exponential(1.0, Z.shape))
     high = np.where(rng.random(Z.shape) < 0.4, np.inf, Z + rng.exponential(1.0, Z.shape))
-    return Oblique.of(W, Z, LeafBoxes(low, high), k)
+    return Oblique.of(W, Z, LeafBoxes(low, high), np.arange(W.shape[1]), k)
 
 
 def test_every_point_of_a_sound_box_satisfies_every_oblique_condition():
@@ -118,3 +119,15 @@ def test_a_row_of_no_known_category_gets_no_condition_on_it():
     X = np.array([[0.0, 0.0, -1 / 3, -1 / 3, -1 / 3]])
     assert Boxes.whole_space(1, 5).widen(X, layout).allowed.all()
     assert layout.admissible(X)[:, 2:].all()
+
+
+def test_only_maps_of_latents_that_a_tree_uses_are_made():
+    X = np.random.default_rng(0).normal(size=(200, 40))
+    fitted = Explainer(lambda rows: np.where(rows[:, 7] > 0, 0.9, 0.1), queries=0, verbose=False)
+    fitted = fitted.set_params(surrogate_options=SurrogateOptions(encoder="identity")).fit(X).fit_rules()
+    rules = fitted.fitted_.rule_model.rules
+    W, Z, _ = rules.latents(X[:5], np.array([0, 1, 0, 1, 0]))
+    assert W.shape == (5, len(rules.used), 40)
+    assert Z.shape == (5, 40)
+    assert 7 in rules.used
+    assert len(rules.used) < 40

@@ -169,14 +169,18 @@ class Oblique:
     high: FloatArray
 
     @classmethod
-    def of(cls, W: FloatArray, Z: FloatArray, leaf: LeafBoxes, depth: int) -> Oblique:
-        """Keep the latents that the leaf has a bound on, `depth` at most."""
-        bound = leaf.bound
+    def of(cls, W: FloatArray, Z: FloatArray, leaf: LeafBoxes, used: IntArray, depth: int) -> Oblique:
+        """Keep the latents that the leaf has a bound on, `depth` at most.
+
+        `used` (u,) are the latents that any leaf has a bound on; W (n, u, m) are their maps.
+        """
+        bound = leaf.bound[:, used]
         kept = np.argsort(~bound, axis=1, kind="stable")[:, :depth]
-        Z, low, high = (np.take_along_axis(array, kept, axis=1) for array in (Z, leaf.low, leaf.high))
+        latent, each = used[kept], np.arange(len(W))[:, None]
         # Single precision saves memory; the bounds make up for its rounding errors.
-        weights = W[np.arange(len(W))[:, None], kept].astype(np.float32)
-        return cls(np.where(np.take_along_axis(bound, kept, axis=1), kept, -1), weights, Z, low, high)
+        weights = W[each, kept].astype(np.float32)
+        known = (array[each, latent] for array in (Z, leaf.low, leaf.high))
+        return cls(np.where(bound[each, kept], latent, -1), weights, *known)
 
     def slots(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
         """Yield each condition's weights (n, m), and how far its bounds are from the row, (n, 1) each."""

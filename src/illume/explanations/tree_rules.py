@@ -127,21 +127,30 @@ class TreeRules:
     @property
     def at_once(self) -> int:
         """The number of rows to handle at once, so that their maps take bounded memory."""
-        return max(32, MAP_NUMBERS // self.n_latents // max(self.layout.n_inputs, 1))
+        return max(32, MAP_NUMBERS // max(len(self.used), 1) // max(self.layout.n_inputs, 1))
+
+    @cached_property
+    def used(self) -> IntArray:
+        """The latents that the tree has conditions on, (u,): no more of the maps is needed."""
+        return np.unique(self.tree.feature_[self.tree.children_left_ >= 0]).astype(np.intp)
 
     def latents(self, X: FloatArray, wanted: IntArray) -> tuple[FloatArray, FloatArray, Refinement]:
-        """Return maps and latents that the tree decides as wanted, refined where it decides otherwise."""
+        """Return maps (n, u, m) of the latents that the tree uses, and all latents (n, k).
+
+        Both are such that the tree decides as wanted, refined where it decides otherwise.
+        """
         latent = self.encoder.encode(X)
-        W, Z, refinement = latent.W, latent.Z, Refinement.empty(len(X))
+        W, Z, refinement = latent.W[:, self.used], latent.Z, Refinement.empty(len(X))
         if self.question.intervals:  # an interval is made to hold the row's own number
             return W, Z, refinement
         refinement.agreed[:] = self.question.of_shares.holds(self.tree.answers(Z), wanted)
         rows = np.flatnonzero(~refinement.agreed)
         if len(rows):
             regions = TreeRegions(self.tree, self.question, self.answers)
-            refine = Refiner(self.encoder, regions, self.neighbours, np.eye(self.n_latents))
+            coef = (self.used[:, None] == np.arange(self.n_latents)).astype(np.float64)
+            refine = Refiner(self.encoder, regions, self.neighbours, coef)
             refined = refine(X[rows], Z[rows], wanted[rows])
-            W, Z = np.array(W), Z.copy()
+            Z = Z.copy()
             W[rows], Z[rows] = refined.mix(W[rows], refined.slopes), refined.Z
             refinement[rows] = refined.refinement
         return W, Z, refinement
@@ -163,7 +172,8 @@ class TreeRules:
             with chunks:
                 x = X[rows]
                 W, Z, refinement = self.latents(x, wanted[rows])
-                oblique = Oblique.of(W, Z, self.leaves[self.top[self.tree.apply(Z)]].widen(Z), d)
+                leaves = self.leaves[self.top[self.tree.apply(Z)]].widen(Z)
+                oblique = Oblique.of(W, Z, leaves, self.used, d)
                 # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
                 offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
                 boxes = axis_parallel(oblique, x, self.layout).widen(x, self.layout)
@@ -175,13 +185,13 @@ class TreeRules:
 
     def towards(self, X: FloatArray, W: FloatArray, Z: FloatArray, leaf: IntArray) -> Boxes:
         """Return where each feature alone must move for rows with maps W, latents Z to reach other leaves."""
-        boxes = axis_parallel(Oblique.of(W, Z, self.leaves[self.top[leaf]], self.depth), X, self.layout)
-        return self.within_seen(boxes)
+        oblique = Oblique.of(W, Z, self.leaves[self.top[leaf]], self.used, self.depth)
+        return self.within_seen(axis_parallel(oblique, X, self.layout))
 
     def changes(self, Z: FloatArray) -> IntArray:
         """Return how many conditions of each node's path the latents violate, (n, n_nodes)."""
         count = np.zeros((len(Z), len(self.answers)), dtype=np.intp)
-        for r in range(Z.shape[1]):
+        for r in self.used:
             z = Z[:, [r]]
             count += (z <= self.leaves.low[:, r]).astype(np.intp) + (z > self.leaves.high[:, r])
         return count
