@@ -166,7 +166,7 @@ def test_report_rows_change_nothing_but_the_report(problem):
     names = model.classes_
 
     def texts(rows):
-        return rows.astype(str).agg("|".join, axis=1)
+        return rows.map(str).agg("|".join, axis=1)
 
     class Otherwise:
         """The same model, but unsure on the report rows (same decisions, so the same split)."""

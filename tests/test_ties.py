@@ -41,7 +41,7 @@ def test_who_wants_the_first_class_may_stop_at_the_tie(explainer):
     (example,) = found[0].examples
     assert found.after[0, 0] == 2.0  # the closest value that is not yes
     assert (example.decision, example.probability) == ("no", 0.5)
-    assert found.to_frame()["decision"].tolist() == ["no"]
+    assert found.to_frame()["decision"].tolist() == ["yes", "no"]  # the row, then its example
     assert model(found.examples).argmax(1).tolist() == [0]
 
 

@@ -30,6 +30,7 @@ from illume.shapley.training_run import resolve_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
+NO_COLUMN_VARIES = "no column varies; at least one must, or there is nothing to explain"
 CHECKED_ROWS = 16  # whose stored answers are compared with the model's
 
 
@@ -149,6 +150,8 @@ def prepare(
     source: LoadedRows, settings: Settings, rng: np.random.Generator, stages: Stages | None = None
 ) -> Prepared:
     """Ask the black box about the rows, divide and encode them."""
+    if all(feature.constant for feature in source.schema.features):
+        raise SchemaError(NO_COLUMN_VARIES)
     frame, schema = source.frame, source.schema
     features = frame.select(schema.names)
     data = settings.data_options
@@ -166,7 +169,7 @@ def prepare(
     with renumber_rows(lambda row: int(split.training[row])):  # errors name rows of the whole frame
         encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
-        raise SchemaError("no column varies; at least one must, or there is nothing to explain")
+        raise SchemaError(NO_COLUMN_VARIES)
     training = frame.take(split.training)
     n_queries = _count_queries(training, encoding, black_box, settings, stages)
     n_encoder = min(_encoder_share(n_queries, settings), QUERIES_PER_ROW * len(training))

@@ -131,9 +131,8 @@ def _fit_intervals(model: RuleModel, rows: FitRows) -> IntervalModel | None:
         question = rows.outputs.question(i)
         boxes = model.ask(question, training.P).rules(judged.X, question.decide(judged.P)).boxes
         known = (i, boxes, judged.X, judged.P[:, i])
-        spread = found.starts(*known, LEVELS[0]).spread
-        some = spread[spread > 0]  # of rules that cover other training rows
-        found.typical[i] = np.median(some) if len(some) else training.P[:, i].std()
+        # Where most rules cover no other training row, the median spread is 0.
+        found.typical[i] = np.median(found.starts(*known, LEVELS[0]).spread) or training.P[:, i].std()
         found.margins[i] = found.calibrate(*known, others)
     return found
 
