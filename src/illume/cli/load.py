@@ -13,7 +13,6 @@ import typer
 from illume.cli.messages import CommandError, Messages, UsageError, show
 from illume.cli.options import split_names
 from illume.cli.read_rows import MISSING, CsvOptions, read_rows
-from illume.data.archive import atomic_path
 from illume.data.model_files import is_skops, load_trusted, why_untrusted
 from illume.errors import SchemaError
 
@@ -114,6 +113,8 @@ def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
 def write_model(model: Any, path: Path, messages: Messages) -> None:
     """Write a model to a joblib file, completely or not at all."""
     import joblib
+
+    from illume.data.archive import atomic_path
 
     with atomic_path(path) as temporary:
         joblib.dump(model, temporary)

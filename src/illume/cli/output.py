@@ -11,7 +11,6 @@ from typing import IO, Any, Literal
 import typer
 
 from illume.cli.messages import CommandError, UsageError
-from illume.data.archive import atomic_path
 from illume.errors import import_extra
 
 Kind = Literal["attributions", "rules", "counterfactuals"]
@@ -53,6 +52,8 @@ def print_json(value: Any) -> None:
 
 def write(pieces: Iterable[Any], path: Path | None, json: bool = False, escape: bool = True) -> None:
     """Write frames, or records for JSON, to a file by its suffix, or to stdout; see `escape_formulas`."""
+    from illume.data.archive import atomic_path
+
     if path is None:
         _write_text(pieces, sys.stdout, ".jsonl" if json else ".csv", escape)
         return
