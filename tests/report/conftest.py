@@ -3,6 +3,7 @@ import pytest
 
 from illume import DataOptions, Explainer, SurrogateOptions
 from tests.common import FAST
+from tests.report.browser import Page, start_chromium
 from tests.report.common import CLASSES, DATE, SCRIPT, odd_frame, odd_model
 
 
@@ -51,3 +52,10 @@ def labelled_report(three_class_explainer, three_class, folder):
     model, X = three_class
     y = np.roll(model.predict(X), 30)
     return three_class_explainer.report(X, folder / "labelled.html", y=y, counterfactuals=False, date=DATE)
+
+
+@pytest.fixture(scope="session")
+def page():
+    driver = start_chromium()
+    yield Page(driver)
+    driver.quit()

@@ -1,9 +1,5 @@
 """The report in a real browser, offline."""
 
-import os
-import shutil
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,94 +9,11 @@ from tests.report.common import LONG, SCRIPT, data_of, numbers
 
 pytestmark = pytest.mark.browser
 
-VIOLATIONS = """
-const done = arguments[arguments.length - 1];
-axe.run(document).then((found) => done(found.violations
-  .filter((one) => ["serious", "critical"].includes(one.impact))
-  .map((one) => one.id + ": " + one.nodes.map((node) => node.target + " " + node.failureSummary).join("; "))))
-"""
-
 
 def signed(number):
     """Return a contribution as the page writes it."""
     text = f"{abs(number):.3f}"
     return text if float(text) == 0 else ("+" if number > 0 else "−") + text
-
-
-class Page:
-    """A report in a window, with what a reader does to it."""
-
-    def __init__(self, driver):
-        self.driver = driver
-
-    def open(self, path, width=1300, dark=False):
-        wishes = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
-        features = [{"name": name, "value": value} for name, value in wishes.items()]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        self.driver.get(path.as_uri())
-        return self
-
-    def run(self, script, *arguments):
-        return self.driver.execute_script(f"return {script}", *arguments)
-
-    def find(self, selector):
-        return self.driver.find_element("css selector", selector)
-
-    def texts(self, selector):
-        return self.run(
-            "[...document.querySelectorAll(arguments[0])].map((one) => one.textContent)", selector
-        )
-
-    def column(self, position):
-        return self.texts(f"#table tbody tr > :nth-child({position})")
-
-    def choose(self, selector, value):
-        from selenium.webdriver.support.ui import Select
-
-        Select(self.find(selector)).select_by_value(value)
-
-    def press(self, *keys):
-        from selenium.webdriver import ActionChains, Keys
-
-        for key in keys:
-            ActionChains(self.driver).send_keys(getattr(Keys, key, key)).perform()
-
-    @property
-    def shown(self):
-        return self.find("#shown").text
-
-    @property
-    def row(self):
-        return self.find("#row h3").text
-
-    @property
-    def selected(self):
-        return self.texts("#table tr[aria-selected=true] > th")
-
-    @property
-    def errors(self):
-        return [entry["message"] for entry in self.driver.get_log("browser")]
-
-
-@pytest.fixture(scope="module")
-def page():
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    found = [shutil.which(name) for name in ("chromium", "chromedriver")]
-    if None in found:
-        pytest.fail("install Chromium and its driver; on Debian: apt-get install chromium chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = found[0]
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(found[1]))
-    driver.set_network_conditions(offline=True, latency=0, download_throughput=0, upload_throughput=0)
-    yield Page(driver)
-    driver.quit()
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +116,24 @@ def test_a_click_on_the_map_selects_the_row(page, loan_report, loan_explainer, l
     ActionChains(page.driver).click().perform()
     assert page.row == f"Row {far}"
     assert page.selected == [str(far)]
+    assert page.errors == []
+
+
+def test_a_rectangle_on_the_map_keeps_its_rows_in_the_table(page, loan_report, loan_explainer, loan_frame):
+    from selenium.webdriver import ActionChains
+
+    page.open(loan_report)
+    canvas = page.find("#map")
+    page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
+    width, height = page.run("[arguments[0].clientWidth, arguments[0].clientHeight]", canvas)
+    corner = ActionChains(page.driver).move_to_element_with_offset(canvas, 9 - width // 2, 9 - height // 2)
+    corner.click_and_hold().move_by_offset(width // 2 - 9, height - 18).release().perform()
+    plane = loan_explainer.latents(loan_frame).plane[:, 0]
+    share = (plane - plane.min()) / np.ptp(plane)
+    n = int((14 + share * (width - 28) <= width // 2).sum())
+    assert page.shown.startswith(f"{n} rows of 200")
+    page.find("#reset").click()
+    assert page.shown.startswith("200 rows,")
     assert page.errors == []
 
 
@@ -337,13 +268,9 @@ def test_values_of_the_strongest_features_are_drawn_and_told(page, loan_report, 
 )
 def test_nothing_is_hard_to_read_or_to_reach(name, width, dark, page, request):
     """Contrast of at least 4.5:1 is one of the rules that axe checks."""
-    script = Path(os.environ.get("AXE_SCRIPT", "build/axe/package/axe.min.js"))
-    if not script.is_file():
-        pytest.fail(f"there is no {script}; make test-browser fetches it")
     page.open(request.getfixturevalue(name), width=width, dark=dark)
     page.run("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
-    page.driver.execute_script(script.read_text("utf-8"))
-    assert page.driver.execute_async_script(VIOLATIONS) == []
+    assert page.violations() == []
 
 
 def test_printing_shows_everything_on_light_paper_and_leaves_the_page_as_it_was(page, loan_report):

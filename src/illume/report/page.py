@@ -12,8 +12,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from illume.data import archive
 from illume.data.schema import Schema
 from illume.errors import BlackBoxError, SchemaError
@@ -21,7 +19,7 @@ from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
 from illume.report.assemble import fill_page
-from illume.report.collect import Explained, ReportRequest, explain_rows
+from illume.report.collect import ReportRequest, explain_rows
 from illume.report.markup import Markup, tag
 from illume.report.payload import payload
 from illume.report.performance import describe_model
@@ -42,7 +40,19 @@ from illume.results.dictionary import DataDictionary
 from illume.results.quality import LOW, UNKNOWN, Quality
 from illume.results.text import owner
 
-SCRIPTS = ("text", "data", "charts", "dependence", "map", "table", "waterfall", "row", "theme", "main")
+SCRIPTS = (
+    "text",
+    "data",
+    "charts",
+    "dependence",
+    "map",
+    "table",
+    "waterfall",
+    "row",
+    "theme",
+    "views",
+    "main",
+)
 
 ILLUME = "a library that explains what models of tables answer"
 
@@ -95,10 +105,8 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         support=escape(answers.support),
         output_noun=answers.output_noun,
         noun=answers.noun,
-        noun_title=answers.noun.capitalize(),
         agrees=escape(answers.agreement),
         variance=answers.variance,
-        map_note=escape(_map_note(explained)),
         rows=count(len(attributions), "row"),
         facts=_facts(facts),
         features=_features(fitted.schema, fitted.dictionary),
@@ -215,17 +223,6 @@ def _quality_row(
         tag("td", f"{n_rows:,}", class_="number"),
         **({"class_": LOW} if low else {"class_": "other"} if other else {}),
     )
-
-
-def _map_note(explained: Explained) -> str:
-    latents = explained.latents
-    variance = float(np.var(latents.Z, axis=0).sum())
-    if latents.n_latents <= 2 or not variance:
-        return "The two axes are the two numbers that the surrogate decides by."
-    share = float(np.var(latents.plane, axis=0).sum()) / variance
-    note = "The two axes are the directions in which it tells rows apart most, and show "
-    note += f"{percent(share)} of the differences"
-    return f"{note}: rows that look close here may still be far apart." if share < 0.5 else f"{note}."
 
 
 def _facts(groups: Mapping[str, card.Facts]) -> str:

@@ -14,6 +14,7 @@ from illume.data.schema import Feature, Schema
 from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.sentences import low_trust
+from illume.report.words import percent
 from illume.results.counterfactuals import Counterfactuals, Example
 from illume.results.dictionary import DataDictionary
 from illume.results.rules import Rules
@@ -98,6 +99,8 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "positive": answers.get("positive"),
         "threshold": answers.get("threshold"),
         "meanings": kind.meanings(),
+        "noun": kind.noun,
+        "map_note": _map_note(explained),
         "outputs": found.output_names,
         "labels": _labels(explained),
         "columns": [
@@ -126,6 +129,17 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "errors": _pack_by_output(found.standard_errors, rounded=True) if measured else None,
         "contribution_error": pack(trust.contribution_error, "f4") if measured else None,
     }
+
+
+def _map_note(explained: Explained) -> str:
+    latents = explained.latents
+    variance = float(np.var(latents.Z, axis=0).sum())
+    if latents.n_latents <= 2 or not variance:
+        return "The two axes are the two numbers that the surrogate decides by."
+    share = float(np.var(latents.plane, axis=0).sum()) / variance
+    note = "The two axes are the directions in which it tells rows apart most, and show "
+    note += f"{percent(share)} of the differences"
+    return f"{note}: rows that look close here may still be far apart." if share < 0.5 else f"{note}."
 
 
 def _positions(mask: Any) -> list[int]:

@@ -42,6 +42,9 @@ export function readData({ rows, rules, counterfactuals }) {
   const kind = (position) => (rows.numbers ? `band-${band(position)}` : `class-${colourNumber(position)}`);
   return {
     n: rows.n,
+    /** What an answer is called, and what the axes of the map are. */
+    noun: rows.noun,
+    mapNote: rows.map_note,
     classes: rows.classes,
     /** How numbers are shown, if the model answers with these; null for classes. */
     numbers: rows.numbers,

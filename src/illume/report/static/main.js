@@ -8,12 +8,16 @@ import { createPanel } from "./row.js";
 import { createTable } from "./table.js";
 import { finder } from "./text.js";
 import { startTheme } from "./theme.js";
+import { importanceView, rowsView } from "./views.js";
 
 function startReport() {
   const byId = finder(document);
   const source = byId("data");
   const data = readData(JSON.parse(source.textContent));
   source.remove();
+  const views = rowsView(data);
+  byId("importance-view").append(importanceView());
+  byId("rows-view").append(views.map, views.table);
   const narrow = matchMedia("(max-width: 75rem)");
 
   function choose(row, { scroll = true } = {}) {
@@ -25,7 +29,7 @@ function startReport() {
   }
 
   const showImportance = createImportance(document, data, createDependence(document, data));
-  const map = createMap(document, data, choose);
+  const map = createMap(document, data, choose, (mask) => table.only(mask));
   const panel = createPanel(document, data, (row, by) => choose(table.neighbour(row, by), { scroll: false }));
   const table = createTable(document, data, choose, (mask) => map.only(mask));
   byId("map-legend").replaceChildren(...classLegend(data, data.hasModel && data.status.some((status) => status > 0)));

@@ -5,8 +5,8 @@ import { colour, extent, finder, fitCanvas, formatFixed } from "./text.js";
 const MARGIN = 14;
 const DIRECTIONS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-/** Draw the map below `root`; `onChoose` is told the row that was picked. */
-export function createMap(root, data, onChoose) {
+/** Draw the map below `root`; `onChoose` is told the row that was picked, `onBrush` a mask of the rows in a rectangle. */
+export function createMap(root, data, onChoose, onBrush) {
   const byId = finder(root);
   const canvas = byId("map");
   const tip = byId("tip");
@@ -16,6 +16,8 @@ export function createMap(root, data, onChoose) {
   let seen = null;
   let hovered = -1;
   let chosen = -1;
+  let frame = null; // the rectangle of the rows to keep: two corners, as shares of the canvas
+  let dragged = false;
 
   /** Scale numbers from the smallest to the largest to 0 to 1. */
   function shares(numbers) {
@@ -92,6 +94,24 @@ export function createMap(root, data, onChoose) {
       dot(brush, row, radius() + 5);
       brush.stroke();
     }
+    if (frame) {
+      const [x0, y0, x1, y1] = corners();
+      brush.strokeStyle = colour(canvas, "accent");
+      brush.lineWidth = 1.5;
+      brush.strokeRect(x0, y0, x1 - x0, y1 - y0);
+    }
+  }
+
+  /** The rectangle on the screen: left, top, right, bottom. */
+  function corners() {
+    const [[ax, ay], [bx, by]] = frame.map(([across, down]) => [across * places.width, down * places.height]);
+    return [Math.min(ax, bx), Math.min(ay, by), Math.max(ax, bx), Math.max(ay, by)];
+  }
+
+  /** Which rows are in the rectangle. */
+  function inside() {
+    const [x0, y0, x1, y1] = corners();
+    return Uint8Array.from(places.px, (px, row) => Number(px >= x0 && px <= x1 && places.py[row] >= y0 && places.py[row] <= y1));
   }
 
   function nearest(px, py, within, allowed = () => true) {
@@ -136,10 +156,35 @@ export function createMap(root, data, onChoose) {
     return [event.clientX - box.left, event.clientY - box.top];
   };
 
+  /** Let mouse and pen draw a rectangle; fingers scroll. */
+  function listenToDrags() {
+    let start = null;
+    const share = (event) => at(event).map((place, i) => place / (i ? places.height : places.width));
+    canvas.addEventListener("pointerdown", (event) => {
+      dragged = false;
+      if (event.pointerType !== "touch" && event.button === 0) start = share(event);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!start) return;
+      const end = share(event);
+      dragged = dragged || Math.hypot((end[0] - start[0]) * places.width, (end[1] - start[1]) * places.height) > 6;
+      if (!dragged) return;
+      canvas.setPointerCapture(event.pointerId);
+      frame = [start, end];
+      marks();
+    });
+    canvas.addEventListener("pointerup", () => {
+      if (start && dragged) onBrush(inside());
+      start = null;
+    });
+  }
+
   function listen() {
-    canvas.addEventListener("pointermove", (event) => point(nearest(...at(event), 16)));
+    listenToDrags();
+    canvas.addEventListener("pointermove", (event) => point(dragged && event.buttons ? -1 : nearest(...at(event), 16)));
     canvas.addEventListener("pointerleave", () => point(-1));
     canvas.addEventListener("click", (event) => {
+      if (dragged) return;
       const row = nearest(...at(event), 24);
       if (row >= 0) onChoose(row);
     });
@@ -178,6 +223,7 @@ export function createMap(root, data, onChoose) {
     /** Fade all rows that a mask leaves out. */
     only(mask) {
       seen = mask;
+      if (!mask) frame = null;
       show();
     },
   };

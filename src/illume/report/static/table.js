@@ -62,6 +62,7 @@ export function createTable(root, data, onChoose, onFilter) {
   let page = 0;
   let focused = 0; // a position among the kept rows
   let chosen = -1;
+  let brushed = null; // the rows that the map leaves, as a mask
 
   const trustText = (row) =>
     Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–";
@@ -96,7 +97,7 @@ export function createTable(root, data, onChoose, onFilter) {
     const texts = words.length ? searchTexts() : null;
     const active = Object.keys(tests).filter((name) => filters[name] !== "");
     kept = order.filter((row) =>
-      active.every((name) => tests[name](row, filters[name])) && (!texts || words.every((word) => texts[row].includes(word))));
+      (!brushed || brushed[row]) && active.every((name) => tests[name](row, filters[name])) && (!texts || words.every((word) => texts[row].includes(word))));
     const all = kept.length === data.n;
     let mask = null;
     if (!all) {
@@ -218,11 +219,11 @@ export function createTable(root, data, onChoose, onFilter) {
     }
     byId("reset").addEventListener("click", () => {
       for (const [id, name] of Object.entries(CONTROLS)) filters[name] = byId(id).value = "";
+      brushed = null;
       filter();
     });
   }
 
-  data.classes.forEach((name, position) => byId("by-decision").append(make("option", { value: position }, name)));
   byId("by-example-box").hidden = !data.counterfactuals;
   byId("by-status-box").hidden = !data.hasModel;
   listen();
@@ -241,6 +242,11 @@ export function createTable(root, data, onChoose, onFilter) {
       }
       show();
       if (hadFocus && position >= 0) body.rows[focused % PAGE_ROWS].focus();
+    },
+    /** Keep only the rows of a mask, besides what the filters leave. */
+    only(mask) {
+      brushed = mask;
+      filter();
     },
     /** The row `step` lines after another among the filtered rows. */
     neighbour(row, step) {
