@@ -9,6 +9,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from illume.data.class_outputs import Classes
+from illume.errors import BlackBoxError
 from illume.surrogates.base import (
     HeadSurrogate,
     LinearAdapter,
@@ -48,6 +49,17 @@ def test_it_learns_probabilities_that_agree_with_the_black_box(start, n_classes)
     assert Q.shape == P.shape
     np.testing.assert_allclose(Q.sum(1), 1)
     assert np.mean(Q.argmax(1) == P.argmax(1)) > 0.75
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_model_that_is_sure_of_one_class_gets_a_constant_surrogate(n_classes):
+    Z, P = np.zeros((9, 3)), np.zeros((9, n_classes))
+    P[:, 1] = 1
+    surrogate = LogisticSurrogate().fit(Z, P)
+    assert surrogate.coef_.shape == (1 if n_classes == 2 else n_classes, 3)
+    np.testing.assert_allclose(classes(n_classes).answers(scores(surrogate, Z)), P, atol=1e-8)
+    with pytest.raises(BlackBoxError, match="decides all 9 training rows alike"):
+        LinearAdapter(LogisticRegression()).fit(Z, P)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

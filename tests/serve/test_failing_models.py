@@ -3,11 +3,9 @@
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from illume import DataOptions, Explainer, SurrogateOptions
-from illume.errors import SchemaError
 from illume.serve.monitoring import JsonFormatter
 from tests.common import FAST
 from tests.serve.conftest import Client
@@ -74,30 +72,9 @@ def test_answers_that_are_none_are_the_models_fault_too(failing, row):
     assert "the model failed on rows 0" in answer.json()["detail"]
 
 
-def test_halves_of_characters_in_names_are_refused_before_the_service_starts(loan_frame):
-    model = fails_on_the_old
-    for explainer in (
-        fit(model, loan_frame, class_names=["grant", "a\ud800"]),
-        fit(
-            model,
-            loan_frame.set_axis(pd.Index(["age", "\udfff", "owner", "education"], dtype=object), axis=1),
-        ),
-    ):
-        with pytest.raises(SchemaError, match="half of a character"):
-            Client(explainer)
-
-
-def test_halves_of_characters_in_values_are_escaped_and_refused_in_requests(loan_frame, row):
-    frame = loan_frame.assign(education=loan_frame["education"].astype(object).replace("high", "a\ud800"))
-    client = Client(fit(fails_on_the_old, frame))
-    schema = client.get("/openapi.json").json()["components"]["schemas"]["Row"]
-    assert "a\\ud800" in schema["properties"]["education"]["enum"]
-    found = client.post("/explain", json={"rows": [row]})
-    assert found.status_code == 422
-    assert "a\\ud800" in found.json()["detail"][0]["msg"]
+def test_halves_of_characters_are_refused_in_requests(failing, row):
+    client = Client(failing)
     for path in ("/explain", "/rules", "/counterfactuals"):
-        rows = [row | {"education": "low"}]
-        assert client.post(path, json={"rows": rows}).status_code == 200
         for odd in (row | {"education": "\ud800"}, row | {"\ud800": 1}, row | {"note": "\udfff"}):
             body = json.dumps({"rows": [odd]}).encode()
             answer = client.post(path, content=body, headers={"Content-Type": "application/json"})

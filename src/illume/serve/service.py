@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
-from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError, rows_after
+from illume.errors import BlackBoxError, IllumeError, LeftOutError, rows_after
 from illume.explanations.check_options import check_options
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import log
@@ -42,7 +42,6 @@ class Service:
     """Explains rows with the library's own numbers."""
 
     def __init__(self, explainer: Explainer, settings: Settings) -> None:
-        _require_text(explainer)
         with suppress(LeftOutError, BlackBoxError):  # all decided alike: answered when rules are asked for
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
@@ -158,12 +157,3 @@ class Service:
     def _answer(self, name: str, value: Any) -> bytes:
         note = STAND_IN if self.stand_in else None
         return to_text({"stand_in": self.stand_in, "note": note, name: value})
-
-
-def _require_text(explainer: Explainer) -> None:
-    """Raise for names that JSON cannot carry."""
-    for name in (*explainer.fitted_.columns, *explainer.fitted_.outputs.names):
-        if name.encode("utf-8", "replace").decode() != name:
-            raise SchemaError(
-                f"the name {name!a} holds half of a character, which JSON cannot carry; rename it"
-            )

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from illume._typing import FloatArray, IntArray
 from illume.data.class_outputs import Classes
 from illume.data.outputs import Outputs
+from illume.errors import BlackBoxError
 
 
 class Surrogate(Protocol):
@@ -91,6 +92,15 @@ class ClassSurrogate(WeightedSurrogate):
         self.coef_, self.intercept_ = self.outputs.normalize_weights(coef, intercept)
         return self
 
+    def _take_constant(self, c: int, n_latents: int, n_classes: int) -> Self:
+        """Take weights of 0: the model is sure of class c everywhere."""
+        intercept = np.where(np.arange(n_classes) == c, 0.0, NEVER)
+        if n_classes == 2:
+            intercept = intercept[1:] - intercept[:1]
+        coef = np.zeros((len(intercept), n_latents))
+        self.coef_, self.intercept_ = self.outputs.normalize_weights(coef, intercept)
+        return self
+
 
 class LogisticSurrogate(ClassSurrogate, BaseEstimator):
     """Logistic regression on the black box's probabilities, not only on its decisions."""
@@ -101,6 +111,8 @@ class LogisticSurrogate(ClassSurrogate, BaseEstimator):
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Learn one weight per latent and class; every row counts for a class with weight P."""
         row, label = np.nonzero(P > 1e-6)
+        if len(np.unique(label)) < 2:
+            return self._take_constant(int(label[0]), Z.shape[1], P.shape[1])
         model = LogisticRegression(C=self.C, max_iter=1000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fidelity on validation rows decides
@@ -116,7 +128,13 @@ class LinearAdapter(ClassSurrogate, BaseEstimator):
 
     def fit(self, Z: FloatArray, P: FloatArray) -> Self:
         """Fit a clone of the estimator on the black box's decisions."""
-        model = self.model_ = clone(self.estimator).fit(Z, P.argmax(1))
+        decisions = P.argmax(1)
+        if (decisions == decisions[0]).all():
+            raise BlackBoxError(
+                f"the model decides all {len(P)} training rows alike, and {self.estimator!r} learns from "
+                f"decisions alone; use surrogate='logistic', which learns from probabilities"
+            )
+        model = self.model_ = clone(self.estimator).fit(Z, decisions)
         if not hasattr(model, "coef_"):
             raise ValueError(f"{self.estimator!r} has no coef_; use a linear classifier")
         return self._take(model, P.shape[1])
