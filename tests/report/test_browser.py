@@ -76,7 +76,7 @@ def test_filters_search_and_reset_choose_rows(page, loan_report, loan_explainer,
 
 
 def test_low_trust_can_be_filtered(page, big_report):
-    n = int(numbers(data_of(big_report)["rows"]["low"]).sum())
+    n = int((numbers(data_of(big_report)["rows"]["low"]) > 0).sum())
     assert 20 < n < 5000
     page.open(big_report).choose("#by-trust", "low")
     assert page.shown.startswith(f"{n:,} rows of 10,000")

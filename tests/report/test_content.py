@@ -55,7 +55,7 @@ def test_standard_errors_are_the_explainers(loan_measured, tmp_path):
     np.testing.assert_allclose(typical, expected.trust.contribution_error, rtol=1e-6)
     text, found = text_of(path), loan_measured.quality_.contributions
     assert f"R² {found.r2:.3f}, 95 % interval {found.low:.3f} to {found.high:.3f}" in text
-    assert f"typically off by {found.error:.3f} in log-odds" in text
+    assert f"the typical error of a contribution is {found.error:.3f} in log-odds" in text
     assert f"Trust in contributions: {found.word}" in text
     assert "Contributions are in the model's log-odds of “refuse” against “grant”" in text
     assert "the surrogate's log-odds" not in text

@@ -102,8 +102,8 @@ def test_a_row_shows_its_errors_and_how_many_signs_are_sure(measured):
     for text in (repr(one), one._repr_html_()):
         assert f"{one.values[0]:+.3f} ± {one.standard_errors[0]:.3f}" in text
         assert f"= {one.score:+.3f} (the model's)" in text.replace("&#x27;", "'")
-        assert f"a typical error of {one.trust.contribution_error:.3f}" in text
-        assert f"the sign is sure (95 %) of {sure} of 4 features" in text
+        assert f"trust in the contributions: typical error {one.trust.contribution_error:.3f}" in text
+        assert f"the sign is sure (95 %) for {sure} of 4 features" in text
     typical = np.sqrt(np.square(measured.standard_errors).mean())
     assert f"typical error of a contribution: {typical:.3f}" in repr(measured)
 

@@ -118,6 +118,15 @@ class Classes(ClassWords, Outputs):
             raise ValueError(f"threshold must be a probability above 0 and below 1, found {threshold!r}")
         return Cutoff((self.names[0], self.names[1]), positive, float(threshold))
 
+    @property
+    def edge(self) -> float | None:
+        """See `Outputs`.
+
+        >>> round(Classes(("no", "yes")).ask("yes", 0.2).edge, 3)
+        -1.386
+        """
+        return None if self.cutoff is None else float(self.turn(np.array(self.cutoff.log_odds)))
+
     def turn(self, array: FloatArray) -> FloatArray:
         """See `Outputs`: the opposite where the first of two classes is explained."""
         return 0.0 - array if len(self) == 2 and self.positive == 0 else array

@@ -216,6 +216,11 @@ class Outputs(ABC):
         """Return the agreement that the best constant answer has; NaN where that means nothing."""
 
     @property
+    def edge(self) -> float | None:
+        """The score at which a threshold changes the decision; None without a threshold."""
+        return None
+
+    @property
     def leading(self) -> int:
         """The explained output to show first of many rows."""
         return 0

@@ -72,7 +72,7 @@ def waterfall(
     """Draw how features lead from the base value to the model's score, strongest on top.
 
     Thin lines are 95 % intervals of contributions, where their errors are known. For contributions of kind
-    `pullback`, the score is the surrogate's.
+    `pullback`, the score is the surrogate's. With a threshold, a dashed line is where the decision changes.
 
     `output` chooses the class, by name or position; the default is the decided one.
     """
@@ -104,6 +104,9 @@ def waterfall(
     ax.margins(x=0.06 + 0.011 * max(map(len, moves), default=0))
     style.widen_if_flat(ax, np.append(starts, ends))
     ax.axvline(base, color=colours.NEUTRAL, linewidth=0.8, linestyle=":")
+    if outputs.edge is not None:
+        ax.axvline(outputs.edge, color=colours.INK, linewidth=0.8, linestyle="--", zorder=0)
+        title += "\ndashed: where the threshold changes the decision"
     ax.set_xlabel(look.total(attribution.batch, i))
     look.format_axis(ax.xaxis, i, total=True)
     ax.set_title(title, fontsize="medium")

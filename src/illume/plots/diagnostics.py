@@ -51,7 +51,7 @@ def _contributions_caption(attributions: Attributions, measured: Quality | None)
     if found is not None and found.word != UNKNOWN:
         return (
             f"contributions: R² {found.r2:.3f} ({found.low:.3f} to {found.high:.3f}),\n"
-            f"off by {outputs.format_typical_error(found.error)}, on {found.n_rows} held-out rows"
+            f"typical error {outputs.format_typical_error(found.error)}, on {found.n_rows} held-out rows"
         )
     if np.isfinite(error):
         return f"contributions: typical error {outputs.format_typical_error(error)} in {outputs.error_unit}"

@@ -157,6 +157,10 @@ class ClassAnswers(Answers):
     def row_data(self, found: Attributions) -> dict[str, Any]:
         """See `Answers`."""
         rows, decisions = np.arange(len(found)), found.decisions
+        positive, cutoff = (
+            self.outputs.at if len(self.outputs) == 2 else self.outputs.positive,
+            self.outputs.cutoff,
+        )
         return {
             "classes": found.class_names,
             "decision": decisions,
@@ -164,8 +168,13 @@ class ClassAnswers(Answers):
             "probability": found.probabilities[rows, decisions],
             "surrogate_probability": found.surrogate_probabilities[rows, decisions],
             "numbers": None,
-            "threshold": None if self.outputs.cutoff is None else self.outputs.cutoff.threshold,
-            "positive": self.outputs.at if len(self.outputs) == 2 else self.outputs.positive,
+            "threshold": None if cutoff is None else cutoff.threshold,
+            "threshold_class": None if cutoff is None else found.class_names[cutoff.positive],
+            "edge": self.outputs.edge,
+            "positive": positive,
+            "towards": None
+            if positive is None
+            else (found.probabilities[:, positive], found.surrogate_probabilities[:, positive]),
         }
 
     def accurate(self, found: Attributions) -> BoolArray:

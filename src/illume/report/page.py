@@ -136,7 +136,7 @@ def date_text(date: dt.date | str | None) -> str:
 def _tiles(attributions: Attributions, quality: Quality) -> str:
     """Return the few numbers at the top."""
     found = quality.contributions
-    n, n_low = len(attributions), int(low_trust(attributions).sum())
+    n, n_low = len(attributions), int((low_trust(attributions) > 0).sum())
     accuracy, interval = "–", "not measured"
     if found is not None and found.word != UNKNOWN:
         rows = count(found.n_rows, "held-out row")
@@ -145,7 +145,7 @@ def _tiles(attributions: Attributions, quality: Quality) -> str:
         (accuracy, "R² of contributions", interval),
         answers_of(quality.outputs).tile(quality),
         (f"{n:,}", "rows explained", f"{len(attributions.feature_names)} features each"),
-        (f"{n_low:,}", "rows of low trust", f"{percent(n_low / n)} of the rows"),
+        (f"{n_low:,}", "rows of low trust", f"{percent(n_low / n)}: in their contributions or the surrogate"),
     )
     return "".join(
         tag("li", tag("b", number), tag("span", what), tag("small", note)) for number, what, note in tiles

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._typing import BoolArray
+from illume._typing import IntArray
 from illume.report.answers import answers_of
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
@@ -66,15 +66,15 @@ def trust_level(quality: Quality) -> str:
     return UNCERTAIN if is_low(quality.report.interval[0]) else FAIR
 
 
-def low_trust(attributions: Attributions) -> BoolArray:
-    """Return which rows have inaccurate contributions, or lie where the surrogate is inaccurate."""
+def low_trust(attributions: Attributions) -> IntArray:
+    """Return what trust is low in: 1 contributions, 2 the surrogate around there, 3 both, 0 nothing, (n,)."""
     trust = attributions.trust
     surrogate = answers_of(attributions.outputs).accurate(attributions)
     if attributions.kind == "shapley":
         accurate = trust.contribution_error <= LARGE_SHARE * typical_errors(attributions.values)
     else:
         accurate = attributions.faithful
-    return np.asarray(~(surrogate & accurate))
+    return np.where(accurate, 0, 1) + np.where(surrogate, 0, 2)
 
 
 def summary(
@@ -137,7 +137,7 @@ def accuracy(quality: Quality) -> str:
     return (
         f"On {count(found.n_rows, 'held-out row')}, contributions explain {percent(max(found.r2, 0.0))} of "
         f"the variance of the model's own Shapley values (R² {figure(found.r2)}, 95 % interval "
-        f"{figure(found.low)} to {figure(found.high)}); a contribution is typically off by "
+        f"{figure(found.low)} to {figure(found.high)}); the typical error of a contribution is "
         f"{quality.outputs.format_typical_error(found.error)} in {quality.outputs.error_unit}."
     )
 
@@ -258,7 +258,11 @@ def _class_notices(quality: Quality) -> Iterator[Notice]:
 
 
 def _row_notices(attributions: Attributions) -> Iterator[Notice]:
-    n, n_low, n_outside = len(attributions), low_trust(attributions).sum(), attributions.outside.sum()
+    n, n_low, n_outside = (
+        len(attributions),
+        int(np.sum(low_trust(attributions) > 0)),
+        attributions.outside.sum(),
+    )
     if n_low:
         errors = "their contributions have a typical error of more than half their size, or "
         found = (

@@ -112,11 +112,11 @@ def _row_notes(row: Attribution) -> Iterator[str]:
     if shapley:
         yield _certainty(row)
     if int(trust.n_rows):
-        parts = " (of slopes, rules, counterfactuals)" if shapley else ""
+        parts = " (slopes, rules, counterfactuals)" if shapley else ""
         off = batch.outputs.format_answer_error(float(trust.error))
         yield (
-            f"trust: on {count(int(trust.n_rows), 'held-out row')} around here the surrogate{parts} agrees "
-            f"on {float(trust.agreement):.0%} and is off by {off}"
+            f"trust in the surrogate{parts}: it agrees on {float(trust.agreement):.0%} of "
+            f"{count(int(trust.n_rows), 'held-out row')} around here, with a mean error of {off}"
         )
     if batch.fell_back:
         yield FELL_BACK
@@ -135,13 +135,13 @@ def _typical_error(error: float, outputs: Outputs) -> str:
 def _certainty(row: Attribution) -> str:
     typical = float(row.trust.contribution_error)
     if not math.isfinite(typical):
-        return "trust: the error of these contributions is not known, because too few rows were held out"
+        return "trust in the contributions: their error is not known, because too few rows were held out"
     values, sure = row.contributions(), row.sure()
     zero = int(((values == 0) & (row.errors() == 0)).sum())
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
     return (
-        f"trust: contributions have a typical error of {_typical_error(typical, row.batch.outputs)}; "
-        f"the sign is sure (95 %) of {int(sure.sum())} of {count(len(values), 'feature')}{ignored}"
+        f"trust in the contributions: typical error {_typical_error(typical, row.batch.outputs)}; "
+        f"the sign is sure (95 %) for {int(sure.sum())} of {count(len(values), 'feature')}{ignored}"
     )
 
 

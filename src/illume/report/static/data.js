@@ -34,6 +34,7 @@ export function readData({ rows, rules, counterfactuals }) {
   const contributions = rows.contributions.map((output) => output.map((packed) => once(() => unpack(packed))));
   const errors = rows.errors && rows.errors.map((output) => output.map((packed) => once(() => unpack(packed))));
   const decision = unpack(rows.decision);
+  const low = unpack(rows.low);
   const ruleOfRow = rules && unpack(rules.of_row);
   const digits = (output) => (rows.numbers ? rows.numbers.decimals[output || 0] : 3);
   const colourNumber = (position) => (binary && !rows.numbers ? Number(position !== rows.positive) : position % N_COLOURS);
@@ -58,7 +59,9 @@ export function readData({ rows, rules, counterfactuals }) {
     probability: unpack(rows.probability),
     surrogateProbability: unpack(rows.surrogate_probability),
     status: unpack(rows.status),
-    low: unpack(rows.low),
+    low,
+    /** What trust is low in, or nothing. */
+    lowWords: (row) => ["", "Low trust in the contributions", "Low trust in the surrogate", "Low trust in contributions and surrogate"][low[row]],
     trustAgreement: unpack(rows.trust_agreement),
     trustError: unpack(rows.trust_error),
     trustRows: rows.trust_rows,
@@ -99,8 +102,16 @@ export function readData({ rows, rules, counterfactuals }) {
     },
     /** The positive class, or null. */
     positive: rows.positive,
-    /** The probability from which on the positive class is decided; null for the more likely class. */
+    /** The probability from which on a class is decided; null for the more likely class. */
     threshold: rows.threshold,
+    /** The class that is decided from the threshold on. */
+    thresholdClass: rows.threshold_class,
+    /** The score at which the threshold changes the decision; null without a threshold. */
+    edge: rows.edge,
+    /** The model's and the surrogate's probabilities of the positive class; null without one. */
+    towardsPositive: rows.towards && rows.towards.map(unpack),
+    /** The row to show first: the first one decided as the positive class. */
+    firstRow: Math.max(rows.positive === null ? 0 : decision.indexOf(rows.positive), 0),
     /** The output shown first: the only one, or that of the positive class, or else of the decided one. */
     output: (row) => (binary || rows.numbers ? 0 : (rows.positive ?? decision[row])),
     /** What contributions to an output are to. */

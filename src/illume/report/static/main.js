@@ -42,7 +42,7 @@ function startReport() {
   redraw();
   startTheme(byId("theme"), redraw);
   window.addEventListener("resize", panel.stick);
-  choose(0, { scroll: false });
+  choose(data.firstRow, { scroll: false });
 }
 
 startReport();

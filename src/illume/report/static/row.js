@@ -17,13 +17,13 @@ export function createPanel(root, data, onStep) {
 
   function headline(row) {
     const probability = data.numbers ? "" : ` with probability ${formatFixed(data.probability[row])}`;
-    const from = data.threshold ? make("span", { class: "quiet" }, ` (${data.classes[data.positive]} from ${data.threshold} on)`) : null;
+    const from = data.threshold ? make("span", { class: "quiet" }, ` (${data.thresholdClass} from ${data.threshold} on)`) : null;
     const step = (by, name, sign) =>
       make("button", { type: "button", class: "ghost", "aria-label": name, onclick: () => onStep(row, by) }, sign);
     return make("header", { class: "row-head" },
       make("h3", {}, `Row ${data.label(row)}`),
       make("p", { class: "decision" }, data.swatch(data.decision[row]), make("b", {}, data.answer(row)), probability, from,
-        data.low[row] ? make("span", { class: "low-mark" }, "low trust") : null),
+        data.low[row] ? make("span", { class: "low-mark", title: data.lowWords(row) }, "low trust") : null),
       make("span", { class: "steps" }, step(-1, "Row before", "‹"), step(1, "Next row", "›")));
   }
 
@@ -48,9 +48,9 @@ export function createPanel(root, data, onStep) {
     if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were held out, so trust is not known here.";
     const share = percent(data.trustAgreement[row]);
     const [alike, off] = data.numbers
-      ? ["is within a tenth of a standard deviation of the model", `and off by ${data.numbers.errors[row]} on average`]
-      : ["decides like the model", `and its probabilities are off by ${formatFixed(data.trustError[row])}`];
-    return `On the ${data.trustRows} held-out rows around here, the surrogate ${alike} on ${share} ${off}.`;
+      ? ["is within a tenth of a standard deviation of the model", `with a mean error of ${data.numbers.errors[row]}`]
+      : ["decides like the model", `with a mean error of ${formatFixed(data.trustError[row])} in probability`];
+    return `On the ${data.trustRows} held-out rows around here, the surrogate ${alike} on ${share}, ${off}.`;
   }
 
   /** The typical error of the contributions, and for how many the sign is certain. */
@@ -68,7 +68,7 @@ export function createPanel(root, data, onStep) {
     const low = Boolean(data.low[row]);
     const outside = data.outside(row);
     return make("section", { class: `trust ${low ? "low" : "fine"}` },
-      make("h4", {}, low ? "How sure is this? Trust is low here" : "How sure is this?"),
+      make("h4", {}, `How sure is this?${low ? ` ${data.lowWords(row)}` : ""}`),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
       make("p", {}, `${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
   }
@@ -91,10 +91,11 @@ export function createPanel(root, data, onStep) {
       ? make("button", { type: "button", id: "row-more", class: "ghost", "aria-label": allFeatures ? "Show the strongest features only" : `Show all ${data.columns.length} features`, onclick: toggle },
         allFeatures ? "Fewer" : `All ${data.columns.length}`)
       : null;
+    const edge = data.edge === null ? "" : ` Bars start at the line, ${say.total(data.edge)}, where the threshold ${data.threshold} changes the decision.`;
     return make("section", {},
       make("div", { class: "section-head" }, make("h4", {}, data.numbers ? "What moved the prediction" : "What moved the decision"), outputChoice(row, output), more),
-      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}.${factor}${data.contributionError ? " ± is the standard error." : ""}`),
-      waterfallTable({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : "log-odds", fromZero: !data.numbers, say }));
+      make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}.${factor}${data.contributionError ? " ± is the standard error." : ""}${edge}`),
+      waterfallTable({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : "log-odds", fromZero: !data.numbers, edge: data.edge, say }));
   }
 
   function outputChoice(row, output) {

@@ -1,7 +1,7 @@
 // The table of rows: search, sort, filter, pages, keys.
 
 import { once } from "./data.js";
-import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent } from "./text.js";
+import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote } from "./text.js";
 
 const PAGE_ROWS = 20;
 const CONTROLS = { find: "find", "by-decision": "decision", "by-status": "status", "by-trust": "trust", "by-example": "example" };
@@ -16,9 +16,9 @@ export function createTable(root, data, onChoose, onFilter) {
   const columns = [
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
     ...answerColumns(),
-    numberColumn("Trust", "Agreement on the held-out rows around it", data.trustAgreement, (row) => trustText(row)),
-    ...surrogateColumns(),
+    { name: "Trust", title: "Whether contributions, and the surrogate around the row, are accurate", show: (row) => (data.low[row] ? "low" : "fine"), key: (row) => data.low[row], trust: true },
     ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : data.sizeText(data.contributionError[row], 0)))] : []),
+    ...surrogateColumns(),
     ...data.columns.map((column, feature) => ({
       name: column.unit ? `${column.name} [${column.unit}]` : column.name,
       title: column.column,
@@ -36,19 +36,26 @@ export function createTable(root, data, onChoose, onFilter) {
     }
     return [
       { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]], answer: true },
-      numberColumn("Prob.", "The model's probability of its decision", data.probability, (row) => formatFixed(data.probability[row])),
+      probabilityColumn("Prob.", "model", data.probability, 0),
     ];
+  }
+  /** Probabilities of the positive class, which the head names, or else of the decided one. */
+  function probabilityColumn(name, whose, ofDecision, position) {
+    const numbers = data.towardsPositive ? data.towardsPositive[position] : ofDecision;
+    const title = `The ${whose}'s probability of ${data.towardsPositive ? quote(data.classes[data.positive]) : "the decision"}`;
+    const head = data.towardsPositive && position === 0 ? `${name} ${data.classes[data.positive]}` : name;
+    return numberColumn(head, title, numbers, (row) => formatFixed(numbers[row]));
   }
   /** What the surrogate says to the model's answer; nothing if it stands in for the model. */
   function surrogateColumns() {
     if (!data.hasModel) return [];
     const numbers = data.surrogateProbability;
-    const [title, show] = data.numbers
-      ? [`The surrogate's ${data.numbers.name}`, (row) => formatGrouped(numbers[row], data.numbers.answer_decimals)]
-      : ["The surrogate's probability of that decision", (row) => formatFixed(numbers[row])];
     return [
       { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
-      numberColumn("Surrogate", title, numbers, show),
+      data.numbers
+        ? numberColumn("Surrogate", `The surrogate's ${data.numbers.name}`, numbers, (row) => formatGrouped(numbers[row], data.numbers.answer_decimals))
+        : probabilityColumn("Surrogate", "surrogate", numbers, 1),
+      numberColumn("Agreement", "Share of the held-out rows around it on which the surrogate agrees with the model", data.trustAgreement, (row) => (Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–")),
     ];
   }
   function alignedColumn(column) {
@@ -63,9 +70,6 @@ export function createTable(root, data, onChoose, onFilter) {
   let focused = 0; // a position among the kept rows
   let chosen = -1;
   let brushed = null; // the rows that the map leaves, as a mask
-
-  const trustText = (row) =>
-    Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–";
 
   const searchTexts = once(() => {
     const texts = new Array(data.n);
@@ -139,7 +143,7 @@ export function createTable(root, data, onChoose, onFilter) {
     if (text.length > 24) element.title = text;
     if (column.answer) element.prepend(data.swatch(data.decision[row]));
     if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
-    if (column.name === "Trust" && !column.feature && data.low[row]) element.append(make("span", { class: "low-mark" }, "low"));
+    if (column.trust && data.low[row]) element.replaceChildren(make("span", { class: "low-mark", title: data.lowWords(row) }, text));
     return element;
   }
 

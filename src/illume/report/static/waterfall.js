@@ -22,14 +22,15 @@ export function contributionLines(data, row, output, all) {
   return lines;
 }
 
-/** Draw lines {name, value, size, error, quiet} as a table; `say` turns numbers into text. */
-export function waterfallTable({ base, lines, total, fromZero, say }) {
+/** Draw lines {name, value, size, error, quiet} as a table; `say` turns numbers into text. Bars of base value and total
+ * start where the decision changes: at `edge`, or with `fromZero` at zero. */
+export function waterfallTable({ base, lines, total, fromZero, edge = null, say }) {
   const ends = [base];
   for (const line of lines) ends.push(ends[ends.length - 1] + line.size);
   const score = ends[ends.length - 1];
-  // Log-odds start at zero; numbers may be far from it, so their bars start just below the least
+  // Log-odds start at zero, or at those of a threshold; numbers may be far from it, so their bars start just below the least
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
-  const start = fromZero ? 0 : least - 0.08 * (most - least || 1);
+  const start = edge !== null ? edge : fromZero ? 0 : least - 0.08 * (most - least || 1);
   const [low, high] = [Math.min(start, least), Math.max(start, most)];
   const scale = (number) => (100 * (number - low)) / (high - low || 1);
   const bar = (from, to, kind) => {
