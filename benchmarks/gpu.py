@@ -21,7 +21,8 @@ from benchmarks.harness import Cell, Line
 from illume import Explainer, SurrogateOptions, torch_module
 from illume.data.class_outputs import Classes
 from illume.encoders.options import QUICK
-from illume.io.forward_pass import ForwardPass, Precision
+from illume.explanations.forward_pass import ForwardPass
+from illume.io.forward_pass import Precision
 from illume.io.torch_modules import Explained, ExplainingModule
 
 CHECKED_ROWS = 4096

@@ -20,7 +20,8 @@ from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import HEIGHT, LARGEST
 from illume.errors import ExportError, import_extra
-from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, ForwardPass, require_fitted, shapley_arrays
+from illume.explanations.forward_pass import ForwardPass
+from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, require_fitted, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
 OPSET = 19  # the first with comparison of texts

@@ -15,7 +15,8 @@ from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.networks import MapNetwork, keep_largest
-from illume.io.forward_pass import CHUNK_ROWS, NOT_SHAPLEY, ForwardPass, Precision, shapley_arrays
+from illume.explanations.forward_pass import ForwardPass
+from illume.io.forward_pass import CHUNK_ROWS, NOT_SHAPLEY, Precision, shapley_arrays
 from illume.shapley.shapley_model import ShapleyModel
 
 

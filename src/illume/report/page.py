@@ -42,6 +42,7 @@ from illume.results.text import owner
 
 SCRIPTS = (
     "text",
+    "packed",
     "data",
     "charts",
     "dependence",

@@ -176,7 +176,7 @@ def rule_data(rules: Rules) -> Json:
     """Return the distinct rules, with figures measured on held-out rows, and which of them each row has."""
     bounds, conditioned = rules.bounds, rules.bounds.has_condition
     figures = np.column_stack([rules.precision, *rules.precision_interval, rules.coverage]).round(6).tolist()
-    counts = list(zip(_conclusions(rules), rules.n_covered.tolist(), rules.n_correct.tolist(), strict=True))
+    counts = list(zip(conclusions(rules), rules.n_covered.tolist(), rules.n_correct.tolist(), strict=True))
     distinct: dict[tuple[Any, ...], int] = {}
     of_row = []
     for i, (precision, *others) in enumerate(figures):
@@ -193,7 +193,7 @@ def rule_data(rules: Rules) -> Json:
     }
 
 
-def _conclusions(rules: Rules) -> list[str]:
+def conclusions(rules: Rules) -> list[str]:
     """Return what each rule ends in: a class, or an interval."""
     if rules.interval is None:
         return [rules.question.names[c] for c in rules.decisions]

@@ -1,7 +1,7 @@
 // How contributions depend on values: a small chart for each of the strongest features.
 
 import { ranks, valueColours } from "./charts.js";
-import { once } from "./data.js";
+import { once } from "./packed.js";
 import { colour, extent, finder, fitCanvas, make, shortNumber, swatch } from "./text.js";
 
 const N_FEATURES = 6;

@@ -1,6 +1,6 @@
 // The table of rows: search, sort, filter, pages, keys.
 
-import { once } from "./data.js";
+import { once } from "./packed.js";
 import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote } from "./text.js";
 
 const PAGE_ROWS = 20;

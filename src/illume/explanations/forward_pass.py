@@ -1,0 +1,88 @@
+"""The forward pass of an explainer in plain arrays, to be run by something else than NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from illume._typing import FloatArray, IntArray
+from illume.data.outputs import Outputs
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.estimators import TrainedEncoder
+from illume.encoders.forward import Forward, SoftBins
+from illume.errors import ExportError
+from illume.explanations.fitted import Fitted
+from illume.shapley.shapley_model import ShapleyModel
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardPass:
+    """The weights of an encoder and of the surrogate.
+
+    `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the inputs. The
+    surrogate has `coef` (c, k) and `intercept` (c,), `owner` (m,) is the feature that each input belongs
+    to, and `outputs` what the model answers. Without a model of Shapley values, contributions are slopes
+    times inputs.
+    """
+
+    weights: Mapping[str, FloatArray]
+    alpha: int
+    coef: FloatArray
+    intercept: FloatArray
+    owner: IntArray
+    n_features: int
+    outputs: Outputs
+    bins: SoftBins = field(default_factory=SoftBins.none)
+    shapley: ShapleyModel | None = None
+
+    @property
+    def forward(self) -> Forward:
+        """The encoder in NumPy."""
+        return Forward(self.weights, self.shape, self.bins)
+
+    @property
+    def base_values(self) -> FloatArray:
+        """What contributions are added to, (c,)."""
+        return self.outputs.turn(self.intercept if self.shapley is None else self.shapley.base_values)
+
+    @property
+    def sign(self) -> float:
+        """-1 where the first of two classes is explained: the other parts are about the second."""
+        return float(self.outputs.turn(np.ones(1))[0])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Latents and inputs, (k, m)."""
+        return self.coef.shape[1], len(self.owner)
+
+    @property
+    def membership(self) -> FloatArray | None:
+        """The matrix (m, features) that sums slopes times inputs into features; None if not needed."""
+        if self.shapley is not None or np.array_equal(self.owner, np.arange(self.n_features)):
+            return None
+        return np.asarray(self.owner[:, None] == np.arange(self.n_features), dtype=np.float32)
+
+    @classmethod
+    def from_fitted(cls, fitted: Fitted) -> ForwardPass:
+        """Take the arrays of a fitted explainer."""
+        encoder, surrogate, encoding = fitted.pair.encoder, fitted.pair.surrogate, fitted.encoding
+        m, bins = encoding.n_inputs, SoftBins.none()
+        if isinstance(encoder, TrainedEncoder):
+            weights, alpha, bins = encoder.weights_, encoder.alpha_, encoder.bins_
+        elif type(encoder) is IdentityEncoder:
+            weights, alpha = {"base": np.eye(m, dtype=np.float32)}, m
+        else:
+            raise ExportError(f"a {type(encoder).__name__} cannot be exported; expected an encoder of illume")
+        return cls(
+            weights=weights,
+            alpha=int(alpha),
+            coef=np.asarray(surrogate.coef_, dtype=np.float64),
+            intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
+            owner=encoding.owner,
+            n_features=len(encoding.schema),
+            outputs=fitted.outputs,
+            bins=bins,
+            shapley=fitted.shapley,
+        )
