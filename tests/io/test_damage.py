@@ -1,6 +1,7 @@
 """Files that are damaged, cut off, foreign, newer, or made to harm: all are refused, with a reason."""
 
 import json
+import re
 import warnings
 import zipfile
 
@@ -36,15 +37,15 @@ def test_files_of_other_kinds_are_named(refused):
 @pytest.mark.parametrize(
     ("version", "said"),
     [
-        (VERSION + 1, f"format version {VERSION + 1}, and this illume reads {VERSION}; update illume"),
-        (VERSION - 1, f"is {VERSION - 1}, expected {VERSION}; fit and save again"),
-        (0, "is 0"),
-        ("1", "is '1'"),
-        (True, "is True"),
+        (VERSION + 1, f"(format {VERSION + 1}; this version reads {VERSION}); update illume to read it"),
+        (VERSION - 1, f"written by another version of illume (format {VERSION - 1}; "),
+        (0, "fit and save the explainer again with this version"),
+        ("1", "(format '1'; "),
+        (True, "(format True; "),
     ],
 )
 def test_newer_and_impossible_versions_are_told(small_file, refused, version, said):
-    refused(forged(small_file, lambda manifest: manifest.update(version=version)), said)
+    refused(forged(small_file, lambda manifest: manifest.update(version=version)), re.escape(said))
 
 
 def test_a_file_cut_off_anywhere_is_refused(small_file, refused):

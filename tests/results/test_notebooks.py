@@ -72,6 +72,26 @@ def test_reasons_are_a_sequence_that_prints(loan_explainer, rows):
     assert [len(each) for each in found.reasons(1)[:3]] == [len(found[i].reasons(1)) for i in range(3)]
 
 
+def test_reasons_have_errors_and_mark_signs_that_are_unsure(loan_measured, rows):
+    found = loan_measured(rows)
+    unsure = 0
+    for row in found:
+        reasons = row.reasons(4)
+        for line in reasons:
+            assert f"{line.contribution:+.3f} ± {line.standard_error:.3f}" in repr(reasons)
+            assert line.unsure == (abs(line.contribution) <= 1.96 * line.standard_error)
+        assert repr(reasons).count("sign unsure") == sum(line.unsure for line in reasons)
+        unsure += repr(reasons).count("sign unsure")
+    assert unsure
+    assert re.search(r"= \S+ \(\S+ ± \S+, sign unsure\)", repr(found.reasons(4)))
+
+
+def test_a_batch_of_one_row_prints_the_row(loan_explainer, rows):
+    found = loan_explainer(rows[:1])
+    assert repr(found) == repr(found[0])
+    assert found._repr_html_() == found[0]._repr_html_()
+
+
 def test_importance_has_no_sign(loan_explainer, rows):
     lines = repr(loan_explainer(rows)).partition("mean absolute contribution:")[2]
     assert re.search(r"\d\.\d{3}", lines)
@@ -90,7 +110,7 @@ def test_what_is_rounded_to_zero_has_no_sign(outputs):
 
 def test_counts_agree_in_number(loan_explainer, rows):
     one, two = rows.head(1), rows.head(2)
-    many = [loan_explainer(one), loan_explainer.rules(one), loan_explainer.counterfactuals(one, n=1)]
+    many = [loan_explainer.rules(one), loan_explainer.counterfactuals(one, n=1)]
     many += [loan_explainer.check(one), loan_explainer.latents(one), loan_explainer.interactions(one)]
     for each in many:
         assert "1 row" in repr(each)

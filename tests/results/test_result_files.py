@@ -119,8 +119,16 @@ def test_other_suffixes_raise(results, tmp_path):
     [
         ("a.json", b"{", "not valid JSON"),
         ("a.json", b'{"format": "other"}', "no result of illume"),
-        ("a.json", b'{"format": "illume result", "version": 7}', "version 7, this illume reads 6; update"),
-        ("a.json", b'{"format": "illume result", "version": 3}', "version 3, .*; save the result again"),
+        (
+            "a.json",
+            b'{"format": "illume result", "version": 7}',
+            "format 7; this version reads 6.; update illume",
+        ),
+        (
+            "a.json",
+            b'{"format": "illume result", "version": 3}',
+            r"\(format 3; .*; explain and save the result again",
+        ),
         ("a.json", b'{"format": "illume result", "version": 6}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no result of illume, or it was changed"),
         ("a.parquet", None, "is no result of illume, or it was changed"),

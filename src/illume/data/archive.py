@@ -199,16 +199,21 @@ def _require_nothing_else(archive: zipfile.ZipFile, size: int) -> None:
         raise FormatError(f"{abs(rest)} bytes before, between or after the members are not illume's")
 
 
+def require_format(found: Any, expected: int, again: str) -> None:
+    """Raise if a file has another number of its format; `again` says what to do about one too old."""
+    if found == expected and type(found) is int:
+        return
+    newer = type(found) is int and found > expected
+    advice = "update illume to read it" if newer else f"{again} with this version"
+    raise FormatError(
+        f"written by another version of illume (format {found!r}; this version reads {expected}); {advice}"
+    )
+
+
 def _require_version(manifest: Any) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FormatError(f"this is not an illume file: its {MANIFEST} does not say so")
-    found = manifest.get("version")
-    if type(found) is not int or found < VERSION:
-        raise FormatError(f"the format version is {found!r}, expected {VERSION}; fit and save again")
-    if found > VERSION:
-        raise FormatError(
-            f"the file has format version {found}, and this illume reads {VERSION}; update illume"
-        )
+    require_format(manifest.get("version"), VERSION, "fit and save the explainer again")
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Any) -> bytes:

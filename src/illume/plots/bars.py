@@ -13,7 +13,8 @@ from illume.plots import captions, looks, style
 from illume.plots.look import tick_label
 from illume.plots.style import Axes
 from illume.results import colours
-from illume.results.attributions import SURE, Attribution, Attributions
+from illume.results.attributions import Attribution, Attributions
+from illume.results.reasons import SURE
 
 
 def bar(

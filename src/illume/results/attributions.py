@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +19,8 @@ from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, c
 from illume.results.display import Table
 from illume.results.lazy import lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
-from illume.results.reasons import BatchReasons, Line, Reasons
+from illume.results.reasons import SURE, BatchReasons, Line, Reasons
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
-
-SURE = 1.96  # standard errors
 
 
 class Attribution(LabelledRow):
@@ -89,16 +88,17 @@ class Attribution(LabelledRow):
     def reasons(self, n: int = 5, threshold: float | None = None, output: int | str | None = None) -> Reasons:
         """Return the features that pushed the row to its side, strongest first, at most n.
 
-        For a number with a threshold: those that raised it if it is at least the threshold, those that
-        lowered it if it is below. For a class: those that speak for the decision, which may be that of
-        another threshold. Otherwise: those that pushed the number away from the base value, to where it is.
+        For a number with a threshold: those that raised it if it is at least the threshold, or lowered it if
+        it is below. For a class: those that speak for the decision, which may be that of another threshold.
+        Else: those that pushed the number away from the base value. `unsure` ones may have the other sign.
         """
         i, answer = self.position(output), self.batch.predictions[0]
         outputs = self.batch.outputs.with_threshold(threshold)
         side = outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
         lines = self.lines(len(self.values), i)[: len(self.values)]
         found = [line for line in lines if line.contribution * side > 0][:n]
-        return Reasons(tuple(found), outputs.headline(answer), lambda score: outputs.format_score(score, i))
+        show = partial(text.format_contribution, outputs=outputs, i=i)
+        return Reasons(tuple(found), outputs.headline(answer), show)
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""

@@ -11,6 +11,8 @@ from illume.data.number_text import count
 from illume.results.display import Shown, Table
 
 SHOWN = 5
+SURE = 1.96  # standard errors
+UNSURE = "sign unsure"
 
 
 class Line(NamedTuple):
@@ -25,6 +27,11 @@ class Line(NamedTuple):
     standard_error: float
     label: str
 
+    @property
+    def unsure(self) -> bool:
+        """Whether the contribution may have the other sign: it is within 1.96 standard errors of 0."""
+        return abs(self.contribution) <= SURE * self.standard_error
+
     @classmethod
     def rest(cls, name: str, contribution: float) -> Line:
         """Return a term of the score that is no feature."""
@@ -35,12 +42,13 @@ class Line(NamedTuple):
 class Reasons(Shown, Sequence[Line]):
     """The features that pushed a row to its side, strongest first: a sequence of `Line`.
 
-    `headline` is the answer that they are reasons of; `show` writes a contribution.
+    `headline` is the answer that they are reasons of; `show` writes the contribution of a line, with its
+    standard error where that is known.
     """
 
     lines: tuple[Line, ...]
     headline: str
-    show: Callable[[float], str]
+    show: Callable[[Line], str]
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -60,8 +68,10 @@ class Reasons(Shown, Sequence[Line]):
     def describe(self) -> Iterator[str | Table]:
         """Yield the answer, and the reasons as a chart."""
         yield f"{self.headline}, {'because of' if self.lines else 'for no reason among the features'}"
-        cells = [[line.label, line.value, self.show(line.contribution)] for line in self.lines]
-        yield Table(cells, "<>>", [line.contribution for line in self.lines])
+        cells = [
+            [line.label, line.value, self.show(line), UNSURE if line.unsure else ""] for line in self.lines
+        ]
+        yield Table(cells, "<>><", [line.contribution for line in self.lines])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,10 +99,11 @@ class BatchReasons(Shown, Sequence[Reasons]):
         if shown:
             cells = [["row", "answer", "reasons, strongest first"]]
             for label, each in zip(self.row_labels, shown, strict=False):
-                reasons = ", ".join(
-                    f"{line.label} = {line.value} ({each.show(line.contribution)})" for line in each
+                reasons = (
+                    f"{line.label} = {line.value} ({each.show(line)}{f', {UNSURE}' if line.unsure else ''})"
+                    for line in each
                 )
-                cells.append([str(label), each.headline, reasons])
+                cells.append([str(label), each.headline, ", ".join(reasons)])
             yield Table(cells, "<<<", head=True)
         if len(self) > SHOWN:
             yield f"  … and {len(self) - SHOWN} more"

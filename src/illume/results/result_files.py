@@ -144,10 +144,7 @@ def _parse_head(content: bytes, budget: Budget) -> dict[str, Any]:
     head = archive.parse_json(content, "the head", budget)
     if not isinstance(head, dict) or head.get("format") != FORMAT:
         raise FormatError("this is no result of illume")
-    version = head.get("version")
-    if version != VERSION:
-        advice = "update illume" if type(version) is int and version > VERSION else "save the result again"
-        raise FormatError(f"the result has format version {version}, this illume reads {VERSION}; {advice}")
+    archive.require_format(head.get("version"), VERSION, "explain and save the result again")
     _, _, kind, *rest = expect_fields(head, ("format", "version", "kind", "plain", *AXES, "sha256"), "head")
     if expect(str, kind, "kind") not in KINDS:
         raise FormatError(f"the result is of kind {kind!r}, expected one of {sorted(KINDS)}")

@@ -16,6 +16,7 @@ from illume.results.display import Table
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
+    from illume.results.reasons import Line
 
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
@@ -77,6 +78,12 @@ def format_error(error: float, outputs: Outputs) -> str:
     return f"± {outputs.format_error(error)}" if math.isfinite(error) else ""
 
 
+def format_contribution(line: Line, outputs: Outputs, i: int, width: int = 0) -> str:
+    """Return the contribution of a line with its standard error, where that is known."""
+    move, error = outputs.format_score(line.contribution, i), format_error(line.standard_error, outputs)
+    return f"{move:>{width}} {error}".rstrip()
+
+
 def owner(batch: Attributions) -> str:
     """Return whose score contributions add up to."""
     return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
@@ -90,12 +97,8 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     total = f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)}"
     if total != row.headline:
         yield f"{total} ({owner(batch)})"
-    moves = [outputs.format_score(line.contribution, i) for line in lines]
-    width = max(8, *map(len, moves))
-    cells = [
-        [line.label, line.value, f"{move:>{width}} {format_error(line.standard_error, outputs)}".rstrip()]
-        for line, move in zip(lines, moves, strict=True)
-    ]
+    width = max(8, *(len(outputs.format_score(line.contribution, i)) for line in lines))
+    cells = [[line.label, line.value, format_contribution(line, outputs, i, width)] for line in lines]
     numbers = [math.nan, *(line.contribution for line in lines)]
     yield Table([["base value", "", f"{outputs.format_total(base, i):>{width}}"], *cells], "<><", numbers)
     yield from outputs.scale_notes(base, i)
@@ -146,8 +149,11 @@ def _certainty(row: Attribution) -> str:
 
 
 def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
-    """Describe a batch: errors, agreement, novelty and global importance."""
+    """Describe a batch: errors, agreement, novelty and global importance; a single row as itself."""
     n, n_features = batch.values.shape[:2]
+    if n == 1:
+        yield from describe_attribution(batch[0])
+        return
     outputs, strength, refinement = batch.outputs, batch.strength, batch.refinement
     scale = f"in {outputs.describe_scales()} ({owner(batch)})"
     yield f"Attributions of {count(n, 'row')} and {count(n_features, 'feature')}, {scale}"
