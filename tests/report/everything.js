@@ -20,3 +20,40 @@ export function everything(engine) {
   }
   return found;
 }
+
+/** The largest differences of curves and grids from explanations of the changed rows themselves. */
+export function shortcuts(engine) {
+  const row = engine.rows.values(0);
+  const s = engine.outputs.explained.length;
+  const put = (changes) => row.map((value, j) => (j in changes ? changes[j] : value));
+  const gap = (found, wanted) => Math.max(...found.map((each, i) => Math.abs(each - wanted[i]) / Math.max(...wanted.map(Math.abs), 1e-9)));
+  let most = 0;
+  engine.features.slice(0, 12).forEach((_, j) => {
+    const { x, answers, contributions } = engine.curve(row, j, 13);
+    x.forEach((value, i) => {
+      const explained = engine.explain(put({ [j]: value }));
+      const size = Math.max(...explained.values.map(Math.abs));
+      const mine = explained.values.slice(j * s, (j + 1) * s);
+      most = Math.max(most, gap(answers[i], explained.answers), ...mine.map((each, o) => Math.abs(each - contributions[i][o]) / size));
+    });
+  });
+  const { x, y, answers } = engine.grid(row, 0, 4, 5);
+  x.forEach((first, a) => y.forEach((second, b) => {
+    most = Math.max(most, gap(answers[a][b], engine.explain(put({ 0: first, 4: second })).answers));
+  }));
+  return most;
+}
+
+/** Least changes of some rows under limits, which are given back with them. */
+export function recourses(engine, n) {
+  const found = [];
+  for (let i = 0; i < n; i += 1) {
+    const row = engine.rows.values(i);
+    const [answer] = engine.explain(row).answers;
+    const spread = engine.outputs.spread?.[0];
+    const desired = engine.outputs.classes ? [null, null, (engine.explain(row).decision + 1) % engine.outputs.names.length][i % 3] : [[answer + 0.5 * spread, null], [null, answer - 0.5 * spread]][i % 2];
+    const limits = [{}, { locked: [0] }, { directions: { 0: 1, 1: -1, 2: 1 } }, { ranges: { 0: [-0.4, 0.9], 2: [-1.5, 8] }, maxChanges: 2 }][i % 4];
+    found.push({ row, desired, ...limits, examples: engine.recourse(row, { ...limits, desired, n: 3 }) });
+  }
+  return found;
+}

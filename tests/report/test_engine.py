@@ -2,43 +2,133 @@
 
 import subprocess
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
 from illume.report.assemble import bundle
-from tests.report.engine import NODE, STATIC, assert_equal, engine_says, needs_node
+from tests.report.engine import NODE, STATIC, assert_equal, engine_says, needs_node, without_model
+from tests.report.explorer_fits import KINDS, fit, rows
 
 pytestmark = needs_node
 
 
-@pytest.fixture(
-    scope="module", params=["loan_explainer", "three_class_explainer", "limit_explainer", "loan_pullback"]
-)
+class Compared:
+    """An explainer, rows, and what the engine says of them in Node."""
+
+    def __init__(self, explainer, X, folder):
+        self.fitted = explainer.fitted_.with_unknown("ignore")
+        self.frame = self.fitted.as_frame(X)
+        self.payload, self.said = engine_says(self.fitted, self.frame, folder)
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def compared(request, tmp_path_factory):
-    explainer = request.getfixturevalue(request.param)
-    X = (
-        request.getfixturevalue("three_class")[1]
-        if "three" in request.param
-        else request.getfixturevalue("loan_frame")
-    )
-    fitted = explainer.fit_rules().fitted_
-    frame = fitted.as_frame(X)
-    _, said = engine_says(fitted, frame, tmp_path_factory.mktemp("engine"))
-    return fitted, frame, said
+    X = rows(request.param, 120, seed=1)
+    X.loc[:5, "x0"] = 40.0
+    return Compared(fit(request.param), X, tmp_path_factory.mktemp("engine"))
 
 
 def test_contributions_answers_slopes_and_trust_are_those_of_python(compared):
-    fitted, frame, said = compared
-    assert_equal(said, fitted, frame)
+    assert_equal(compared.said, compared.fitted, compared.frame)
 
 
 def test_rules_cover_the_same_rows_as_in_python(compared):
-    fitted, frame, said = compared
-    rules = explain_rules(fitted, frame, RuleRequest(output=None if fitted.outputs.decides else 0))
-    for i in range(0, len(frame), 7):
-        after = (i + 1) % len(frame)
-        pair = frame.take([i, after]).native
-        assert said["rules"][i] == rules[i].covers(pair).tolist()
+    fitted, frame, n = compared.fitted, compared.frame, len(compared.frame)
+    if fitted.rule_model is None:
+        assert compared.said["rules"] == [[None, None]] * n
+        return
+    output = None if fitted.outputs.decides else 0
+    rules = explain_rules(fitted, frame, RuleRequest(output=output))
+    for i in range(0, n, 7):
+        assert compared.said["rules"][i] == rules[i].covers(frame.take([i, (i + 1) % n]).native).tolist()
+    found = summarize_rules(fitted, RuleSetRequest(output=output))
+    covers = np.array([rule.covers(frame.native) for rule in found] + [np.ones(n, dtype=bool)])
+    first = covers.argmax(0)
+    assert compared.said["set"] == np.where(first < len(found), first, -1).tolist()
+
+
+def test_curves_and_grids_are_explanations_of_the_changed_rows(compared):
+    assert compared.said["shortcuts"] < 1e-9
+
+
+def _changed(fitted, frame, values):
+    """Return rows that JavaScript gave, with the types of a frame."""
+    native = frame.native
+    columns = zip(native.columns, zip(*values, strict=True), strict=True)
+    arrays = {name: pd.array(list(each), dtype=native[name].dtype) for name, each in columns}
+    return fitted.as_frame(pd.DataFrame(arrays))
+
+
+def _reached(outputs, asked, P, own):
+    """Return which answers are as desired."""
+    desired = asked["desired"]
+    if outputs.decides:
+        decided = outputs.decide(P)
+        return decided != outputs.decide(own)[0] if desired is None else decided == desired
+    low, high = desired
+    return P[:, 0] >= low if high is None else P[:, 0] <= high
+
+
+def _steps(fitted, j, before, after):
+    """Return how far values of a feature are from its own: standard deviations, 1 for another category."""
+    feature, encoding = fitted.schema.features[j], fitted.encoding
+    if not feature.numeric:
+        return np.ones(len(after))
+    start = encoding.mean[encoding.owner == j][0] if before is None else before
+    return np.abs(np.array(after, dtype=float) - start) / encoding.standard_deviation(j)
+
+
+def test_least_changes_keep_limits_reach_the_goal_and_no_single_seen_value_is_nearer(compared):
+    fitted, said = without_model(compared.fitted), compared.said["recourses"]
+    assert any(asked["examples"] for asked in said)
+    for asked in said:
+        values, outputs = asked["row"], fitted.outputs
+        own = fitted.black_box(_changed(fitted, compared.frame, [values]))
+        for example in asked["examples"]:
+            changed = {change["j"]: change["to"] for change in example["changes"]}
+            assert example["row"] == [changed.get(j, value) for j, value in enumerate(values)]
+            assert 1 <= len(changed) <= asked.get("maxChanges", 3)
+            assert not set(changed) & set(asked.get("locked", []))
+            P = fitted.black_box(_changed(fitted, compared.frame, [example["row"]]))
+            assert _reached(outputs, asked, P, own).all()
+            for j, value in changed.items():
+                feature = fitted.schema.features[j]
+                assert value != values[j]
+                assert not feature.numeric or not feature.whole or value == round(value)
+                if str(j) in asked.get("directions", {}):
+                    assert asked["directions"][str(j)] * (value - values[j]) > 0
+                if str(j) in asked.get("ranges", {}):
+                    low, high = asked["ranges"][str(j)]
+                    assert low <= value <= high
+        nearest = _nearest_single(fitted, compared, asked, own)
+        if asked["examples"] and len(asked["examples"][0]["changes"]) == 1:
+            assert asked["examples"][0]["distance"] <= nearest + 1e-9
+        else:
+            assert nearest == np.inf
+
+
+def _nearest_single(fitted, compared, asked, own):
+    """Return how far the nearest seen value is that alone reaches the goal; infinite if none does."""
+    rows_tried, steps = [], [np.empty(0)]
+    for j, feature in enumerate(compared.payload["features"]):
+        before, way = asked["row"][j], asked.get("directions", {}).get(str(j), 0)
+        known = feature["knots"] if feature["kind"] == "number" else feature["categories"]
+        low, high = asked.get("ranges", {}).get(str(j), [-np.inf, np.inf])
+        tried = [value for value in known if value not in (before, None, "(other)")]
+        if feature["kind"] == "number":
+            tried = [value for value in tried if low <= value <= high]
+            tried = [
+                value for value in tried if not way or (before is not None and way * (value - before) > 0)
+            ]
+        if j in asked.get("locked", []) or not feature["width"]:
+            continue
+        rows_tried += [[*asked["row"][:j], value, *asked["row"][j + 1 :]] for value in tried]
+        steps.append(_steps(fitted, j, before, tried))
+    P = fitted.black_box(_changed(fitted, compared.frame, rows_tried))
+    return min(np.concatenate(steps)[_reached(fitted.outputs, asked, P, own)], default=np.inf)
 
 
 def test_modules_can_be_put_into_one_scope(tmp_path):

@@ -1,7 +1,7 @@
 // Shapley values: a network on embeddings of features, made to add up to the surrogate's score.
 
 import { addScaled, dot, transpose, weightsOf } from "./dense.js";
-import { unpack } from "./packed.js";
+import { once, unpack } from "./packed.js";
 
 /** Return the network of Shapley values that Python packed; `features` are those of the payload. */
 export function createShapley(packed, features) {
@@ -55,23 +55,43 @@ export function createShapley(packed, features) {
   }
 
   const units = new Float64Array(2 * u);
+  const placeOf = new Map(packed.features.map((j, f) => [j, f]));
+
+  /** Add what coded feature f adds to the weights of units in the sum of all raw values, and to its constant part. */
+  function addTotal(total, embedding, at, f, factor) {
+    for (let o = 0; o < c; o += 1) {
+      total.constant[o] += factor * (embedding[at + o] + constant[f * c + o]);
+      for (let e = 0; e < d; e += 1) {
+        const [column, weight] = [(f * d + e) * c + o, factor * embedding[at + c + e]];
+        total.constant[o] += weight * lastBias[column];
+        addScaled(total.units, o * 2 * u, last, column * 2 * u, 2 * u, weight);
+      }
+    }
+  }
 
   return {
-    m,
-    n_outputs: c,
     features: packed.features,
     least: packed.least,
     base: Float64Array.from({ length: c }, (_, o) => centerOf(o) + unitOf(o) * base[o]),
     /** Standardised scores of scores in the users' unit. */
-    standardise: (score, o) => (score - centerOf(o)) / unitOf(o),
-    /** Return values and standard errors (n features, c) of an encoded row with these standardised scores. */
-    explain(row, scores) {
+    standardise: (scores) => scores.map((score, o) => (score - centerOf(o)) / unitOf(o)),
+    /** Return what all explanations of an encoded row, and of rows that differ in one feature, start from. */
+    start(row) {
       const embedding = new Float64Array(m * step);
       const sums = Float64Array.from(firstBias);
       for (let f = 0; f < m; f += 1) {
         embed(row, f, embedding, f * step);
         addEmbedding(sums, embedding, f * step, f, 1);
       }
+      const total = once(() => {
+        const found = { constant: new Float64Array(c), units: new Float64Array(c * 2 * u) };
+        for (let f = 0; f < m; f += 1) addTotal(found, embedding, f * step, f, 1);
+        return found;
+      });
+      return { embedding, sums, total };
+    },
+    /** Return values and standard errors (n features, c) of a row with these standardised scores. */
+    explain({ embedding, sums }, scores) {
       gate(sums, units);
       const values = new Float64Array(features.length * c);
       const errors = new Float64Array(features.length * c);
@@ -89,6 +109,28 @@ export function createShapley(packed, features) {
         }
       }
       return { values, errors, remainder };
+    },
+    /** Return what gives feature j's values (c) of rows that differ from the started one in this feature alone. */
+    vary({ embedding, sums, total }, j) {
+      const f = placeOf.get(j);
+      if (f === undefined) return () => new Float64Array(c);
+      const others = { constant: Float64Array.from(total().constant), units: Float64Array.from(total().units) };
+      const before = Float64Array.from(sums);
+      const mine = new Float64Array(step);
+      const changed = new Float64Array(size);
+      addTotal(others, embedding, f * step, f, -1);
+      addEmbedding(before, embedding, f * step, f, -1);
+      return (row, scores) => {
+        embed(row, f, mine, 0);
+        changed.set(before);
+        addEmbedding(changed, mine, 0, f, 1);
+        gate(changed, units);
+        return scores.map((score, o) => {
+          const raw = rawValue(units, mine, 0, f, o);
+          const all = raw + others.constant[o] + dot(others.units, o * 2 * u, units, 0, 2 * u);
+          return (raw + (score - base[o] - all) * share[f * c + o]) * unitOf(o);
+        });
+      };
     },
   };
 }

@@ -1,6 +1,6 @@
 // The surrogate: a network gives every row its own linear map, and scores are weighted sums of the map's latents.
 
-import { addScaled, dot, multiply, transpose, weightsOf } from "./dense.js";
+import { addScaled, createLayer, dot, multiply, transpose, weightsOf } from "./dense.js";
 import { unpack } from "./packed.js";
 
 const SHORTEST = 1e-8; // length of a direction
@@ -15,13 +15,14 @@ function createConstant(packed) {
   const intercept = unpack(packed.intercept);
   const slopes = unpack(packed.slopes); // (s, m)
   const [s, m] = [intercept.length, packed.n_inputs];
+  const layer = createLayer(slopes, intercept);
   return {
     sums: () => new Float64Array(0),
     addFeature() {},
     size: 0,
     scores(_, X, n) {
       const found = new Float64Array(n * s);
-      multiply(X, n, m, slopes, intercept, found);
+      multiply(layer, X, n, found);
       return found;
     },
     slopes: () => transpose(slopes, s, m),
@@ -34,9 +35,8 @@ function createLocal(packed, features) {
   const coef = unpack(packed.coef); // (s, k)
   const s = intercept.length;
   const first = createFirst(packed, features);
-  const [, second, third] = packed.layers.map(({ weight, bias, n }) => ({ weight: weightsOf(weight), bias: weightsOf(bias), n }));
+  const [, second, third] = packed.layers.map(({ weight, bias }) => createLayer(weightsOf(weight), weightsOf(bias)));
   const rank = packed.rank === null ? null : createRank(packed);
-  const width = third.n / k;
   const scratch = { rows: 0 };
 
   function reserve(n) {
@@ -44,8 +44,8 @@ function createLocal(packed, features) {
     Object.assign(scratch, {
       rows: n,
       first: new Float64Array(n * first.size),
-      second: new Float64Array(n * second.n),
-      maps: new Float64Array(n * third.n),
+      second: new Float64Array(n * second.units),
+      maps: new Float64Array(n * third.units),
     });
   }
 
@@ -53,8 +53,8 @@ function createLocal(packed, features) {
   function factors(sums, n) {
     reserve(n);
     for (let i = 0; i < n * first.size; i += 1) scratch.first[i] = sums[i] > 0 ? sums[i] : 0;
-    multiply(scratch.first, n, first.size, second.weight, second.bias, scratch.second, true);
-    multiply(scratch.second, n, second.n, third.weight, third.bias, scratch.maps);
+    multiply(second, scratch.first, n, scratch.second, true);
+    multiply(third, scratch.second, n, scratch.maps);
     return scratch.maps;
   }
 
@@ -93,7 +93,7 @@ function createLocal(packed, features) {
       const found = new Float64Array(n * s);
       const Z = new Float64Array(k);
       for (let row = 0; row < n; row += 1) {
-        latents(A, row * third.n, X, row * m, Z);
+        latents(A, row * third.units, X, row * m, Z);
         for (let o = 0; o < s; o += 1) found[row * s + o] = intercept[o] + dot(coef, o * k, Z, 0, k);
       }
       return found;
@@ -119,11 +119,11 @@ function createRank(packed) {
   const [m, k, r] = [packed.n_inputs, packed.n_latents, packed.rank];
   const base = weightsOf(packed.base);
   const basis = weightsOf(packed.basis);
-  const none = new Float64Array(r);
   const gram = new Float64Array(r * r);
   const mixed = new Float64Array(k * r);
-  multiply(basis, r, m, basis, none, gram);
-  multiply(base, k, m, basis, none, mixed);
+  const layer = createLayer(basis, new Float64Array(r));
+  multiply(layer, basis, r, gram);
+  multiply(layer, base, k, mixed);
   const square = Float64Array.from({ length: k }, (_, l) => dot(base, l * m, base, l * m, m));
   const seen = new Float64Array(r);
   const turned = new Float64Array(r);
@@ -183,15 +183,15 @@ function createFirst(packed, features) {
   });
 
   /** Add what a feature of an encoded row adds to the sums; with `factor` -1, take it away. */
-  function addFeature(sums, at, j, X, start0, factor) {
+  function addFeature(sums, at, j, X, factor) {
     const { start, width } = features[j];
     for (let i = start; i < start + width; i += 1) {
-      const clipped = Math.min(Math.max(X[start0 + i], -packed.farthest), packed.farthest);
+      const clipped = Math.min(Math.max(X[i], -packed.farthest), packed.farthest);
       addScaled(sums, at, weights, i * size, size, factor * Math.fround(clipped));
     }
     if (!bins[j]) return;
     const { begin, n, outside } = bins[j];
-    const x = Math.fround(Math.min(Math.max(X[start0 + start], -packed.farthest), packed.farthest));
+    const x = Math.fround(Math.min(Math.max(X[start], -packed.farthest), packed.farthest));
     let b = 0;
     while (b + 1 < n && low[begin + b + 1] <= x) b += 1;
     const inside = Math.fround(Math.fround(x - low[begin + b]) * steepness[begin + b]);
@@ -205,7 +205,7 @@ function createFirst(packed, features) {
     addFeature,
     sums(X) {
       const found = Float64Array.from(bias);
-      features.forEach((_, j) => addFeature(found, 0, j, X, 0, 1));
+      features.forEach((_, j) => addFeature(found, 0, j, X, 1));
       return found;
     },
   };

@@ -1,0 +1,172 @@
+// The least change of a row that the surrogate answers as desired: few features first, then a small distance.
+
+import { isMissing } from "./inputs.js";
+
+const [BEAM, SHORT, REFINED] = [12, 3, 12]; // rows to go on from, values of a feature to add, examples to make smaller
+const [SECTIONS, ROUNDS] = [8, 4]; // into which a step is divided, how often
+const FINEST = 1000; // numbers are rounded to such parts of their range
+const SURE = 1e-9; // by how much a goal is reached at least, so that rounding does not matter
+
+/** Whether answers are as desired, and how far they are from it: positive where they are, the larger the nearer. */
+function createGoal(outputs, answers, desired, output) {
+  if (!outputs.classes) {
+    const [low, high] = [desired[0] ?? -Infinity, desired[1] ?? Infinity];
+    return (each) => Math.min(each[output] - low, high - each[output]) / outputs.spread[output];
+  }
+  const decided = outputs.decide(answers);
+  const wanted = desired === null ? outputs.names.map((_, k) => k).filter((k) => k !== decided) : [desired];
+  const log = (share) => Math.log(Math.max(share, 1e-300));
+  const lead = (each, k) => {
+    const { threshold } = outputs;
+    if (threshold) {
+      const least = k === threshold.class ? threshold.value : 1 - threshold.value;
+      return log(each[k]) - log(1 - each[k]) - log(least) + log(1 - least);
+    }
+    return log(each[k]) - each.reduce((most, share, other) => (other === k ? most : Math.max(most, log(share))), -Infinity);
+  };
+  return (each) => wanted.reduce((most, k) => Math.max(most, lead(each, k)), -Infinity);
+}
+
+/** Return the values that a feature may take instead of its own, those nearest to it first. */
+function createChoices(features, inputs, { locked, directions, ranges }) {
+  const fixed = new Set(locked);
+
+  function limits(j) {
+    const [low, high] = [ranges[j]?.[0] ?? -Infinity, ranges[j]?.[1] ?? Infinity];
+    return features[j].whole ? [Math.ceil(low), Math.floor(high)] : [low, high];
+  }
+
+  function categories(j, value) {
+    const { categories: known, other } = features[j];
+    const way = Array.isArray(directions[j]) ? directions[j] : null;
+    const after = (each) => !way || (way.includes(value) && way.indexOf(each) > way.indexOf(value));
+    const permitted = (each, at) => (ranges[j] ? ranges[j].includes(each) : at !== other && each !== null);
+    return known.filter((each, at) => at !== inputs.known(j, value) && permitted(each, at) && after(each));
+  }
+
+  function numbers(j, value) {
+    const [low, high] = limits(j);
+    const ends = [low, high].filter(Number.isFinite);
+    const inside = [...new Set([...features[j].knots, ...ends])].filter((each) => each >= low && each <= high && each !== value);
+    if (isMissing(value)) return directions[j] ? [] : inside;
+    return inside
+      .filter((each) => !directions[j] || directions[j] * (each - value) > 0)
+      .sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
+  }
+
+  return {
+    of: (j, value) => (fixed.has(j) || !features[j].width ? [] : (features[j].kind === "category" ? categories : numbers)(j, value)),
+    /** The permitted number that is nearest to a value. */
+    nearest: (j, value) => Math.min(Math.max(value, limits(j)[0]), limits(j)[1]),
+  };
+}
+
+/** Return the search for least changes; see `engine.recourse`. */
+export function createRecourse({ features, inputs, outputs }, variations) {
+  const scratch = { X: new Float64Array(inputs.size), codes: new Int32Array(features.length) };
+
+  /** How far a value is from another: standard deviations, or 1 for another category. */
+  function step(j, from, to) {
+    if (features[j].kind === "category") return 1;
+    const [a, b] = [from, to].map((value) => {
+      inputs.encodeValue(scratch, j, value);
+      return scratch.X[features[j].start];
+    });
+    return Math.abs(b - a);
+  }
+
+  /**
+   * Return up to `n` examples, those with fewest changes and then the nearest first. `desired` is a class as a
+   * position, null for any other class, or [low, high] for numbers, null for an open end. `directions` are 1 or -1
+   * by feature, `ranges` [low, high] or a list of categories.
+   */
+  return function recourse(values, { locked = [], directions = {}, ranges = {}, desired = null, output = 0, maxChanges = 3, n = 3 } = {}) {
+    const prepared = variations.prepare(values);
+    if (!outputs.classes && !desired) throw new Error("for numbers, desired must be [low, high]");
+    const goal = createGoal(outputs, prepared.answers, desired, output);
+    if (goal(prepared.answers) >= 0) return [];
+    const choices = createChoices(features, inputs, { locked, directions, ranges });
+    const judge = (many) => variations.answers(prepared, many).map(goal);
+    const distance = (changes) => Math.hypot(...changes.map(([j, to]) => step(j, values[j], to)));
+
+    /** Move number j of an example as near to the row's own value as the goal allows. */
+    function shrink(changes, at, near = values[changes[at][0]]) {
+      const [j, far] = changes[at];
+      if (features[j].kind === "category" || isMissing(values[j])) return changes;
+      const nearest = choices.nearest(j, near);
+      const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
+      let [out, reached] = [nearest, far];
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const tried = Array.from({ length: SECTIONS - 1 }, (_, i) => out + ((reached - out) * (i + 1)) / SECTIONS);
+        const inside = [...new Set(features[j].whole ? tried.map(Math.round) : tried)].filter((each) => each !== out && each !== reached);
+        if (!inside.length) break;
+        const good = judge(inside.map(put)).findIndex((found) => found > SURE);
+        [out, reached] = good < 0 ? [inside[inside.length - 1], reached] : [good ? inside[good - 1] : out, inside[good]];
+      }
+      if (features[j].whole) return put(reached);
+      const short = roundBeyond(reached, far, features[j]).filter((each) => Math.abs(each - values[j]) <= Math.abs(far - values[j]));
+      const good = judge(short.map(put)).findIndex((found) => found > SURE);
+      return put(good < 0 ? reached : short[good]);
+    }
+
+    /** Return the least change of each single feature that reaches the goal, and all others by feature. */
+    function singles() {
+      const tried = features.flatMap((_, j) => choices.of(j, values[j]).map((to) => [[j, to]]));
+      const found = judge(tried);
+      const best = [];
+      const others = features.map(() => []);
+      features.forEach((feature, j) => {
+        const mine = [...tried.keys()].filter((i) => tried[i][0][0] === j);
+        const sides = feature.kind === "category" || isMissing(values[j]) ? [() => true] : [(to) => to > values[j], (to) => to < values[j]];
+        for (const side of sides) {
+          const own = mine.filter((i) => side(tried[i][0][1]));
+          const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > SURE && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > SURE) ?? -1;
+          if (good < 0) continue;
+          const before = own.indexOf(good) - 1;
+          best.push(shrink(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1]));
+        }
+        others[j] = mine.filter((i) => !(found[i] > SURE)).sort((a, b) => found[b] - found[a] || a - b).slice(0, SHORT).map((i) => ({ changes: tried[i], found: found[i] }));
+      });
+      return { best, others };
+    }
+
+    /** Return the best of several examples with the same features each, as many as `most`. */
+    function leading(examples, most, order) {
+      const seen = new Set();
+      return examples.sort(order).filter(({ changes }) => {
+        const key = changes.map(([j]) => j).sort((a, b) => a - b).join();
+        return !seen.has(key) && seen.add(key);
+      }).slice(0, most);
+    }
+
+    const { best, others } = singles();
+    let examples = best;
+    let beam = leading(others.flat(), BEAM, (a, b) => b.found - a.found);
+    for (let size = 2; size <= maxChanges && !examples.length && beam.length; size += 1) {
+      const tried = beam.flatMap(({ changes }) => others.flat().filter((one) => changes.every(([j]) => j !== one.changes[0][0])).map((one) => [...changes, ...one.changes]));
+      const found = judge(tried);
+      const all = tried.map((changes, i) => ({ changes, found: found[i], distance: found[i] > SURE ? distance(changes) : Infinity }));
+      const reached = leading(all.filter((one) => one.found > SURE), REFINED, (a, b) => a.distance - b.distance);
+      examples = reached.map(({ changes }) => changes.reduce((smaller, _, at) => shrink(smaller, at), changes));
+      beam = leading(all, BEAM, (a, b) => b.found - a.found);
+    }
+    return leading(examples.map((changes) => ({ changes, distance: distance(changes) })), n, (a, b) => a.changes.length - b.changes.length || a.distance - b.distance)
+      .map(({ changes, distance: far }) => {
+        const row = values.map((value, j) => changes.find(([changed]) => changed === j)?.[1] ?? value);
+        const listed = changes.map(([j, to]) => ({ j, from: values[j], to }));
+        return { row, changes: listed, answers: variations.answers(prepared, [changes])[0], distance: far };
+      });
+  };
+}
+
+/** Return shorter numbers at `number` or a little farther, up to `far`, the shortest first. */
+function roundBeyond(number, far, { low, high }) {
+  const range = (high ?? far) - (low ?? number);
+  const decimals = Math.max(0, Math.ceil(Math.log10(FINEST / Math.max(range, 1e-12))));
+  const up = far > number;
+  return [0, 1, 2].map((more) => {
+    const power = 10 ** (decimals + more);
+    const rounded = (up ? Math.ceil(number * power) : Math.floor(number * power)) / power;
+    return up ? Math.min(rounded, far) : Math.max(rounded, far);
+  });
+}
