@@ -176,3 +176,18 @@ def test_there_is_one_count_of_leaves(loan_explainer):
 def test_bad_options_are_refused(loan_explainer, options, words):
     with pytest.raises(ValueError, match=words):
         loan_explainer.rule_set(**options)
+
+
+def test_a_precision_of_fewer_than_two_rows_is_not_shown(loan_explainer):
+    found = loan_explainer.rule_set()
+    few = np.where(np.arange(len(found)) == 0, 1, found.rules.n_covered)
+    found = replace(found, rules=replace(found.rules, n_covered=few, n_correct=np.minimum(few, 1)))
+    assert found.measured.tolist() == (few >= 2).tolist()
+    assert "too few held-out rows to know the precision: rule" in repr(found)
+    assert "–" in repr(found).splitlines()[2]
+
+
+def test_a_class_name_may_hold_an_arrow(corner_frame):
+    settings = grouped(n_latents=2, queries=0, training=FAST, class_names=["a → b", "b → a"])
+    found = Explainer(corner, **settings).fit(corner_frame).rule_set()
+    assert all("→" not in rule for rule in found.to_frame()["rule"])

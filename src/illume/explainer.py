@@ -221,7 +221,8 @@ class Explainer(Learned, BaseEstimator):
         Parameters
         ----------
         n, desired_class
-            Number of examples per row; `opposite`, any class other than the row's own, or a class.
+            Number of examples per row; `opposite`, any class other than the row's own (rows with the good
+            outcome are led to the bad one), or the class to reach.
         desired_range, desired_change, threshold, output
             For numbers, one of: `[low, high]`, None for an open end; by how much the number should rise, or
             fall, at least; a number that should be crossed. And which of several numbers. For classes, a
@@ -240,6 +241,7 @@ class Explainer(Learned, BaseEstimator):
         request = CounterfactualRequest(n, desired_class, *limits, *wish, immutable, direction)
         explainer = self._deciding(threshold)
         frame = explainer.fitted_.as_frame(X)
+        request = request.with_columns(explainer.fitted_)
         request.validate(explainer.fitted_)
         return find_counterfactuals(explainer.fit_rules().fitted_, frame, request)
 

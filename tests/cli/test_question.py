@@ -1,6 +1,8 @@
 """The positive class and the threshold on the command line."""
 
 import io
+import json
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -58,3 +60,23 @@ def test_what_makes_no_sense_is_refused(answer, words, said):
     found = answer("explain", words)
     assert found.exit_code == 2
     assert said in " ".join(found.stderr.split())
+
+
+def test_a_threshold_of_a_check_and_of_rules_is_that_of_the_named_class(run, answer, explainer, loaded):
+    found = run("rules", explainer, "--positive-class grant --threshold 0.9")
+    assert found.exit_code == 0, found.stderr
+    other = copy(loaded).set_params(positive_class="grant", threshold=0.9)
+    assert found.stdout.strip() == repr(other.rule_set())
+    assert answer("check", "--positive-class grant --threshold 0.9").exit_code == 0
+    assert "'never'" in answer("check", "--positive-class never").stderr
+
+
+def test_show_says_what_was_asked(run, loaded, tmp_path):
+    labels = {"age": {"label": "Age", "unit": "years"}}
+    asked = copy(loaded).set_params(positive_class="grant", threshold=0.9, labels=labels)
+    asked.save(tmp_path / "asked.illume")
+    shown = run("show", tmp_path / "asked.illume").stdout
+    for line in ("Positive   grant", "Threshold  0.9", "Labels     age: Age [years]"):
+        assert line in shown
+    known = json.loads(run("show", tmp_path / "asked.illume", "--json").stdout)
+    assert (known["positive_class"], known["threshold"]) == ("grant", 0.9)

@@ -1,5 +1,6 @@
 import json
 import os
+from copy import copy
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from illume.distributed.output_columns import OutputFormat
 from illume.distributed.packed_explainer import load_explainer, pack
 from illume.distributed.spark import decode_dictionaries
 from illume.errors import BlackBoxError, SchemaError
+from illume.fit import ask
 from tests.common import FAST, grouped
 from tests.distributed.common import KINDS, Fails, assert_same, keyed, poisoned
 
@@ -221,3 +223,14 @@ def test_models_that_cannot_be_sent_or_used_are_refused(rows, files, loan_explai
         pack(files[0], model=(each for each in "ab"))
     with pytest.raises(ValueError, match="its own model"):
         explain_partition(rows, loan_explainer, model=len)
+
+
+def test_a_question_is_measured_once_for_all_partitions(rows, loan_explainer, monkeypatch):
+    calls = []
+    measure = ask._measure_again
+    monkeypatch.setattr(ask, "_measure_again", lambda fitted: calls.append(1) or measure(fitted))
+    explainer = copy(loan_explainer)
+    for _ in range(3):
+        found = explain_partition(rows, explainer, positive_class="grant", threshold=0.83, unknown="ignore")
+    assert len(calls) == 1
+    assert set(found["output"]) == {"grant"}

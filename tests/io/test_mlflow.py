@@ -63,8 +63,17 @@ def without_model(loan_explainer, tmp_path_factory):
             {"kind": "counterfactuals", "immutable": ["income", "age"]},
             lambda e, rows: e.counterfactuals(rows, immutable=["income", "age"]).to_frame(),
         ),
+        (
+            {"kind": "counterfactuals", "direction": ["income=up", "education=low<high"]},
+            lambda e, rows: e.counterfactuals(
+                rows, direction={"income": "up", "education": ["low", "high"]}
+            ).to_frame(),
+        ),
     ],
-    ids=["by default", "long", "refined", "rules", "short rules", "counterfactuals", "class", "immutable"],
+    ids=[
+        *("by default", "long", "refined", "rules", "short rules", "counterfactuals", "class"),
+        *("immutable", "direction"),
+    ],
 )
 def test_predictions_are_explanations_of_the_kind_that_params_ask_for(
     params, expected, folder, loan_explainer, rows

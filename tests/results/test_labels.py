@@ -199,3 +199,31 @@ def test_hostile_labels_are_made_harmless(loan_explainer, rows):
         text.encode("utf-8")
         assert "<script>" not in each._repr_html_()
     assert "\n" not in explainer._require_fitted().dictionary.label("income")
+
+
+def test_a_file_may_describe_more_than_the_features(loan_frame, tmp_path):
+    path = tmp_path / "dictionary.csv"
+    lines = ["column,label,value,value_label", "target,Repaid,,", "age,Age,99,not known"]
+    lines += ["education,Degree,low,none", "education,,doctor,doctorate"]
+    path.write_text("\n".join(lines))
+    found = resolve(path, loan_frame)
+    assert found.label("age") == "Age"
+    assert found.category("education", "low") == "none"
+    assert set(found.columns) == {"age", "education"}
+    with pytest.raises(SchemaError, match="'target', which is no column"):
+        resolve({"target": "Repaid", "age": "Age"}, loan_frame)
+    path.write_text("column,label\ntarget,Repaid\n")
+    with pytest.raises(SchemaError, match="'target', which is no column"):
+        resolve(path, loan_frame)
+
+
+def test_columns_can_be_given_by_their_labels(explainer, rows):
+    label = explainer.fitted_.dictionary.label
+    kept, raised = label("education"), label("age")
+    assert (kept, raised) != ("education", "age")
+    found = explainer.counterfactuals(rows, n=1, immutable=[kept], direction={raised: "up"})
+    wanted = explainer.counterfactuals(rows, n=1, immutable=["education"], direction={"age": "up"})
+    assert repr(found) == repr(wanted)
+    assert explainer(rows).labels.feature(raised) == explainer(rows).labels.feature("age")
+    with pytest.raises(SchemaError, match="'age' is immutable and has a direction"):
+        explainer.counterfactuals(rows, immutable=[raised], direction={"age": "up"})

@@ -53,6 +53,8 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
         "rows": manifest["rows"],
         "task": outputs.task,
         outputs.members: list(outputs.names),
+        "positive_class": explainer.positive_class,
+        "threshold": explainer.threshold,
         "features": [
             {
                 "name": feature.name,
@@ -60,6 +62,9 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
                 "unit": explainer.fitted_.dictionary.unit(feature.name),
                 "kind": feature.kind.value,
                 "categories": list(feature.labels),
+                "value_labels": [
+                    explainer.fitted_.dictionary.category(feature.name, c) for c in feature.labels
+                ],
                 "low": feature.low if feature.numeric else None,
                 "high": feature.high if feature.numeric else None,
             }
@@ -77,6 +82,7 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
     lines = {
         "File": f"{path}, {path.stat().st_size / 1e3:,.0f} kB, format {manifest['version']}",
         "Explains": explainer.fitted_.outputs.summary,
+        **_question(explainer),
         "Holds": f"{rows['held']:,} of {rows['of']:,} training rows; not the model",
         "Made with": ", ".join(f"{name} {version}" for name, version in manifest["libraries"].items()),
         "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
@@ -84,6 +90,15 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
     head = "\n".join(f"{name:<9}  {text}" for name, text in lines.items())
     parts = (explainer.schema_, explainer.quality_, getattr(explainer, "rule_quality_", None))
     return "\n\n".join([head, *(repr(part) for part in parts if part is not None)])
+
+
+def _question(explainer: Explainer) -> dict[str, str]:
+    """Return what was asked for: the positive class, the threshold and labels, if any."""
+    outputs, known = explainer.fitted_.outputs, explainer.fitted_.dictionary
+    asked = {"Positive": explainer.positive_class, "Threshold": explainer.threshold}
+    lines = {name: f"{value}" for name, value in asked.items() if value is not None and outputs.decides}
+    labels = [f"{column}: {known.title(column)}" for column in known.columns]
+    return lines | ({"Labels": ", ".join(labels)} if labels else {})
 
 
 def rules(
@@ -98,6 +113,7 @@ def rules(
         Option(help="Two classes: probability to decide for the positive one. Numbers: rules for a side."),
     ] = None,
     output: Annotated[str | None, Option(metavar="NAME", help="Which of several numbers.")] = None,
+    positive_class: options.PositiveClass = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     debug: options.Debug = False,
@@ -106,7 +122,7 @@ def rules(
 
     [b]illume rules loans.illume --max-rules 5 --precision 0.95[/]
     """
-    loaded = load_explainer(explainer, None, options.start(context, quiet, debug))
+    loaded = ask(load_explainer(explainer, None, options.start(context, quiet, debug)), positive_class, None)
     given: dict[str, Any] = {} if precision is None else {"precision": precision}
     given |= {"max_rules": max_rules, "max_conditions": max_conditions, "threshold": threshold}
     found = loaded.rule_set(output=output, **given)
@@ -123,6 +139,8 @@ def check(
     *,
     model: options.Model = None,
     sample: Annotated[int, Option(min=0, help="Most rows put to the model.")] = 1_000,
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
     json: options.Json = False,
     missing: options.MissingWords = None,
     trust_model: options.TrustModel = False,
@@ -140,7 +158,7 @@ def check(
     """
     messages = options.start(context, quiet, debug)
     require_csv(rows, missing)
-    loaded = load_explainer(explainer, model, messages, trust_model)
+    loaded = ask(load_explainer(explainer, model, messages, trust_model), positive_class, threshold)
     if model is None:
         option = model_option(explainer)
         messages.note(

@@ -216,6 +216,11 @@ class Outputs(ABC):
         """Return the agreement that the best constant answer has; NaN where that means nothing."""
 
     @property
+    def shares_r2(self) -> bool:
+        """Whether R² of one output is that of all: what one of two classes gains, the other loses."""
+        return self.decides and len(self) == 2
+
+    @property
     def edge(self) -> float | None:
         """The score at which a threshold changes the decision; None without a threshold."""
         return None

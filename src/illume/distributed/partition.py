@@ -76,11 +76,14 @@ def explain_partition(
         the probability from which on it is decided, of any kind of explanation.
     """
     loaded = load_explainer(explainer, model, trust_model)
-    given = {"unknown": unknown, "positive_class": positive_class}
+    given = {"unknown": unknown}
+    if loaded._require_fitted().outputs.decides:
+        loaded = loaded._deciding(options.pop("threshold", None), positive_class)  # measured once, and kept
+    else:
+        given["positive_class"] = positive_class
     changes = {name: new for name, new in given.items() if new is not None and new != getattr(loaded, name)}
     loaded = copy(loaded).set_params(**changes) if changes else loaded
-    if loaded._require_fitted().outputs.decides:
-        loaded = loaded._deciding(options.pop("threshold", None))
+    loaded._require_fitted()
     rows = pyarrow().Table.from_batches([frame]) if type(frame).__name__ == "RecordBatch" else frame
     kept = kept_columns(rows, keep)
     types = {name: column.type for name, column in kept.items()}

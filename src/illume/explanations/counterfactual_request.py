@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
 from illume.data.schema import Schema
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import BlackBoxError, LeftOutError, SchemaError
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.counterfactual_limits import (
     Direction,
@@ -137,6 +137,20 @@ class CounterfactualRequest:
         self.permitted_values(fitted.schema, fitted.pool.frame)
         self.direction_ranks(fitted.schema)
 
+    def with_columns(self, fitted: Fitted) -> Self:
+        """Return the same with columns by their names, where they were given by their labels."""
+
+        def column(name: Any) -> Any:
+            return name if name in fitted.schema.names else fitted.dictionary.column(name)
+
+        def renamed(given: Any) -> Any:
+            if isinstance(given, Mapping):
+                return {column(name): each for name, each in given.items()}
+            return given if given is None or isinstance(given, str) else [column(name) for name in given]
+
+        names = ("features_to_vary", "immutable", "permitted_range", "direction")
+        return replace(self, **{name: renamed(getattr(self, name)) for name in names})
+
     def free_features(self, schema: Schema) -> BoolArray:
         """Return which features may change, (n_features,)."""
         return free_features(schema, self.features_to_vary, self.immutable or ())
@@ -151,7 +165,13 @@ class CounterfactualRequest:
 
     def direction_ranks(self, schema: Schema) -> dict[int, FloatArray | float]:
         """Return what the direction of features is to be judged by."""
-        return direction_ranks(schema, self.direction or {})
+        ranks = direction_ranks(schema, self.direction or {})
+        for name in self.immutable or ():
+            if name in (self.direction or {}):
+                raise SchemaError(
+                    f"{name!r} is immutable and has a direction; leave it out of one of the two"
+                )
+        return ranks
 
 
 def _describe_range(low: float, high: float) -> str:

@@ -24,7 +24,7 @@ from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality
 
 KINDS = ["attributions", "latents", "rules", "counterfactuals"]
-KEPT = 4  # thresholds whose rules are kept
+KEPT = 4  # questions whose rules are kept
 
 
 class Learned:
@@ -123,18 +123,21 @@ class Learned:
             yield explained
             first += len(piece)
 
-    def _deciding(self, threshold: Any) -> Self:
-        """Return the same explainer, of classes with another threshold; a few are kept for the next call."""
-        fitted = self._require_fitted()
-        if threshold in (None, self.threshold) or not fitted.outputs.decides:
+    def _deciding(self, threshold: Any, positive_class: Any = None) -> Self:
+        """Return the same explainer, of classes, for another question; a few are kept for the next call."""
+        fitted, own = self._require_fitted(), (self.threshold, self.positive_class)
+        asked = tuple(
+            mine if new is None else new for new, mine in zip((threshold, positive_class), own, strict=True)
+        )
+        if asked == own or not fitted.outputs.decides:
             return self
-        kept: dict[float, tuple[Fitted, Self]] = self.__dict__.setdefault("_others", {})
-        source, other = kept.pop(threshold, (None, self))
+        kept: dict[Any, tuple[Fitted, Self]] = self.__dict__.setdefault("_others", {})
+        source, other = kept.pop(asked, (None, self))
         if source is not fitted:
             other = copy(self)
-            other.threshold, other._others = threshold, {}
+            (other.threshold, other.positive_class), other._others = asked, {}
             other._require_fitted()
-        kept[threshold] = (fitted, other)
+        kept[asked] = (fitted, other)
         while len(kept) > KEPT:
             kept.pop(next(iter(kept)))
         return other

@@ -29,7 +29,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "rules": ("precision", "max_conditions", "interval", "threshold", "output"),
     "counterfactuals": (
         *("n", "desired_class", "max_changes", "min_probability"),
-        *("desired_range", "desired_change", "threshold", "output", "immutable"),
+        *("desired_range", "desired_change", "threshold", "output", "immutable", "direction"),
     ),
 }
 DEFAULTS: dict[str, tuple[str, Any]] = {
@@ -49,8 +49,9 @@ DEFAULTS: dict[str, tuple[str, Any]] = {
     "desired_range": ("double", []),
     "desired_change": ("double", None),
     "immutable": ("string", []),
+    "direction": ("string", []),  # such as "age=up" and, for categories, "school=low<high"
 }
-LISTS = ("desired_range", "immutable")
+LISTS = ("desired_range", "immutable", "direction")
 
 
 def save_model(
@@ -164,11 +165,25 @@ class ExplanationModel:
             raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
         explain = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
         options: dict[str, Any] = {name: None if given[name] == [] else given[name] for name in OPTIONS[kind]}
+        if options.get("direction"):
+            options["direction"] = dict(map(_parse_direction, options["direction"]))
         return explain(rows, **options).to_frame(layout)
 
     def get_raw_model(self) -> Explainer:
         """Return the explainer."""
         return self.explainer
+
+
+def _parse_direction(text: str) -> tuple[str, str | list[str]]:
+    """Return a column and the direction in which it may change.
+
+    >>> _parse_direction("age=up"), _parse_direction("school=low<high")
+    (('age', 'up'), ('school', ['low', 'high']))
+    """
+    name, _, way = text.rpartition("=")
+    if not name:
+        raise ValueError(f"direction must hold texts such as 'age=up', found {text!r}")
+    return name, way.split("<") if "<" in way else way
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ExplanationModel:

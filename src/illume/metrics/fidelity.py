@@ -68,7 +68,10 @@ def fidelity(P: FloatArray, Q: FloatArray, outputs: Outputs = Classes(())) -> Fi
 
 
 def agreement(P: FloatArray, Q: FloatArray) -> float:
-    """Share of rows with the same decision; NaN without rows."""
+    """Share of rows with the same most likely class; NaN without rows.
+
+    That is the decision unless a threshold is set, which `quality_.agreement` and `result.agreed` follow.
+    """
     return float(np.mean(P.argmax(1) == Q.argmax(1))) if len(P) else math.nan
 
 

@@ -87,6 +87,7 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
     """Explain the rows of a frame, or evenly spaced ones if there are too many."""
     wanted, search, wish = answers_of(fitted.outputs).requests(request.n_counterfactuals, request.options)
     if request.counterfactuals:
+        search = search.with_columns(fitted)
         search.validate(fitted)
     positions = evenly_spaced(len(frame), request.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)

@@ -193,7 +193,15 @@ def _quality_rows(quality: Quality) -> str:
     shown = quality.classes if len(quality.classes) > 1 else ()
     rows = (
         row("All held-out rows", report.agreement, report.r2, report.n_rows, note=interval),
-        *(row(f"{answers.decided}{quote(c.name)}", c.agreement, c.r2, c.n_rows) for c in shown),
+        *(
+            row(
+                f"{answers.decided}{quote(c.name)}",
+                c.agreement,
+                math.nan if quality.outputs.shares_r2 else c.r2,
+                c.n_rows,
+            )
+            for c in shown
+        ),
         *(row(most, quality.majority, math.nan, report.n_rows, other=True) for _ in answers.decided[:1]),
         row(linear, baseline.agreement, baseline.r2, baseline.n_rows, other=True),
     )

@@ -8,7 +8,7 @@ from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.report.answers import answers_of
 from illume.report.markup import Markup, tag
 from illume.report.words import count, figure, percent
-from illume.results.rule_set import RuleSet
+from illume.results.rule_set import MEASURED, RuleSet
 
 
 def rule_set_section(fitted: Fitted) -> Markup | None:
@@ -35,11 +35,11 @@ def rule_set_section(fitted: Fitted) -> Markup | None:
 
 def _table(found: RuleSet) -> Markup:
     rows = []
-    texts = [*(rule.text.rsplit(" → ", 1)[0] for rule in found), "else"]
+    texts = [*(rule.premise for rule in found), "else"]
     below_wanted = [*(~found.reached).tolist(), False]
     for rule, conditions, below in zip([*found, found.otherwise], texts, below_wanted, strict=True):
         low = tag("small", "below the wanted precision") if below else Markup("")
-        precision = figure(rule.precision) if rule.n_covered else "–"
+        precision = figure(rule.precision) if rule.n_covered >= MEASURED else "–"
         numbers = (percent(rule.coverage), precision, f"{rule.n_covered:,}")
         rows.append(
             tag(

@@ -64,13 +64,19 @@ class DataDictionary:
     def of(cls, given: Given, schema: Schema) -> DataDictionary:
         """Return the labels that a user gave, a mapping or a file, checked against the features.
 
-        Labels that two columns, or two values of a column, have in common get the name in brackets.
+        A file may describe more than the features: other columns and values are left out. Labels that two
+        columns, or two values of a column, have in common get the name in brackets.
         """
         found = {str(name): entry for name, entry in parse_labels(given).items()}
-        for name in found:
+        in_file = isinstance(given, (str, PathLike))
+        for name in found if not in_file or not set(schema.names) & set(found) else ():
             if name not in schema.names:
                 raise SchemaError(f"labels names {describe_unknown(name, schema.names)}")
-        entries = {name: _parse_entry(entry, schema[name]) for name, entry in found.items()}
+        entries = {
+            name: _parse_entry(entry, schema[name], in_file)
+            for name, entry in found.items()
+            if name in schema.names
+        }
         names = {name: entries[name].label if name in entries else "" for name in schema.names}
         labels = _distinct(names, "columns")
         return cls(
@@ -83,6 +89,10 @@ class DataDictionary:
     def to_dict(self) -> dict[str, Any]:
         """Return the same as `labels` takes it."""
         return {name: dict(asdict(entry)) for name, entry in self.columns.items()}
+
+    def column(self, name: Any) -> Any:
+        """Return the column that has this label, or what is given if no column has."""
+        return next((column for column in self.columns if self.label(column) == name), name)
 
     def label(self, name: str) -> str:
         """Return what a column is called."""
@@ -186,7 +196,7 @@ def _read_csv(content: str) -> Mapping[str, Any]:
     return found
 
 
-def _parse_entry(given: Any, feature: Feature) -> ColumnLabels:
+def _parse_entry(given: Any, feature: Feature, in_file: bool) -> ColumnLabels:
     where = f"labels[{feature.name!r}]"
     entry = {"label": given} if isinstance(given, str) else given
     if not isinstance(entry, Mapping) or set(entry) - set(FIELDS):
@@ -197,6 +207,8 @@ def _parse_entry(given: Any, feature: Feature) -> ColumnLabels:
     values = entry.get("values") or {}
     if not isinstance(values, Mapping):
         raise ValueError(f"{where}['values'] must be a mapping from values to texts, found {values!r}")
+    if in_file:
+        values = {value: text for value, text in values.items() if value_text(value) in feature.labels}
     if values and feature.numeric:
         raise SchemaError(
             f"{where} has labels of values, but the column is a number; if its numbers are codes, fit with "

@@ -97,8 +97,8 @@ class Labels(PerRow):
         return tuple(map(self.dictionary.input, owners, self.inputs))
 
     def feature(self, name: int | str) -> int:
-        """Return the position of a feature, given by its name or position."""
-        found = _position(name, self.features)
+        """Return the position of a feature, given by its name, position or label."""
+        found = _position(name if name in self.features else self.dictionary.column(name), self.features)
         if found is None and isinstance(name, str):
             raise ValueError(f"the feature asked for is {describe_unknown(name, self.features)}")
         if found is None:
@@ -215,7 +215,10 @@ class LabelledBatch(Batch[RowT]):
 
     @property
     def decisions(self) -> IntArray:
-        """The black box's decision, as a position in `class_names`."""
+        """The black box's decision, as a position in `class_names`.
+
+        `np.array(result.class_names)[result.decisions]` are the names, which `to_frame()` has, too.
+        """
         P = self.probabilities  # raises for numbers
         return self.outputs.question().decide(P)
 

@@ -267,7 +267,8 @@ class Quality(Shown):
         worst = self.worst if len(self.classes) > 1 else None
         for c in self.classes if len(self.classes) > 1 else ():
             error = self.outputs.single(self.outputs.names.index(c.name)).format_answer_error(c.error)
-            figures = [f"{c.agreement:.3f}", f"{c.r2:.3f}", error, f"{c.n_rows}"]
+            r2 = "" if self.outputs.shares_r2 else f"{c.r2:.3f}"
+            figures = [f"{c.agreement:.3f}", r2, error, f"{c.n_rows}"]
             lines.append([c.name, *figures, " the worst" if c is worst else ""])
         note = self.outputs.agreement_note
         return [["", "agreement", "    R²", "error", " rows", note], *lines]

@@ -13,6 +13,8 @@ from illume.results.conditions import sql_literal
 from illume.results.display import Shown, Table
 from illume.results.rules import Rule, Rules
 
+MEASURED = 2  # report rows that a rule covers, for its precision to be shown
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RuleSet(Shown):
@@ -63,6 +65,11 @@ class RuleSet(Shown):
         return self.rules.precision
 
     @property
+    def measured(self) -> BoolArray:
+        """Which rules cover at least two report rows, (r,): the precision of the others is not known."""
+        return self.rules.n_covered >= MEASURED
+
+    @property
     def together(self) -> FloatArray:
         """Share of the report rows that each rule, or one before it, covers, (r,)."""
         return np.cumsum(self.n_new) / max(self.n_rows, 1)
@@ -98,7 +105,7 @@ class RuleSet(Shown):
     def _lines(self) -> Iterator[tuple[Rule, str, float]]:
         """Yield the rules and the rest: each with its conditions as text, and the share covered up to it."""
         for rule, share in zip(self.rules, self.together, strict=True):
-            yield rule, rule.text.rsplit(" → ", 1)[0], float(share)
+            yield rule, rule.premise, float(share)
         yield self.otherwise, "else", 1.0
 
     def to_frame(self) -> Any:
@@ -156,18 +163,28 @@ class RuleSet(Shown):
         )
         cells = [["", "rule", "answer", "support", "rows", "precision", "together"]]
         for i, (rule, text, together) in enumerate(self._lines(), 1):
-            precision = f"{rule.precision:.2f}" if rule.n_covered else "–"
+            precision = f"{rule.precision:.2f}" if rule.n_covered >= MEASURED else "–"
             shares = [f"{rule.coverage:.0%}", f"{rule.n_covered}", precision, f"{together:.0%}"]
             cells.append([f"{i}" if i <= n else "", text, _answer(rule), *shares])
         yield Table(cells, "><<>>>>", head=True)
         yield self.explanation
         yield "every rule holds by itself; where several cover a row, the first one counts"
-        short = int((~self.reached).sum())
-        if short:
-            which = ", ".join(str(i + 1) for i in np.flatnonzero(~self.reached))
-            yield f"below the wanted precision, to cover more rows: rule{'s' * (short > 1)} {which}"
+        if not self.reached.all():
+            yield f"below the wanted precision, to cover more rows: {_numbered(~self.reached)}"
+        if not self.measured.all():
+            yield f"too few held-out rows to know the precision: {_numbered(~self.measured)}"
         if not n:
             yield "no rule of so few conditions tells the answers apart; allow more with max_conditions"
+
+
+def _numbered(rules: BoolArray) -> str:
+    """Return the numbers of rules.
+
+    >>> _numbered(np.array([True, False, True]))
+    'rules 1, 3'
+    """
+    numbers = np.flatnonzero(rules) + 1
+    return f"rule{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}"
 
 
 def _rule_dict(rule: Rule, text: str, together: float) -> dict[str, Any]:

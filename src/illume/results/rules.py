@@ -140,7 +140,12 @@ class Rule(Row):
     @property
     def text(self) -> str:
         """The rule in one line."""
-        return f"{' and '.join(map(str, self.conditions)) or 'always'} → {self.decision}"
+        return f"{self.premise} → {self.decision}"
+
+    @property
+    def premise(self) -> str:
+        """The conditions in one line."""
+        return " and ".join(map(str, self.conditions)) or "always"
 
     @property
     def measured(self) -> str:
