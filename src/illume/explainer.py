@@ -232,7 +232,8 @@ class Explainer(Learned, BaseEstimator):
             or a list of permitted categories. Values are those of training rows, unless a range goes beyond.
         direction
             In which direction features may change: `{"age": "up", "debt": "down"}`; for a category its values
-            in the order in which they may follow each other. A missing value of such a feature stays.
+            in the order in which they may follow each other. A missing value of such a feature stays, and so
+            does a feature that is immutable, too.
         max_changes, min_probability
             Maximum number of changed features, and minimum probability of the new decision.
         """

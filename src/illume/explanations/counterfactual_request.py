@@ -15,7 +15,7 @@ from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
 from illume.data.schema import Schema
-from illume.errors import BlackBoxError, LeftOutError, SchemaError
+from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.counterfactual_limits import (
     Direction,
@@ -165,13 +165,7 @@ class CounterfactualRequest:
 
     def direction_ranks(self, schema: Schema) -> dict[int, FloatArray | float]:
         """Return what the direction of features is to be judged by."""
-        ranks = direction_ranks(schema, self.direction or {})
-        for name in self.immutable or ():
-            if name in (self.direction or {}):
-                raise SchemaError(
-                    f"{name!r} is immutable and has a direction; leave it out of one of the two"
-                )
-        return ranks
+        return direction_ranks(schema, self.direction or {})
 
 
 def _describe_range(low: float, high: float) -> str:
