@@ -9,10 +9,15 @@ from illume.errors import ExportError
 from illume.explanations.fitted import Fitted
 from illume.explanations.forward_pass import ForwardPass
 from illume.report.payload import Json, pack, pack_codes
+from illume.report.squeeze import squeeze, squeeze_rounded
 from illume.results.text import plain_value
 from illume.shapley.network_arrays import arrays_of
 from illume.shapley.shapley_model import ShapleyModel
 from illume.surrogates.base import WeightedSurrogate
+
+# Matrices are rounded: what is computed with them is off by a few millionths, and pages are a third smaller.
+# Bins are at most an eighth, so that their weights count less than those of the inputs, which stay exact.
+WEIGHT_BITS, BIN_BITS = 17, 15
 
 
 def surrogate_weights(fitted: Fitted) -> Json:
@@ -26,9 +31,11 @@ def surrogate_weights(fitted: Fitted) -> Json:
     if forward.constant:
         slopes = forward.pull_back(np.zeros((1, m)), parts.coef, None, parts.alpha)[0][0]
         return found | {"slopes": pack(slopes, "f8")}
+    first, *others = (parts.weights[f"layers.{i}.weight"] for i in (0, 2, 4))
+    weights = [squeeze(first[:, :m]), *(squeeze_rounded(each, WEIGHT_BITS) for each in others)]
     layers = [
-        {"weight": pack(parts.weights[f"layers.{i}.weight"], "f4"), "bias": pack(bias, "f4"), "n": len(bias)}
-        for i, (_, bias) in zip((0, 2, 4), forward.layers, strict=True)
+        {"weight": weight, "bias": squeeze(bias), "n": len(bias)}
+        for weight, (_, bias) in zip(weights, forward.layers, strict=True)
     ]
     rank = None if forward.basis is None else len(forward.basis)
     return found | {
@@ -41,17 +48,21 @@ def surrogate_weights(fitted: Fitted) -> Json:
             "column": pack_codes(parts.bins.column, max(m, 1)),
             "low": pack(parts.bins.low, "f4"),
             "steepness": pack(parts.bins.steepness, "f4"),
+            "weight": squeeze_rounded(first[:, m:], BIN_BITS),
         },
         "rank": rank,
-        "base": None if rank is None else pack(parts.weights["base"], "f4"),
-        "basis": None if rank is None else pack(parts.weights["basis"], "f4"),
+        "base": None if rank is None else squeeze(parts.weights["base"]),
+        "basis": None if rank is None else squeeze(parts.weights["basis"]),
     }
 
 
 def shapley_weights(model: ShapleyModel) -> Json:
     """Return the network of Shapley values, and the model of its errors."""
     coding, errors = model.coding, model.errors
-    networks = {name: pack(array, "f4") for name, array in arrays_of(model.values).items()}
+    networks = {
+        name: squeeze_rounded(array, WEIGHT_BITS) if name in ("first", "last") else squeeze(array)
+        for name, array in arrays_of(model.values).items()
+    }
     return networks | {
         "features": coding.features.tolist(),
         "widths": coding.widths.tolist(),
@@ -70,7 +81,7 @@ def trust_figures(fitted: Fitted) -> Json:
     """Return the map of trust, and from which distance on a row is far."""
     trust, limit = fitted.trust_map, fitted.reference.limit
     return {
-        "anchors": pack(trust.anchors, "f4"),
+        "anchors": squeeze(trust.anchors),
         "agreement": pack(trust.agreement, "f8"),
         "error": pack(trust.error, "f8"),
         "n_rows": trust.n_rows,

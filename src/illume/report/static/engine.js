@@ -7,6 +7,7 @@ import { createOutputs } from "./outputs.js";
 import { unpack } from "./packed.js";
 import { createRecourse } from "./recourse.js";
 import { createShapley } from "./shapley.js";
+import { expandAll } from "./squeezed.js";
 import { createSurrogate } from "./surrogate.js";
 import { createTrustMap, outsideReasons } from "./trust.js";
 import { createVariations } from "./variations.js";
@@ -14,13 +15,14 @@ import { createVariations } from "./variations.js";
 /** Return the engine of what Python's `explorer_payload` gives. */
 export async function loadEngine(payload) {
   const { features } = payload;
+  const networks = await expandAll({ surrogate: payload.surrogate, shapley: payload.shapley, trust: payload.trust });
   const inputs = createInputs(payload);
   const outputs = createOutputs(payload.outputs);
-  const surrogate = createSurrogate(payload.surrogate, features);
-  const shapley = payload.shapley && createShapley(payload.shapley, features);
+  const surrogate = createSurrogate(networks.surrogate, features);
+  const shapley = networks.shapley && createShapley(networks.shapley, features);
   const parts = { features, inputs, outputs, surrogate, shapley };
   const variations = createVariations(parts);
-  const lookUp = createTrustMap(payload.trust, inputs.size);
+  const lookUp = createTrustMap(networks.trust, inputs.size);
   const check = createConditions(features, inputs.known);
   const ruleOfRow = payload.rules && unpack(payload.rules.of_row);
   const labels = features.map(({ label }) => label);

@@ -5,7 +5,9 @@ const ARRAYS = {
   f4: Float32Array, f8: Float64Array,
 };
 
+/** Return packed numbers as an array; an array stays what it is. */
 export function unpack(packed) {
+  if (ArrayBuffer.isView(packed)) return packed;
   const text = atob(packed.text);
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i += 1) bytes[i] = text.charCodeAt(i);

@@ -35,7 +35,7 @@ function createLocal(packed, features) {
   const coef = unpack(packed.coef); // (s, k)
   const s = intercept.length;
   const first = createFirst(packed, features);
-  const [, second, third] = packed.layers.map(({ weight, bias }) => createLayer(weightsOf(weight), weightsOf(bias)));
+  const [second, third] = packed.layers.slice(1).map(({ weight, bias }) => createLayer(weightsOf(weight), weightsOf(bias)));
   const rank = packed.rank === null ? null : createRank(packed);
   const scratch = { rows: 0 };
 
@@ -166,7 +166,10 @@ function createFirst(packed, features) {
   const column = unpack(packed.bins.column);
   const low = unpack(packed.bins.low);
   const steepness = unpack(packed.bins.steepness);
-  const weights = transpose(weightsOf(layer.weight), size, m + low.length); // an input's weights side by side
+  // An input's weights side by side, those of bins behind those of the inputs themselves.
+  const weights = new Float64Array((m + low.length) * size);
+  weights.set(transpose(weightsOf(layer.weight), size, m));
+  weights.set(transpose(weightsOf(packed.bins.weight), size, low.length), m * size);
   const bins = features.map(({ kind, start, width }) => {
     const begin = kind === "number" && width ? column.indexOf(start) : -1;
     if (begin < 0) return null;

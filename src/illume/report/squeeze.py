@@ -1,0 +1,45 @@
+"""Weights of networks in few characters: bytes of equal place side by side, compressed, in base 85."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import Any
+
+import numpy as np
+
+from illume.report.payload import Json
+
+# What would be escaped in a page stands for something else than usual.
+TO_PAGE = bytes.maketrans(b"&<>", b",.:")
+
+
+def squeeze(array: Any) -> Json:
+    """Squeeze numbers of single precision, exactly.
+
+    >>> len(squeeze([0.5] * 100)["text"]) < 40
+    True
+    """
+    return {"type": "f4", "squeezed": True, "unit": 1.0, "text": _text(np.asarray(array, dtype="<f4"))}
+
+
+def squeeze_rounded(array: Any, bits: int) -> Json:
+    """Squeeze numbers, rounded to multiples of their root mean square divided by 2 to the power of `bits`.
+
+    The multiples are whole numbers, written as 0, -1, 1, -2, … so that small ones have empty high bytes.
+
+    >>> squeeze_rounded([3.0, -4.0], 3)["unit"]
+    0.4419417382415922
+    """
+    numbers = np.asarray(array, dtype=np.float64)
+    unit = float(np.sqrt(np.mean(np.square(numbers)))) * 2.0**-bits if numbers.size else 0.0
+    whole = np.round(numbers / unit).astype(np.int64) if unit > 0 else np.zeros(numbers.shape, dtype=np.int64)
+    if whole.size and np.abs(whole).max() >= 2**30:  # a few weights outweigh all others
+        return squeeze(array)
+    folded = np.where(whole < 0, -2 * whole - 1, 2 * whole).astype("<u4")
+    return {"type": "u4", "squeezed": True, "unit": unit, "text": _text(folded)}
+
+
+def _text(numbers: Any) -> str:
+    by_place = numbers.reshape(-1, 1).view(np.uint8).T.tobytes()
+    return base64.b85encode(zlib.compress(by_place, 9)).translate(TO_PAGE).decode("ascii")

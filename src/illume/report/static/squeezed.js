@@ -1,0 +1,39 @@
+// Weights of networks that Python squeezed: base 85, compressed, bytes of equal place side by side.
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_`{|}~";
+
+/** Return the bytes of a text in base 85: five characters are four bytes, fewer at the end one byte less. */
+function bytesOf(text) {
+  const digit = new Uint8Array(128);
+  for (let i = 0; i < DIGITS.length; i += 1) digit[DIGITS.charCodeAt(i)] = i;
+  const padded = text.padEnd(5 * Math.ceil(text.length / 5), "~");
+  const view = new DataView(new ArrayBuffer((padded.length / 5) * 4));
+  for (let at = 0; at < padded.length; at += 5) {
+    let number = 0;
+    for (let i = 0; i < 5; i += 1) number = number * 85 + digit[padded.charCodeAt(at + i)];
+    view.setUint32((at / 5) * 4, number);
+  }
+  return new Uint8Array(view.buffer, 0, view.byteLength - (padded.length - text.length));
+}
+
+async function expand(packed) {
+  const stream = new Blob([bytesOf(packed.text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const places = new Uint8Array(await new Response(stream).arrayBuffer());
+  const n = places.length / 4;
+  const bytes = new Uint8Array(4 * n);
+  for (let i = 0; i < n; i += 1) {
+    for (let place = 0; place < 4; place += 1) bytes[4 * i + place] = places[place * n + i];
+  }
+  if (packed.type === "f4") return new Float32Array(bytes.buffer);
+  const folded = new Uint32Array(bytes.buffer);
+  return Float64Array.from(folded, (number) => (number % 2 ? -(number + 1) / 2 : number / 2) * packed.unit);
+}
+
+/** Return the same with arrays in the place of all that is squeezed, however deep. */
+export async function expandAll(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (value.squeezed) return expand(value);
+  if (Array.isArray(value)) return Promise.all(value.map(expandAll));
+  const entries = await Promise.all(Object.entries(value).map(async ([name, each]) => [name, await expandAll(each)]));
+  return Object.fromEntries(entries);
+}
