@@ -13,6 +13,7 @@ from illume.shapley.shapley_model import ErrorModel
 
 FLOOR = 1e-3  # of the mean error variance, below which no feature's goes
 DRAWS = 400  # of rows, for intervals
+POOLED_ROWS = 10  # that the error of all features together counts as, beside the rows of one feature
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +38,26 @@ def fit_errors(values: FloatArray, remainder: FloatArray, reference: WalkEstimat
     share = _shares(off, remainder, reference)
     left = off - remainder[:, None] * share
     error = np.square(left) - reference.variance
-    variance = error.mean(0)
-    variance = np.maximum(variance, FLOOR * max(float(np.mean(variance.clip(0))), 1e-12))
+    variance = _pool(error.mean(0), len(error))
     scale = np.maximum(np.sqrt(np.square(remainder).mean(0)), 1e-9)
     final = values + remainder[:, None] * share
     growth = np.square(remainder / scale)[:, None]
-    terms = [np.broadcast_to(variance, error.shape), growth * variance, np.square(final)]
+    others = _pool((error.sum(0) - error) / max(len(error) - 1, 1), len(error))
+    terms = [others, growth * others, np.square(final)]
     weights, _ = nnls(np.stack([term.ravel() for term in terms], 1), error.clip(0).ravel())
     weights = _rescale(weights, terms, left, reference.variance)
     return ErrorModel(share, variance, weights, scale, reference.walk_variance.mean(0))
+
+
+def _pool(variance: FloatArray, n: int) -> FloatArray:
+    """Draw error variances (…, m, c), each from n rows, towards their mean: the more, the fewer rows.
+
+    The mean of logarithms is taken, because variances of features differ by orders of magnitude. Without
+    this, features that few rows happen to hit well would be called certain.
+    """
+    mean = np.maximum(variance.clip(0).mean((-2, -1), keepdims=True), 1e-12)
+    share = n / (n + POOLED_ROWS)
+    return np.asarray(mean * np.maximum(variance / mean, FLOOR) ** share)
 
 
 def _shares(off: FloatArray, remainder: FloatArray, reference: WalkEstimates) -> FloatArray:
@@ -61,15 +73,19 @@ def _shares(off: FloatArray, remainder: FloatArray, reference: WalkEstimates) ->
 
 
 def _rescale(weights: FloatArray, terms: list[FloatArray], left: FloatArray, noise: FloatArray) -> FloatArray:
-    """Scale variances so that 95 % of the validation rows' errors lie within 1.96 standard errors."""
+    """Scale variances so that 95 % of errors lie within 1.96 standard errors; more, where there are few rows.
+
+    The variance of a row's errors comes from the other rows, as it does for new rows.
+    """
+    outside = 0.05 * len(left) / (len(left) + POOLED_ROWS)
     variance = sum(w * term for w, term in zip(weights, terms, strict=True))
     if not np.any(weights > 0):
         return np.array([1.0, 0.0, 0.0])
-    low, high = 0.1, 10.0
-    for _ in range(30):
+    low, high = 0.1, 100.0
+    for _ in range(40):
         factor = (low * high) ** 0.5
         inside = np.square(left) <= 1.96**2 * (factor * variance + noise)
-        low, high = (low, factor) if inside.mean() > 0.95 else (factor, high)
+        low, high = (low, factor) if inside.mean() > 1 - outside else (factor, high)
     return np.asarray(weights * (low * high) ** 0.5)
 
 
