@@ -1,24 +1,22 @@
-// Everything that an engine says about the rows shown, as plain lists; numbers that JSON does not know are null.
+// Everything that an engine says about the rows shown.
 
-export function everything(engine) {
-  const found = { answers: [], decision: [], values: [], errors: [], score: [], base: [], slopes: [], trust: [], far: [], odd: [], reasons: [], rules: [], set: [] };
-  for (let i = 0; i < engine.rows.n; i += 1) {
+/** Return all numbers and flags of some rows as one array, row by row; what is null is NaN. */
+export function figures(engine, from, to) {
+  const found = [];
+  for (let i = from; i < to; i += 1) {
     const row = engine.rows.values(i);
     const explained = engine.explain(row);
     const trust = engine.trust(row, explained);
-    for (const name of ["answers", "values", "errors", "score", "base"]) found[name].push([...explained[name]]);
-    found.decision.push(explained.decision);
-    found.slopes.push([...engine.slopes(row)]);
-    found.trust.push([trust.agreement, trust.error, trust.distance, trust.contributionError]);
-    found.far.push(trust.far);
-    found.odd.push(trust.odd);
-    found.reasons.push(trust.reasons);
     // A row's rule is checked on the next row, too, which may break it.
     const next = engine.rows.values((i + 1) % engine.rows.n);
-    found.rules.push([row, next].map((each) => engine.rule(i, each)?.covers ?? null));
-    found.set.push(engine.ruleSet(row)?.position ?? null);
+    const covers = [row, next].map((each) => engine.rule(i, each)?.covers ?? NaN);
+    found.push(
+      ...explained.answers, explained.decision ?? NaN, ...explained.values, ...explained.errors, ...explained.score,
+      ...explained.base, ...engine.slopes(row), trust.agreement, trust.error, trust.distance, trust.contributionError,
+      trust.far, ...trust.odd, ...covers, engine.ruleSet(row)?.position ?? NaN,
+    );
   }
-  return found;
+  return Float64Array.from(found, Number);
 }
 
 /** The largest differences of curves and grids from explanations of the changed rows themselves. */
@@ -49,11 +47,16 @@ export function recourses(engine, n) {
   const found = [];
   for (let i = 0; i < n; i += 1) {
     const row = engine.rows.values(i);
-    const [answer] = engine.explain(row).answers;
+    const { answers, decision } = engine.explain(row);
     const spread = engine.outputs.spread?.[0];
-    const desired = engine.outputs.classes ? [null, null, (engine.explain(row).decision + 1) % engine.outputs.names.length][i % 3] : [[answer + 0.5 * spread, null], [null, answer - 0.5 * spread]][i % 2];
+    const desired = engine.outputs.classes
+      ? [null, null, (decision + 1) % engine.outputs.names.length][i % 3]
+      : [[answers[0] + 0.5 * spread, null], [null, answers[0] - 0.5 * spread]][i % 2];
     const limits = [{}, { locked: [0] }, { directions: { 0: 1, 1: -1, 2: 1 } }, { ranges: { 0: [-0.4, 0.9], 2: [-1.5, 8] }, maxChanges: 2 }][i % 4];
     found.push({ row, desired, ...limits, examples: engine.recourse(row, { ...limits, desired, n: 3 }) });
   }
   return found;
 }
+
+/** The reasons why rows are outside of what the explainer was fitted on. */
+export const reasons = (engine, n) => Array.from({ length: n }, (_, i) => engine.trust(engine.rows.values(i)).reasons);

@@ -14,10 +14,10 @@ BRIEF = replace(FAST, max_epochs=2, patience=2)
 KINDS = ("binary", "seven classes", "regression", "mixed", "hundred features", "low rank")
 
 
-def rows(kind, n, seed=0):
+def rows(kind, n, seed=0, m=8):
     """Return n rows; those of the mixed frame have gaps, booleans, codes, rare categories and a constant."""
     rng = np.random.default_rng(seed)
-    m = 100 if kind == "hundred features" else 8
+    m = 100 if kind == "hundred features" else m
     X = pd.DataFrame(rng.normal(size=(n, m)), columns=[f"x{j}" for j in range(m)])
     if kind != "mixed":
         return X
@@ -72,7 +72,7 @@ def fit(kind, n=160, brief=True):
     explainer = Explainer(
         MODELS.get(kind, answer_binary), effort="quick", verbose=False, **grouped(**settings)
     )
-    X = rows(kind, n)
+    X = rows(kind, n, m=8 if brief else 30)
     with warnings.catch_warnings(), brief_shapley() if brief else nullcontext():
         warnings.simplefilter("ignore", UserWarning)  # of the mixed frame's constant and of its many towns
         explainer.fit(X)

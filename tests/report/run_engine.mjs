@@ -1,10 +1,17 @@
-// Explain all rows of a payload with the engine, and write every figure to a file: run_engine.mjs MODULES PAYLOAD RESULT.
+// Run the engine on a payload: run_engine.mjs MODULES PAYLOAD FIGURES [REST]; numbers of all rows, and all else as JSON.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-const [modules, from, to] = process.argv.slice(2);
+const [modules, from, to, rest] = process.argv.slice(2);
 const { loadEngine } = await import(pathToFileURL(`${modules}/engine.js`));
-const { everything, recourses, shortcuts } = await import(pathToFileURL(`${modules}/everything.js`));
+const { figures, reasons, recourses, shortcuts } = await import(pathToFileURL(`${modules}/everything.js`));
 const engine = await loadEngine(JSON.parse(readFileSync(from, "utf-8")));
-writeFileSync(to, JSON.stringify({ ...everything(engine), shortcuts: shortcuts(engine), recourses: recourses(engine, engine.features.length > 30 ? 4 : 12) }));
+const size = 500;
+const parts = Array.from({ length: Math.ceil(engine.rows.n / size) }, (_, i) =>
+  figures(engine, i * size, Math.min((i + 1) * size, engine.rows.n)));
+writeFileSync(to, Buffer.concat(parts.map((part) => new Uint8Array(part.buffer))));
+if (rest) {
+  const n = engine.features.length > 30 ? 4 : 12;
+  writeFileSync(rest, JSON.stringify({ shortcuts: shortcuts(engine), recourses: recourses(engine, n), reasons: reasons(engine, engine.rows.n) }));
+}

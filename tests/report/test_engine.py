@@ -1,15 +1,26 @@
 """The explorer's engine in JavaScript says what Python says without the model."""
 
+import json
 import subprocess
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
-from illume.explanations.rules import RuleRequest, explain_rules
+from illume.explanations.attributions import attribute
 from illume.report.assemble import bundle
-from tests.report.engine import NODE, STATIC, assert_equal, engine_says, needs_node, without_model
+from tests.report.engine import (
+    NODE,
+    STATIC,
+    assert_equal,
+    assert_rules_equal,
+    modules_in,
+    needs_node,
+    read_figures,
+    run_script,
+    without_model,
+    write_payload,
+)
 from tests.report.explorer_fits import KINDS, fit, rows
 
 pytestmark = needs_node
@@ -21,7 +32,10 @@ class Compared:
     def __init__(self, explainer, X, folder):
         self.fitted = explainer.fitted_.with_unknown("ignore")
         self.frame = self.fitted.as_frame(X)
-        self.payload, self.said = engine_says(self.fitted, self.frame, folder)
+        self.payload = write_payload(self.fitted, self.frame, folder)
+        numbers, rest = folder / "figures", folder / "rest.json"
+        run_script("run_engine.mjs", modules_in(folder / "modules"), folder / "payload.json", numbers, rest)
+        self.said, self.rest = read_figures(np.fromfile(numbers), self.fitted), json.loads(rest.read_text())
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -35,23 +49,18 @@ def test_contributions_answers_slopes_and_trust_are_those_of_python(compared):
     assert_equal(compared.said, compared.fitted, compared.frame)
 
 
+def test_reasons_of_rows_outside_are_in_the_words_of_python(compared):
+    novelty = attribute(compared.fitted, compared.frame.native).novelty
+    assert compared.rest["reasons"] == [list(novelty.reasons(i)) for i in range(len(compared.frame))]
+    assert compared.rest["reasons"][0]
+
+
 def test_rules_cover_the_same_rows_as_in_python(compared):
-    fitted, frame, n = compared.fitted, compared.frame, len(compared.frame)
-    if fitted.rule_model is None:
-        assert compared.said["rules"] == [[None, None]] * n
-        return
-    output = None if fitted.outputs.decides else 0
-    rules = explain_rules(fitted, frame, RuleRequest(output=output))
-    for i in range(0, n, 7):
-        assert compared.said["rules"][i] == rules[i].covers(frame.take([i, (i + 1) % n]).native).tolist()
-    found = summarize_rules(fitted, RuleSetRequest(output=output))
-    covers = np.array([rule.covers(frame.native) for rule in found] + [np.ones(n, dtype=bool)])
-    first = covers.argmax(0)
-    assert compared.said["set"] == np.where(first < len(found), first, -1).tolist()
+    assert_rules_equal(compared.said, compared.fitted, compared.frame, step=7)
 
 
 def test_curves_and_grids_are_explanations_of_the_changed_rows(compared):
-    assert compared.said["shortcuts"] < 1e-9
+    assert compared.rest["shortcuts"] < 1e-9
 
 
 def _changed(fitted, frame, values):
@@ -82,7 +91,7 @@ def _steps(fitted, j, before, after):
 
 
 def test_least_changes_keep_limits_reach_the_goal_and_no_single_seen_value_is_nearer(compared):
-    fitted, said = without_model(compared.fitted), compared.said["recourses"]
+    fitted, said = without_model(compared.fitted), compared.rest["recourses"]
     assert any(asked["examples"] for asked in said)
     for asked in said:
         values, outputs = asked["row"], fitted.outputs
