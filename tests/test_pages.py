@@ -17,8 +17,10 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
 
 
-def with_few_queries(code):
-    return re.sub(r"queries=[\d_]+", "queries=300", code)
+def with_little_work(code):
+    """Return the code with few queries and small models."""
+    code = re.sub(r"(queries(?:=|\": ))[\d_]+", r"\g<1>300", code)
+    return re.sub(r"(HistGradientBoosting\w+\()(?!.*max_iter)", r"\1max_iter=10, ", code)
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +49,7 @@ def quick(monkeypatch, tmp_path):
 @pytest.mark.parametrize("page", WITH_CODE, ids=NAMES.get)
 def test_every_block_of_a_page_runs(page, names, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
-    assert run(page, dict(names), with_few_queries)
+    assert run(page, dict(names), with_little_work)
     plt.close("all")
     if page.name == "README.md":
         assert "held-out report rows" in capsys.readouterr().out
@@ -131,7 +133,7 @@ def test_an_example_runs_with_the_library_alone(example, capsys):
     plt = pytest.importorskip("matplotlib.pyplot")
     if "import shap" in example.read_text():
         pytest.importorskip("shap")
-    source = with_few_queries(example.read_text())
+    source = with_little_work(example.read_text())
     assert not re.search(r"^(from|import) (tests|benchmarks|tools)\b", source, flags=re.MULTILINE)
     exec(compile(source, example.name, "exec"), {"__name__": "__main__"})
     plt.close("all")

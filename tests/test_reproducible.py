@@ -60,7 +60,7 @@ def answers(threads, kind):
 
 
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
-@pytest.mark.parametrize("kind", ["stored", "fitted"])
+@pytest.mark.parametrize("kind", ["fitted", pytest.param("stored", marks=pytest.mark.slow)])
 def test_one_thread_and_two_give_the_same_bits(kind):
     one, two = answers(1, kind), answers(2, kind)
     assert (one.pop("threads"), two.pop("threads")) == (1, 2)

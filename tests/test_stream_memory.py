@@ -55,6 +55,7 @@ def folders(tmp_path_factory):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not tell the most memory that was used")
+@pytest.mark.slow
 def test_reading_fifteen_times_the_rows_takes_no_more_memory(folders):
     done = subprocess.run(
         [sys.executable, "-c", CODE, *map(str, folders)], capture_output=True, text=True, check=True

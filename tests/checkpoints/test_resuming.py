@@ -109,6 +109,7 @@ def test_a_fit_with_kept_checkpoints_reads_instead_of_training(tmp_path, monkeyp
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks the fits that are killed")
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_fitting_goes_on_to_the_same_explainer():
     found = crashes.kill_fits(kills=5, kinds=(1,))
     assert found["killed"] == 5

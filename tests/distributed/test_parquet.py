@@ -73,6 +73,7 @@ def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(
     assert explain_parquet(strange, out, explainer, **asked).n_skipped == 5
 
 
+@pytest.mark.slow
 def test_a_dead_process_is_replaced_and_its_part_repeated(files, loan_model, tmp_path, capsys):
     mark, out = tmp_path / "mark", tmp_path / "out"
     source = write_files(tmp_path / "rows", poisoned(60))

@@ -107,6 +107,7 @@ def together(tmp_path_factory):
     return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(2)]
 
 
+@pytest.mark.slow
 def test_both_processes_end_with_the_same_maps_and_losses(together):
     one, other = together
     assert one["maps"] == other["maps"]

@@ -9,6 +9,7 @@ mpl.use("Agg")
 
 @pytest.fixture(autouse=True)
 def close_figures():
+    plt.close("all")  # of other tests
     yield
     plt.close("all")
 

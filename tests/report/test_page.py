@@ -88,7 +88,7 @@ def test_ten_thousand_rows_of_thirty_features_stay_below_15_mb(tmp_path):
 
     path = (
         Explainer(
-            model, effort="quick", queries=20_000, surrogate_options=SurrogateOptions(encoder="identity")
+            model, effort="quick", queries=1_000, surrogate_options=SurrogateOptions(encoder="identity")
         )
         .fit(X)
         .report(X, tmp_path / "big.html", max_counterfactual_rows=100)
