@@ -5,7 +5,7 @@ READY := .venv/.ready
 # The demo needs less than a third of what tests do; where the environment of the tests is there, it serves both.
 DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
 
-.PHONY: demo docs test coverage lint test-slow test-outputs test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser clean test-fuzz fuzz-load audit
+.PHONY: demo docs test coverage lint test-slow test-outputs test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser test-explorer clean test-fuzz fuzz-load audit
 
 demo: $(DEMO)/.ready
 	$(DEMO)/bin/python -m illume.cli.demo demo
@@ -70,6 +70,12 @@ test-browser: $(READY) $(AXE)
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 	  echo "this needs Chromium and its driver; on Debian: apt-get install chromium chromium-driver"; exit 1; }
 	AXE_SCRIPT=$(AXE) $(BIN)/pytest -m browser tests/report
+
+# The explorer's engine on 10,000 rows of six explainers in Node and Chromium, against Python; some minutes.
+test-explorer: $(READY)
+	@command -v node >/dev/null && command -v chromedriver >/dev/null || { \
+	  echo "this needs Node 20 and Chromium; on Debian: apt-get install nodejs chromium chromium-driver"; exit 1; }
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m explorer -rP tests/report
 
 $(AXE):
 	@command -v npm >/dev/null || { echo "this needs npm, to fetch axe-core; on Debian: apt-get install npm"; exit 1; }

@@ -1,0 +1,94 @@
+"""Ten thousand rows of six explainers of the usual size, in Node and in Chromium, against Python."""
+
+import base64
+import functools
+import shutil
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from tests.report.engine import (
+    assert_equal,
+    assert_rules_equal,
+    modules_in,
+    needs_node,
+    read_figures,
+    run_script,
+    write_payload,
+)
+from tests.report.explorer_fits import KINDS, fit, rows
+
+pytestmark = [pytest.mark.explorer, needs_node]
+
+N_ROWS = 10_000
+AT_ONCE = 500
+LOAD = """
+const done = arguments[arguments.length - 1];
+(async () => {
+  const { loadEngine } = await import("/engine.js");
+  window.figures = (await import("/everything.js")).figures;
+  window.engine = await loadEngine(await (await fetch("/payload.json")).json());
+})().then(() => done(null), (error) => done(String(error)));
+"""
+READ = """
+const bytes = new Uint8Array(figures(engine, arguments[0], arguments[1]).buffer);
+let text = "";
+for (let i = 0; i < bytes.length; i += 8192) text += String.fromCharCode(...bytes.subarray(i, i + 8192));
+return btoa(text);
+"""
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a word."""
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def explored(request, tmp_path_factory):
+    """An explainer, rows that it has not seen, and a folder with modules and payload."""
+    fitted = fit(request.param, 1_000, brief=False).fitted_.with_unknown("ignore")
+    frame = fitted.as_frame(rows(request.param, N_ROWS, seed=1, m=30))
+    folder = modules_in(tmp_path_factory.mktemp("explorer"))
+    write_payload(fitted, frame, folder)
+    return request.param, fitted, frame, folder
+
+
+def _check(explored, numbers, where):
+    kind, fitted, frame, _ = explored
+    said = read_figures(numbers, fitted)
+    errors = assert_equal(said, fitted, frame)
+    assert_rules_equal(said, fitted, frame, step=1 if where == "Node" else 10)
+    print(kind, where, {name: f"{error:.1e}" for name, error in errors.items()})  # noqa: T201
+
+
+def test_node_equals_python(explored):
+    folder = explored[3]
+    run_script("run_engine.mjs", folder, folder / "payload.json", folder / "figures")
+    _check(explored, np.fromfile(folder / "figures"), "Node")
+
+
+def test_chromium_equals_python(explored):
+    if not shutil.which("chromedriver"):
+        pytest.skip("there is no Chromium with its driver")
+    from selenium import webdriver
+
+    folder = explored[3]
+    options = webdriver.ChromeOptions()
+    for option in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(option)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    try:
+        driver.set_script_timeout(120)
+        driver.get(f"http://127.0.0.1:{server.server_port}/package.json")
+        assert driver.execute_async_script(LOAD) is None
+        parts = [driver.execute_script(READ, i, i + AT_ONCE) for i in range(0, N_ROWS, AT_ONCE)]
+    finally:
+        driver.quit()
+        server.shutdown()
+    _check(explored, np.frombuffer(b"".join(map(base64.b64decode, parts))), "Chromium")
