@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.result_files import load_result
     from illume.results.rules import Rules
+    from illume.results.scenarios import load_scenarios
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOMES = {
     "illume.results.counterfactuals": ("Counterfactuals",),
     "illume.results.result_files": ("load_result",),
     "illume.results.rules": ("Rules",),
+    "illume.results.scenarios": ("load_scenarios",),
 }
 _MODULES = {
     "displays": "illume.plots.displays",
@@ -78,6 +80,7 @@ __all__ = [
     "export_onnx",
     "load",
     "load_result",
+    "load_scenarios",
     "plots",
     "torch_module",
 ]

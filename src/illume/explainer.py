@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -25,6 +24,7 @@ from illume.fit.settings import Settings
 from illume.io.load_explainer import attach_model, read_explainer
 from illume.io.save_explainer import HELD_ROWS, NOT_STORED, save
 from illume.io.settings import require_complete
+from illume.report.pages import Pages
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.dictionary import Given
@@ -32,7 +32,7 @@ from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
 
-class Explainer(Learned, BaseEstimator):
+class Explainer(Learned, Pages, BaseEstimator):
     """Explains a black-box model of tabular rows, which answers with classes or numbers.
 
     Parameters
@@ -245,52 +245,6 @@ class Explainer(Learned, BaseEstimator):
         request = request.with_columns(explainer.fitted_)
         request.validate(explainer.fitted_)
         return find_counterfactuals(explainer.fit_rules().fitted_, frame, request)
-
-    def report(
-        self,
-        frame: Any,
-        path: str | PathLike[str] = "report.html",
-        *,
-        y: Any = None,
-        title: str | None = None,
-        rules: bool = True,
-        counterfactuals: bool = True,
-        n_counterfactuals: int = 2,
-        max_rows: int = 10_000,
-        max_counterfactual_rows: int = 1_000,
-        date: Any = None,
-        positive_class: Any = None,
-        **options: Any,
-    ) -> Path:
-        """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
-
-        The file holds the values of the rows it shows. The same rows and the same date give the same file.
-
-        Parameters
-        ----------
-        y, rules, counterfactuals
-            True answers, to show how right the model is; whether to show rules, and (slow) counterfactuals.
-        n_counterfactuals, max_rows, max_counterfactual_rows
-            Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
-        title, date, positive_class
-            By default the model's class, now, in UTC, and the explainer's positive class.
-        options
-            Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
-            With a `threshold`, decisions in all of the report are those of it.
-        """
-        from illume.report.collect import ReportRequest
-        from illume.report.page import write_report
-
-        explainer = self._deciding(options.get("threshold"))
-        decides = not explainer.fitted_.monotony
-        limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
-        shown = (rules and decides, counterfactuals and decides)
-        request = ReportRequest(path, *limits, *shown, title, date, y, options)
-        fitted = (explainer.fit_rules() if any(shown) else explainer).fitted_
-        settings = explainer.get_params(deep=False)
-        if positive_class is not None:
-            settings["positive_class"] = positive_class
-        return write_report(fitted.towards(positive_class), settings, frame, request)
 
     def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.

@@ -55,6 +55,28 @@ def labelled_report(three_class_explainer, three_class, folder):
 
 
 @pytest.fixture(scope="session")
+def loan_explorer(loan_explainer, loan_frame, folder):
+    return loan_explainer.explorer(loan_frame, folder / "loan explorer.html", date=DATE)
+
+
+@pytest.fixture(scope="session")
+def odd_explorer(odd_explainer, folder):
+    return odd_explainer.explorer(
+        odd_frame(), folder / "odd explorer.html", title=f"{SCRIPT} & co", date=DATE
+    )
+
+
+@pytest.fixture(scope="session")
+def three_class_explorer(three_class_explainer, three_class, folder):
+    return three_class_explainer.explorer(three_class[1], folder / "three explorer.html", date=DATE)
+
+
+@pytest.fixture(scope="session")
+def number_explorer(limit_explainer, loan_frame, folder):
+    return limit_explainer.explorer(loan_frame, folder / "limit explorer.html", date=DATE)
+
+
+@pytest.fixture(scope="session")
 def page():
     driver = start_chromium()
     yield Page(driver)

@@ -193,7 +193,7 @@ def test_the_panel_of_a_row_needs_no_scrolling_at_900_pixels(name, width, page, 
         assert shown[1] == 0
     texts = page.texts("#row h4")
     assert [text.split(" ")[0] for text in texts] == ["What", "What", "Rule", "How"]
-    bars = page.run("document.querySelector('#row .waterfall svg').getBoundingClientRect().width")
+    bars = page.run("document.querySelector('#row .waterfall .track-line').getBoundingClientRect().width")
     assert bars >= 160
 
 

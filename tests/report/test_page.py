@@ -12,8 +12,7 @@ import pytest
 
 from illume import Explainer, SurrogateOptions
 from illume.errors import SaveError, SchemaError
-from illume.report.assemble import STATIC, bundle
-from illume.report.page import SCRIPTS
+from illume.report.assemble import STATIC, bundle, modules
 from illume.report.payload import pack_rounded
 from tests.report.common import CLASSES, DATE, IMAGE, LONG, SCRIPT, data_of, numbers, odd_frame, text_of
 
@@ -145,11 +144,15 @@ def test_a_file_is_written_whole_or_not_at_all(odd_explainer, tmp_path, monkeypa
     assert "<title>first" in target.read_text("utf-8")
 
 
-def test_modules_of_the_script_do_nothing_until_they_are_called(tmp_path):
+ENTRIES = pytest.mark.parametrize("entry", ["main", "explorer_main"])
+
+
+@ENTRIES
+def test_modules_of_the_script_do_nothing_until_they_are_called(entry):
     node = shutil.which("node")
     if node is None:
         pytest.skip("there is no node to import the modules with")
-    names = [name for name in SCRIPTS if name != "main"]
+    names = [name for name in modules(entry) if name != entry]
     code = "".join(f"await import({(STATIC / f'{name}.js').as_uri()!r});" for name in names)
     done = subprocess.run(
         [node, "--input-type=module", "-e", code], capture_output=True, text=True, check=False
@@ -157,6 +160,9 @@ def test_modules_of_the_script_do_nothing_until_they_are_called(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_names_at_the_top_of_modules_differ():
-    found = re.findall(r"^(?:async )?(?:function|const|let|class) (\w+)", bundle(SCRIPTS), re.MULTILINE)
+@ENTRIES
+def test_names_at_the_top_of_modules_differ(entry):
+    found = re.findall(
+        r"^(?:async )?(?:function|const|let|class) (\w+)", bundle(modules(entry)), re.MULTILINE
+    )
     assert len(found) == len(set(found)) > 20

@@ -60,9 +60,15 @@ class Answers(ABC):
     def row_data(self, found: Attributions) -> dict[str, Any]:
         """Return the answers to all rows: arrays, and how to show them."""
 
+    @property
     @abstractmethod
+    def limits(self) -> tuple[float, float]:
+        """The least agreement and the largest error of a surrogate that is accurate around a row."""
+
     def accurate(self, found: Attributions) -> BoolArray:
         """Return around which rows the surrogate is accurate, (n,)."""
+        agreement, error = self.limits
+        return np.asarray((found.trust.agreement >= agreement) & (found.trust.error <= error))
 
     @property
     @abstractmethod
@@ -177,10 +183,10 @@ class ClassAnswers(Answers):
             else (found.probabilities[:, positive], found.surrogate_probabilities[:, positive]),
         }
 
-    def accurate(self, found: Attributions) -> BoolArray:
+    @property
+    def limits(self) -> tuple[float, float]:
         """See `Answers`."""
-        trust = found.trust
-        return np.asarray((trust.agreement >= LOW_AGREEMENT) & (trust.error <= LARGE_ERROR))
+        return LOW_AGREEMENT, LARGE_ERROR
 
     @property
     def inaccurate(self) -> str:
@@ -255,10 +261,10 @@ class NumberAnswers(Answers):
             },
         }
 
-    def accurate(self, found: Attributions) -> BoolArray:
-        """See `Answers`."""
-        unit = self.outputs.spread[0] if len(self.outputs) == 1 else 1.0
-        return np.asarray(found.trust.error <= LARGE_DEVIATION * unit)
+    @property
+    def limits(self) -> tuple[float, float]:
+        """See `Answers`; of agreement none."""
+        return 0.0, LARGE_DEVIATION * (self.outputs.spread[0] if len(self.outputs) == 1 else 1.0)
 
     @property
     def inaccurate(self) -> str:

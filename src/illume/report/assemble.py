@@ -13,11 +13,12 @@ from typing import Any
 
 STATIC = files("illume.report") / "static"
 STYLES = ("figures.css", "style.css")
+IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
-def fill_page(template: str, scripts: Sequence[str], data: Any, **parts: str) -> str:
-    """Return the whole page, from its modules of JavaScript, its data and its parts in HTML."""
-    style, script = "".join(map(_static, STYLES)), bundle(scripts)
+def fill_page(template: str, entry: str, data: Any, styles: Sequence[str] = STYLES, **parts: str) -> str:
+    """Return the whole page, from the module of JavaScript that starts it, its data and its parts in HTML."""
+    style, script = "".join(map(_static, styles)), bundle(modules(entry))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -26,13 +27,27 @@ def fill_page(template: str, scripts: Sequence[str], data: Any, **parts: str) ->
     return page.substitute(parts, policy=policy, style=style, script=script, data=_json(data))
 
 
+def modules(entry: str) -> list[str]:
+    """Return the names of a module and all that it imports from, each after those that it imports from."""
+    found: list[str] = []
+
+    def add(name: str) -> None:
+        if name not in found:
+            for line in IMPORT.findall(_static(f"{name}.js")):
+                add(re.findall(r"\./(\w+)\.js", line)[0])
+            found.append(name)
+
+    add(entry)
+    return found
+
+
 def bundle(names: Sequence[str]) -> str:
-    """Return modules as one script: each after those that it imports from, and without its imports.
+    """Return modules, in the order of `modules`, as one script without imports.
 
     Names at the top of modules must differ, since they end up in one scope.
     """
     code = "\n".join(_static(f"{name}.js") for name in names)
-    code = re.sub(r"^import [^;]*;\n", "", code, flags=re.MULTILINE)
+    code = IMPORT.sub("", code)
     code = re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE)
     return f'(() => {{\n"use strict";\n{code}}})();\n'
 

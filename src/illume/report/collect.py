@@ -46,23 +46,30 @@ class ReportRequest:
 
     def __post_init__(self) -> None:
         """Check what was given, before any work."""
-        if not isinstance(self.path, (str, PathLike)):
-            kind = type(self.path).__name__
-            raise TypeError(f"path must be the name of a file, found {kind}; labels are given as y=labels")
-        path = Path(self.path)
-        object.__setattr__(self, "path", path)
-        folder, name = path.parent, path.name
-        if path.is_dir():
-            file = path / "report.html"
-            raise IsADirectoryError(f"{path} is a folder; name a file in it, such as {file}")
-        if not name.lower().endswith(SUFFIXES):
-            raise ValueError(f"the report {path} must end in {' or '.join(SUFFIXES)}")
-        if not folder.is_dir():
-            raise FileNotFoundError(f"there is no folder {folder} to write {name} into; make it first")
+        object.__setattr__(self, "path", require_page(self.path, "report"))
         for option in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):
-            number = getattr(self, option)
-            if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-                raise ValueError(f"{option} must be an integer of at least 1, found {number!r}")
+            require_count(option, getattr(self, option))
+
+
+def require_page(path: Any, what: str) -> Path:
+    """Return the path of a page that can be written; raise if it cannot."""
+    if not isinstance(path, (str, PathLike)):
+        kind = type(path).__name__
+        raise TypeError(f"path must be the name of a file, found {kind}; labels are given as y=labels")
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it, such as {path / f'{what}.html'}")
+    if not path.name.lower().endswith(SUFFIXES):
+        raise ValueError(f"the {what} {path} must end in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into; make it first")
+    return path
+
+
+def require_count(option: str, number: Any) -> None:
+    """Raise unless an option is a whole number of at least 1."""
+    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
+        raise ValueError(f"{option} must be an integer of at least 1, found {number!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,21 +40,6 @@ from illume.results.dictionary import DataDictionary
 from illume.results.quality import LOW, UNKNOWN, Quality
 from illume.results.text import owner
 
-SCRIPTS = (
-    "text",
-    "packed",
-    "data",
-    "charts",
-    "dependence",
-    "map",
-    "table",
-    "waterfall",
-    "row",
-    "theme",
-    "views",
-    "main",
-)
-
 ILLUME = "a library that explains what models of tables answer"
 
 
@@ -88,7 +73,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     paragraphs = summary(model, attributions, explained.n_given, quality, fitted.has_model)
     page = fill_page(
         "page.html",
-        SCRIPTS,
+        "main",
         payload(explained, fitted.schema, fitted.has_model),
         title=escape(title),
         about=escape(f"{date} · made with illume {import_module('illume').__version__}, {ILLUME}"),

@@ -1,7 +1,7 @@
 // The panel of one row: decision, contributions, trust, rule and counterfactuals.
 
 import { countText, finder, formatFixed, groupDigits, make, percent, quote, shortNumber } from "./text.js";
-import { FIRST_FEATURES, contributionLines, waterfallTable } from "./waterfall.js";
+import { FIRST_FEATURES, contributionLines, createWaterfall } from "./waterfall.js";
 
 const WORDS = {
   without: "The model was not at hand when this report was made: these are the surrogate's answers.",
@@ -95,7 +95,7 @@ export function createPanel(root, data, onStep) {
     return make("section", {},
       make("div", { class: "section-head" }, make("h4", {}, data.numbers ? "What moved the prediction" : "What moved the decision"), outputChoice(row, output), more),
       make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}.${factor}${data.contributionError ? " ± is the standard error." : ""}${edge}`),
-      waterfallTable({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : "log-odds", fromZero: !data.numbers, edge: data.edge, say }));
+      createWaterfall().update({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : "log-odds", fromZero: !data.numbers, edge: data.edge, say }));
   }
 
   function outputChoice(row, output) {

@@ -1,6 +1,6 @@
 // What moved one answer: a table with a floating bar for each feature, from the base value to the total.
 
-import { countText, draw, make } from "./text.js";
+import { countText, make } from "./text.js";
 
 export const FIRST_FEATURES = 10;
 
@@ -22,33 +22,85 @@ export function contributionLines(data, row, output, all) {
   return lines;
 }
 
-/** Draw lines {name, value, size, error, quiet} as a table; `say` turns numbers into text. Bars of base value and total
- * start where the decision changes: at `edge`, or with `fromZero` at zero. */
-export function waterfallTable({ base, lines, total, fromZero, edge = null, say }) {
-  const ends = [base];
-  for (const line of lines) ends.push(ends[ends.length - 1] + line.size);
-  const score = ends[ends.length - 1];
-  // Log-odds start at zero, or at those of a threshold; numbers may be far from it, so their bars start just below the least
-  const [least, most] = [Math.min(...ends), Math.max(...ends)];
-  const start = edge !== null ? edge : fromZero ? 0 : least - 0.08 * (most - least || 1);
-  const [low, high] = [Math.min(start, least), Math.max(start, most)];
-  const scale = (number) => (100 * (number - low)) / (high - low || 1);
-  const bar = (from, to, kind) => {
-    const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
-    return draw("svg", { viewBox: "0 0 100 12", preserveAspectRatio: "none", "aria-hidden": "true" },
-      draw("rect", { x: scale(start) - 0.15, y: 0, width: 0.3, height: 12, class: "zero" }),
-      draw("rect", { x: left, y: 1.5, width: Math.max(right - left, 0.6), height: 9, class: kind || (to >= from ? "for" : "against") }));
+/** One line of the table; only what differs from what it shows is changed, so that it can be updated at every key. */
+function createLine() {
+  const parts = {
+    row: make("tr"), name: make("span", { class: "name" }), value: make("span", { class: "value" }), number: document.createTextNode(""),
+    note: make("span", { class: "error" }), zero: make("span", { class: "zero-line" }), bar: make("span"),
   };
-  const line = (kind, name, value, numbers, chart) => make("tr", { class: kind },
-    make("th", { scope: "row" }, make("span", { class: "name", title: name }, name),
-      value === "" ? null : make("span", { class: "value", title: value }, value)),
-    make("td", { class: "number" }, ...numbers), make("td", { class: "bar" }, chart));
-  const withError = ({ size, error }) => [say.score(size), Number.isFinite(error) ? make("span", { class: "error" }, ` ± ${say.size(error)}`) : null];
-  return make("table", { class: "waterfall" },
+  const { row, name, value, number, note, zero, bar } = parts;
+  row.append(make("th", { scope: "row" }, name, value), make("td", { class: "number" }, number, note),
+    make("td", { class: "bar" }, make("span", { class: "track-line", "aria-hidden": "true" }, zero, bar)));
+  const shown = {};
+  const changes = {
+    kind: (text) => { row.className = text; },
+    name(text) {
+      name.textContent = text;
+      name.title = text;
+    },
+    value(text) {
+      value.textContent = text;
+      value.title = text;
+      value.hidden = text === "";
+    },
+    number: (text) => { number.data = text; },
+    note(text) {
+      note.textContent = text;
+      note.hidden = text === "";
+    },
+    start: (at) => { zero.style.transform = `translateX(${at}%)`; },
+    place: (transform) => { bar.style.transform = transform; }, // moving takes no layout
+    colour: (kind) => { bar.className = `bar-fill ${kind}`; },
+  };
+  return {
+    row,
+    update(next) {
+      for (const [key, change] of Object.entries(changes)) {
+        if (shown[key] !== next[key]) change(next[key]);
+        shown[key] = next[key];
+      }
+    },
+  };
+}
+
+/** Return {element, update}: a table of lines {name, value, size, error, note, quiet, changed}.
+ *
+ * `say` turns numbers into text, and a note takes the place of the error. Bars of base value and total start where the
+ * decision changes: at `edge`, or with `fromZero` at zero. */
+export function createWaterfall() {
+  const body = make("tbody");
+  const made = [];
+  const element = make("table", { class: "waterfall" },
     make("colgroup", {}, ...["names", "numbers", "charts"].map((kind) => make("col", { class: kind }))),
     make("thead", { class: "unseen" }, make("tr", {}, ...["Feature", "Contribution", "Chart"].map((name) => make("th", { scope: "col" }, name)))),
-    make("tbody", {},
-      line("quiet", "base value", "", [say.total(base)], bar(start, base, "base")),
-      ...lines.map((one, i) => line(one.quiet ? "quiet" : "", one.name, one.value, withError(one), bar(ends[i], ends[i + 1]))),
-      line("sum", total, "", [say.total(score)], bar(start, score))));
+    body);
+
+  function update({ base, lines, total, fromZero, edge = null, say }) {
+    const ends = [base];
+    for (const line of lines) ends.push(ends[ends.length - 1] + line.size);
+    const score = ends[ends.length - 1];
+    // Log-odds start at zero, or at those of a threshold; numbers may be far from it, so their bars start just below the least
+    const [least, most] = [Math.min(...ends), Math.max(...ends)];
+    const start = edge !== null ? edge : fromZero ? 0 : least - 0.08 * (most - least || 1);
+    const [low, high] = [Math.min(start, least), Math.max(start, most)];
+    const scale = (number) => (100 * (number - low)) / (high - low || 1);
+    const bar = (from, to, colour = to >= from ? "for" : "against") => {
+      const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
+      return { start: scale(start).toFixed(2), place: `translateX(${left.toFixed(2)}%) scaleX(${(Math.max(right - left, 0.6) / 100).toFixed(4)})`, colour };
+    };
+    const noteOf = ({ note, error }) => note || (Number.isFinite(error) ? ` ± ${say.size(error)}` : "");
+    const wanted = [
+      { kind: "quiet", name: "base value", value: "", number: say.total(base), note: "", ...bar(start, base, "base") },
+      ...lines.map((one, i) => ({
+        kind: one.quiet ? "quiet" : one.changed ? "changed" : "", name: one.name, value: one.value, number: say.score(one.size), note: noteOf(one), ...bar(ends[i], ends[i + 1]),
+      })),
+      { kind: "sum", name: total, value: "", number: say.total(score), note: "", ...bar(start, score) },
+    ];
+    while (made.length < wanted.length) made.push(createLine());
+    wanted.forEach((one, i) => made[i].update(one));
+    if (body.rows.length !== wanted.length) body.replaceChildren(...made.slice(0, wanted.length).map(({ row }) => row));
+    return element;
+  }
+
+  return { element, update };
 }

@@ -1,0 +1,83 @@
+"""The pages that an explainer writes: report and explorer."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+
+class Pages:
+    """Pages about the rows of a frame, one HTML file each; modules behind them are imported when needed."""
+
+    fit_rules: Any
+    get_params: Any
+    _deciding: Any
+    _require_fitted: Any
+
+    def report(
+        self,
+        frame: Any,
+        path: str | PathLike[str] = "report.html",
+        *,
+        y: Any = None,
+        title: str | None = None,
+        rules: bool = True,
+        counterfactuals: bool = True,
+        n_counterfactuals: int = 2,
+        max_rows: int = 10_000,
+        max_counterfactual_rows: int = 1_000,
+        date: Any = None,
+        positive_class: Any = None,
+        **options: Any,
+    ) -> Path:
+        """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
+
+        The file holds the values of the rows it shows. The same rows and the same date give the same file.
+
+        Parameters
+        ----------
+        y, rules, counterfactuals
+            True answers, to show how right the model is; whether to show rules, and (slow) counterfactuals.
+        n_counterfactuals, max_rows, max_counterfactual_rows
+            Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
+        title, date, positive_class
+            By default the model's class, now, in UTC, and the explainer's positive class.
+        options
+            Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
+            With a `threshold`, decisions in all of the report are those of it.
+        """
+        from illume.report.collect import ReportRequest
+        from illume.report.page import write_report
+
+        explainer = self._deciding(options.get("threshold"))
+        decides = not explainer.fitted_.monotony
+        limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
+        shown = (rules and decides, counterfactuals and decides)
+        request = ReportRequest(path, *limits, *shown, title, date, y, options)
+        fitted = (explainer.fit_rules() if any(shown) else explainer).fitted_
+        settings = explainer.get_params(deep=False)
+        if positive_class is not None:
+            settings["positive_class"] = positive_class
+        return write_report(fitted.towards(positive_class), settings, frame, request)
+
+    def explorer(
+        self,
+        frame: Any,
+        path: str | PathLike[str] = "explorer.html",
+        *,
+        title: str | None = None,
+        max_rows: int = 1_000,
+        date: Any = None,
+    ) -> Path:
+        """Write a page in which rows can be changed, and are explained anew at once; return its path.
+
+        One HTML file that needs no network. It answers with the surrogate, and holds the values of the rows
+        that it shows: `max_rows` at most, evenly spaced. Title and date are as in `report`.
+        """
+        from illume.report.explorer import ExplorerRequest, write_explorer
+
+        request, fitted = ExplorerRequest(path, max_rows, title, date), self._require_fitted()
+        if not fitted.monotony:
+            fitted = self.fit_rules().fitted_
+        return write_explorer(fitted, self.get_params(deep=False), frame, request)

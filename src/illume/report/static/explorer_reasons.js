@@ -1,0 +1,145 @@
+// Why the answer is what it is, what rule stands behind it, and where not to trust it.
+
+import { fill } from "./explorer_morph.js";
+import { valueText } from "./explorer_words.js";
+import { countText, formatFixed, formatGrouped, formatSigned, make, percent, quote } from "./text.js";
+import { FIRST_FEATURES, contributionLines, createWaterfall } from "./waterfall.js";
+
+const VAGUE = "The contributions are uncertain: their typical error is more than half their size.";
+
+/** Show what moved the answer in `box`: the model's own contributions for a row as it is, the surrogate's for a changed one. */
+export function createWhy(box, { engine, data, state, output, onOutput }) {
+  const { outputs, features } = engine;
+  const s = outputs.explained.length;
+  const head = make("div", { class: "section-head" }, make("h3", {}, outputs.classes ? "Why this decision?" : "Why this prediction?"));
+  const note = make("p", { class: "quiet" });
+  const chart = createWaterfall();
+  let all = false;
+  const more = make("button", { type: "button", class: "ghost", onclick: () => {
+    all = !all;
+    onOutput(output());
+  } });
+  const select = make("select", { "aria-label": outputs.classes ? "Class" : "Output", onchange: () => onOutput(Number(select.value)) },
+    ...outputs.explained.map((name, i) => make("option", { value: i }, name)));
+  if (s > 1) head.append(select);
+  if (features.length > FIRST_FEATURES + 1) head.append(more);
+  box.append(head, note, chart.element);
+  const digits = outputs.decimals;
+  const say = (o) => ({
+    score: (number) => (outputs.classes ? formatSigned(number) : formatGrouped(number, digits[o], "+")),
+    size: (number) => formatGrouped(number, digits[o]),
+    total: (number) => (outputs.classes ? formatSigned(number) : formatGrouped(number, digits[o])),
+  });
+
+  /** The lines of a changed row, with what each contribution was before; the largest first, before or now. */
+  function changedLines(explained, original, o) {
+    const lines = features.map((feature, j) => {
+      const [size, before] = [explained.values[j * s + o], original.values[j * s + o]];
+      const { score } = say(o);
+      return {
+        name: feature.label, value: valueText(feature, state.values[j]), size, order: Math.max(Math.abs(size), Math.abs(before)),
+        note: score(size) === score(before) ? "" : `was ${score(before)}`, changed: state.isChanged(j),
+      };
+    }).sort((a, b) => b.order - a.order);
+    const count = all || lines.length <= FIRST_FEATURES + 1 ? lines.length : FIRST_FEATURES;
+    const rest = lines.slice(count);
+    return rest.length
+      ? [...lines.slice(0, count), { name: countText(rest.length, "other feature"), value: "", size: rest.reduce((sum, one) => sum + one.size, 0), quiet: true }]
+      : lines;
+  }
+
+  return {
+    update({ explained, original }) {
+      const o = output();
+      const lines = original ? changedLines(explained, original, o) : contributionLines(data, state.row, o, all);
+      const base = original ? explained.base[o] : data.base[o];
+      const whose = original || !data.hasModel ? "the surrogate's" : data.whose;
+      fill(note, `Contributions to ${whose} ${outputs.meanings[o]}: blue raises it, orange lowers it.`);
+      chart.update({ base, lines, total: outputs.classes ? "log-odds" : outputs.meanings[o], fromZero: outputs.classes, edge: data.edge, say: say(o) });
+      fill(more, all ? "Fewer" : `All ${features.length}`);
+      more.setAttribute("aria-label", all ? "Show the strongest features only" : `Show all ${features.length} features`);
+      select.value = o;
+    },
+  };
+}
+
+/** Show in `box` whether the rule of the original row still holds, and which rule of the set applies. */
+export function createRule(box, { engine, state }) {
+  const { outputs } = engine;
+  const head = make("h3", {}, "The rule behind it");
+  const told = make("p", { class: "quiet" });
+  const list = make("ul", { class: "conditions" });
+  const figures = make("p", { class: "quiet" });
+  const set = make("p", { class: "quiet" });
+  box.append(head, told, list, figures, set);
+  const conclusion = (rule) => (outputs.classes ? quote(rule.decision) : `${outputs.names[0]} ${rule.decision}`);
+  const precisionOf = ({ precision }) => (precision ? `${outputs.classes ? "right" : "in this interval"} on ${percent(precision[0])} of the held-out rows it covers (95 % interval ${percent(precision[1])} to ${percent(precision[2])})` : "covers no held-out row, so how often it is right is not known");
+
+  function setWords() {
+    const found = engine.ruleSet(state.values);
+    if (!found) return "";
+    const what = found.position < 0 ? "None of the few rules for all rows covers it" : `Of the few rules for all rows, number ${found.position + 1} covers it`;
+    return `${what}: ${conclusion(found.applies)}.`;
+  }
+
+  return {
+    update() {
+      const rule = engine.rule(state.row, state.values);
+      box.hidden = !rule;
+      if (!rule) return;
+      const broken = rule.conditions.filter(({ holds }) => !holds).length;
+      fill(told, broken ? `The row's own rule says ${conclusion(rule)}, but no longer applies: ${countText(broken, "condition")} broken.` : `The rule says ${conclusion(rule)} for rows with`);
+      fill(list, ...rule.conditions.map(({ text, holds }) => make("li", { class: holds ? "kept" : "broken" },
+        make("span", { "aria-hidden": "true" }, holds ? "✓ " : "✗ "), text, make("span", { class: "unseen" }, holds ? " (kept)" : " (broken)"))));
+      fill(figures, rule.conditions.length ? `It is ${precisionOf(rule)}.`.replace("It is covers", "It covers") : "It has no condition and holds for every row.");
+      fill(set, setWords());
+    },
+  };
+}
+
+/** Say in `box` how far to trust the answer here. */
+export function createTrust(box, { engine, limits, words }) {
+  const { outputs } = engine;
+  const badges = [make("span", { class: "badge" }), make("span", { class: "badge" })];
+  const list = make("ul", { class: "reasons" });
+  box.append(make("div", { class: "section-head" }, make("h3", {}, "Can I trust this here?"), badges[0]), list);
+
+  function around({ agreement, error, rows }) {
+    if (!rows || !Number.isFinite(agreement)) return "No rows were held out, so nothing is known of how well the surrogate does here.";
+    const off = outputs.classes ? `its probabilities are off by ${formatFixed(error, 2)}`
+      : `it is off by ${outputs.names.length > 1 ? `${formatFixed(error)} standard deviations` : words.number(error, 0)} on average`;
+    const alike = outputs.classes ? "decides like the model" : "is close to the model (within a tenth of a standard deviation)";
+    return `On the ${rows} held-out rows most like this one, the surrogate ${alike} on ${percent(agreement)}, and ${off}.`;
+  }
+
+  /** Reasons for doubt, and whether they are serious. */
+  function judge(trust, explained, given, live) {
+    const doubts = [];
+    for (const reason of trust.reasons) doubts.push(`Outside the data: ${reason}. The answer is a guess.`);
+    if (given && !words.alike(given, explained.answers)) doubts.push(`The surrogate and the model differ on this row: ${words.short(explained.answers)} against ${words.short(given)}.`);
+    if (live.answers && !words.alike(live.answers, explained.answers)) doubts.push(`The live model answers otherwise: ${words.short(live.answers)}.`);
+    // What is not known is no reason to trust
+    const wrong = !(trust.agreement >= limits.agreement && trust.error <= limits.error);
+    const vague = limits.share !== null && !(trust.contributionError <= limits.share * sizeOf(explained));
+    return { doubts, wrong, vague };
+  }
+
+  const sizeOf = ({ values }) => Math.sqrt(values.reduce((sum, value, i) => sum + (value / outputs.commonUnit(i % outputs.explained.length)) ** 2, 0) / values.length);
+
+  return {
+    /** The same in a word, to be put elsewhere. */
+    badge: badges[1],
+    update({ explained, trust, given, live }) {
+      const { doubts, wrong, vague } = judge(trust, explained, given, live);
+      const low = doubts.length > 0 || wrong || vague;
+      for (const badge of badges) {
+        badge.className = `badge ${low ? "low" : "high"}`;
+        fill(badge, low ? "Be careful here" : "Nothing unusual");
+      }
+      box.classList.toggle("low", low);
+      const lines = [...doubts.map((text) => [text, "caution"]), [around(trust), wrong ? "caution" : ""]];
+      if (vague) lines.push([Number.isFinite(trust.contributionError) ? VAGUE : "How accurate the contributions are was not measured.", "caution"]);
+      fill(list, ...lines.map(([text, kind]) => make("li", { class: kind }, text)));
+    },
+  };
+}
