@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from illume import __version__
-from illume.cli import demo, explain, fit, serve, show
+from illume.cli import demo, explain, fit, pages, serve, show
 from illume.cli.messages import ExitCode, Messages, UsageError
 from illume.cli.options import Debug, Quiet, start
 
@@ -118,7 +118,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "show": show.show,
     "explain": explain.explain,
     "rules": show.rules,
-    "report": show.report,
+    "report": pages.report,
+    "explore": pages.explore,
     "check": show.check,
     "export": show.export,
     "serve": serve.serve,

@@ -1,4 +1,4 @@
-"""`illume show`, `rules`, `check`, `report` and `export`: commands on an explainer's file."""
+"""`illume show`, `rules`, `check` and `export`: commands on an explainer's file."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typer import Argument, Context, Exit, Option
 
 from illume.cli import options
 from illume.cli.load import ask, load_explainer, model_option, read_rows_for
-from illume.cli.messages import ExitCode, UsageError
+from illume.cli.messages import ExitCode
 from illume.cli.messages import show as show_text
 from illume.cli.output import print_json, require_output
-from illume.cli.read_rows import file_name, is_parquet, require_csv, require_names
-from illume.data.number_text import count
+from illume.cli.read_rows import file_name, is_parquet, require_csv
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
@@ -176,63 +175,6 @@ def check(
         show_text(repr(found))
     if not found.ok:
         raise Exit(ExitCode.DRIFTED)
-
-
-def report(
-    context: Context,
-    explainer: options.ExplainerFile,
-    rows: options.Rows,
-    *,
-    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
-        "report.html"
-    ),
-    title: Annotated[str | None, Option(help="Title of the report.")] = None,
-    desired: options.Desired = None,
-    desired_range: options.DesiredRange = None,
-    vary: options.Vary = None,
-    immutable: options.Immutable = None,
-    direction: options.Direction = None,
-    target: Annotated[
-        str | None, Option(metavar="COLUMN", help="Column of true answers: how right is the model itself?")
-    ] = None,
-    model: options.Model = None,
-    positive_class: options.PositiveClass = None,
-    threshold: options.Threshold = None,
-    unknown: options.UnknownCategories = None,
-    missing: options.MissingWords = None,
-    labels: options.Labels = None,
-    trust_model: options.TrustModel = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
-) -> None:
-    """Write a self-contained HTML report about the rows of a file.
-
-    [b]illume report loans.illume new.csv --model loans.model.joblib --trust-model -o report.html[/]
-    """
-    messages = options.start(context, quiet, debug)
-    if model is None:
-        raise UsageError(f"a report shows the model's answers; give it with {model_option(explainer)}")
-    require_csv(rows, missing)
-    require_output(out, (".html", ".htm"), explainer, rows, model)
-    loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
-    if labels is not None:
-        loaded.set_params(labels=labels)
-    frame = read_rows_for(loaded, rows, missing)
-    if target is not None:
-        require_names(frame.columns, [target], "--target")
-    limits = {
-        "features_to_vary": vary,
-        "immutable": immutable,
-        "direction": options.parse_directions(direction),
-    }
-    wishes = {"desired_class": desired, "desired_range": options.parse_range(desired_range), **limits}
-    given = {name: value for name, value in wishes.items() if value}
-    messages.info(f"Explaining {count(len(frame), 'row')} for the report …")
-    with rows_after(0, file_name(rows)):
-        wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
-        y = None if target is None else frame[target]
-        loaded.report(frame, out, y=y, title=title, **wanted)
-    messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def export(

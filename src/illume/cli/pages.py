@@ -1,0 +1,116 @@
+"""`illume report` and `explore`: pages about the rows of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from typer import Context, Option
+
+from illume.cli import options
+from illume.cli.load import ask, load_explainer, model_option, note_stand_in, read_rows_for
+from illume.cli.messages import UsageError
+from illume.cli.output import require_output
+from illume.cli.read_rows import file_name, require_csv, require_names
+from illume.data.number_text import count
+from illume.errors import rows_after
+
+PAGES = (".html", ".htm")
+
+
+def report(
+    context: Context,
+    explainer: options.ExplainerFile,
+    rows: options.Rows,
+    *,
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
+        "report.html"
+    ),
+    title: Annotated[str | None, Option(help="Title of the report.")] = None,
+    desired: options.Desired = None,
+    desired_range: options.DesiredRange = None,
+    vary: options.Vary = None,
+    immutable: options.Immutable = None,
+    direction: options.Direction = None,
+    target: Annotated[
+        str | None, Option(metavar="COLUMN", help="Column of true answers: how right is the model itself?")
+    ] = None,
+    model: options.Model = None,
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
+    unknown: options.UnknownCategories = None,
+    missing: options.MissingWords = None,
+    labels: options.Labels = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write a self-contained HTML report about the rows of a file.
+
+    [b]illume report loans.illume new.csv --model loans.model.joblib --trust-model -o report.html[/]
+    """
+    messages = options.start(context, quiet, debug)
+    if model is None:
+        raise UsageError(f"a report shows the model's answers; give it with {model_option(explainer)}")
+    require_csv(rows, missing)
+    require_output(out, PAGES, explainer, rows, model)
+    loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
+    if labels is not None:
+        loaded.set_params(labels=labels)
+    frame = read_rows_for(loaded, rows, missing)
+    if target is not None:
+        require_names(frame.columns, [target], "--target")
+    limits = {
+        "features_to_vary": vary,
+        "immutable": immutable,
+        "direction": options.parse_directions(direction),
+    }
+    wishes = {"desired_class": desired, "desired_range": options.parse_range(desired_range), **limits}
+    given = {name: value for name, value in wishes.items() if value}
+    messages.info(f"Explaining {count(len(frame), 'row')} for the report …")
+    with rows_after(0, file_name(rows)):
+        wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
+        y = None if target is None else frame[target]
+        loaded.report(frame, out, y=y, title=title, **wanted)
+    messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def explore(
+    context: Context,
+    explainer: options.ExplainerFile,
+    rows: options.Rows,
+    *,
+    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
+        "explorer.html"
+    ),
+    title: Annotated[str | None, Option(help="Title of the explorer.")] = None,
+    max_rows: Annotated[int, Option(min=1, help="Most rows to show, evenly spaced.")] = 1_000,
+    model: options.Model = None,
+    positive_class: options.PositiveClass = None,
+    threshold: options.Threshold = None,
+    unknown: options.UnknownCategories = None,
+    missing: options.MissingWords = None,
+    labels: options.Labels = None,
+    trust_model: options.TrustModel = False,
+    quiet: options.Quiet = False,
+    debug: options.Debug = False,
+) -> None:
+    """Write an HTML page in which rows of a file can be changed, and are explained anew at once.
+
+    Changed rows are answered by the surrogate. With --model, rows as they are also have the model's answers;
+    `illume serve --explorer` asks the model about changed rows, too.
+
+    [b]illume explore loans.illume new.csv --model loans.model.joblib --trust-model -o explorer.html[/]
+    """
+    messages = options.start(context, quiet, debug)
+    require_csv(rows, missing)
+    require_output(out, PAGES, explainer, rows, model)
+    loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
+    note_stand_in(explainer, model, messages)
+    if labels is not None:
+        loaded.set_params(labels=labels)
+    frame = read_rows_for(loaded, rows, missing)
+    messages.info(f"Explaining {count(min(len(frame), max_rows), 'row')} for the explorer …")
+    with rows_after(0, file_name(rows)):
+        loaded.explorer(frame, out, title=title, max_rows=max_rows)
+    messages.info(f"Explorer written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
