@@ -1,13 +1,8 @@
 """`illume explore`: a page of rows to change, from files."""
 
-import json
-import re
-
 import pytest
 
-
-def data_of(path):
-    return json.loads(re.search(r'id="data">(.*?)</script>', path.read_text("utf-8"), re.S)[1])
+from tests.report.common import data_of
 
 
 @pytest.fixture

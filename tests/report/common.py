@@ -34,10 +34,12 @@ def odd_model(frame):
 
 def data_of(path):
     """Return what the page's script reads."""
-    found = re.search(
-        r'<script type="application/json" id="data">(.*?)</script>', path.read_text("utf-8"), re.S
-    )
-    return json.loads(found[1])
+    return data_in(path.read_text("utf-8"))
+
+
+def data_in(page):
+    """Return what the script of a page reads."""
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
 
 
 def numbers(packed):

@@ -144,7 +144,7 @@ def test_a_file_is_written_whole_or_not_at_all(odd_explainer, tmp_path, monkeypa
     assert "<title>first" in target.read_text("utf-8")
 
 
-ENTRIES = pytest.mark.parametrize("entry", ["main", "explorer_main"])
+ENTRIES = pytest.mark.parametrize("entry", ["main", "explorer_main", "explorer_served"])
 
 
 @ENTRIES

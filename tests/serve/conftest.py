@@ -17,8 +17,8 @@ from tests.common import loans
 class Client:
     """Puts requests to a service in this process."""
 
-    def __init__(self, explainer: Any, **settings: Any) -> None:
-        self.app, self.service = make_app(explainer, Settings(**settings))
+    def __init__(self, explainer: Any, page: bytes | None = None, **settings: Any) -> None:
+        self.app, self.service = make_app(explainer, Settings(**settings), page)
 
     def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
         return asyncio.run(self.asked(method, path, **options))

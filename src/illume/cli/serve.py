@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import os
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Context, Option
 
 from illume.cli import options
-from illume.cli.load import ask, load_explainer, note_stand_in
-from illume.cli.messages import CommandError, UsageError
+from illume.cli.load import ask, load_explainer, note_stand_in, read_rows_for
+from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import Names
-from illume.errors import import_extra
+from illume.cli.read_rows import file_name
+from illume.errors import import_extra, rows_after
+
+if TYPE_CHECKING:
+    from illume import Explainer
+    from illume.serve.settings import Settings
 
 PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
@@ -21,6 +27,10 @@ def serve(
     explainer: options.ExplainerFile,
     *,
     model: options.Model = None,
+    explorer: Annotated[
+        Path | None,
+        Option(metavar="ROWS", help="CSV or Parquet file of rows to change at /explorer."),
+    ] = None,
     host: Annotated[str, Option(help="Address to listen on; by default this machine only.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     api_key: Annotated[
@@ -60,6 +70,8 @@ def serve(
     debug: options.Debug = False,
 ) -> None:
     """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health, /ready.
+
+    With --explorer, /explorer is a page to change the rows of a file in, with the model's own answers.
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 
@@ -104,5 +116,18 @@ def serve(
         note_stand_in(explainer, model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")
+        page = None if explorer is None else _make_page(loaded, explorer, settings, messages)
         address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-        run(loaded, settings, listener, lambda: messages.info(f"Serving on http://{address} (Ctrl-C stops)"))
+        started = f"Serving on http://{address} (Ctrl-C stops)"
+        if page is not None:
+            started += f"; the explorer is at http://{address}/explorer"
+        run(loaded, settings, listener, lambda: messages.info(started), page)
+
+
+def _make_page(explainer: Explainer, rows: Path, settings: Settings, messages: Messages) -> bytes:
+    from illume.serve.explorer import make_page
+
+    frame = read_rows_for(explainer, rows)
+    messages.info(f"Explaining rows of {file_name(rows)} for the explorer …")
+    with rows_after(0, file_name(rows)):
+        return make_page(explainer, frame, settings)

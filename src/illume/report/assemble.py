@@ -16,12 +16,23 @@ STYLES = ("figures.css", "style.css")
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
-def fill_page(template: str, entry: str, data: Any, styles: Sequence[str] = STYLES, **parts: str) -> str:
-    """Return the whole page, from the module of JavaScript that starts it, its data and its parts in HTML."""
+def fill_page(
+    template: str,
+    entry: str,
+    data: Any,
+    styles: Sequence[str] = STYLES,
+    *,
+    connect: bool = False,
+    **parts: str,
+) -> str:
+    """Return the whole page, from the module of JavaScript that starts it, its data and its parts in HTML.
+
+    It can `connect` to where it comes from, or to nothing.
+    """
     style, script = "".join(map(_static, styles)), bundle(modules(entry))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
-        "base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'" + ("; connect-src 'self'" if connect else "")
     )
     page = Template(_static(template))
     return page.substitute(parts, policy=policy, style=style, script=script, data=_json(data))

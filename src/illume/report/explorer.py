@@ -25,6 +25,12 @@ from illume.results.quality import Quality
 from illume.results.scenarios import describe_table
 from illume.results.text import plain_value
 
+OFFLINE = (
+    "This file holds the values of the rows it shows; send it only to those who may see them. "
+    "It loads and sends nothing."
+)
+LIVE = "Changed rows are sent to the service that this page comes from, and nowhere else."
+
 
 @dataclass(frozen=True)
 class ExplorerRequest:
@@ -43,22 +49,27 @@ class ExplorerRequest:
 
 def write_explorer(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ExplorerRequest) -> Path:
     """Write an explorer of the rows of a frame, and return its path; see `Explainer.explorer`."""
-    model = card.model_name(settings["model"]).split(" (")[0]
     date = date_text(request.date)
     data = explorer_data(fitted, settings, frame, request.max_rows)
-    title = f"Explorer of {model}" if request.title is None else str(request.title)
+    path: Path = request.path
+    archive.write(path, fill_explorer(data, date, request.title))
+    return path
+
+
+def fill_explorer(data: Json, date: str, title: str | None = None, *, live: bool = False) -> bytes:
+    """Return the page; with a `live` model it asks the service that it comes from."""
     rows, version = count(data["rows"]["n"], "row"), import_module("illume").__version__
     page = fill_page(
         "explorer.html",
-        "explorer_main",
+        "explorer_served" if live else "explorer_main",
         data,
         (*STYLES, "explorer.css"),
-        title=escape(title),
+        connect=live,
+        title=escape(f"Explorer of {data['page']['model']}" if title is None else str(title)),
         about=escape(f"{date} · {rows} · made with illume {version}"),
+        privacy=escape(LIVE if live else OFFLINE),
     )
-    path: Path = request.path
-    archive.write(path, page.encode("utf-8", "xmlcharrefreplace"))
-    return path
+    return page.encode("utf-8", "xmlcharrefreplace")
 
 
 def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, max_rows: int) -> Json:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from illume.explanations.fitted import Fitted
 
 
 class Pages:
@@ -77,7 +80,10 @@ class Pages:
         """
         from illume.report.explorer import ExplorerRequest, write_explorer
 
-        request, fitted = ExplorerRequest(path, max_rows, title, date), self._require_fitted()
-        if not fitted.monotony:
-            fitted = self.fit_rules().fitted_
-        return write_explorer(fitted, self.get_params(deep=False), frame, request)
+        request = ExplorerRequest(path, max_rows, title, date)
+        return write_explorer(self._fit_for_pages(), self.get_params(deep=False), frame, request)
+
+    def _fit_for_pages(self) -> Fitted:
+        """Return what was learned, with rules if the model decides in more than one way."""
+        fitted: Fitted = self._require_fitted()
+        return fitted if fitted.monotony else self.fit_rules().fitted_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from illume import __version__
 from illume.serve import schemas
 from illume.serve.bodies import CLOSE, Bodies, BodyRoute, parse_body
+from illume.serve.explorer import EXPLORER, add_explorer
 from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Monitor, make_registry
 from illume.serve.schemas import Problem
@@ -59,12 +61,23 @@ class ApiKey:
         """Handle a request."""
         request = Request(scope)
         bearer = await BEARER(request)
-        given = await HEADER(request) or (bearer.credentials if bearer else "")
+        given = await HEADER(request) or (bearer.credentials if bearer else _password(request))
         if scope["path"] in OPEN or secrets.compare_digest(given.encode("latin-1"), self.key):
             await self.app(scope, receive, send)
             return
         detail = {"detail": "this service requires a key; send it as X-API-Key or as Authorization: Bearer"}
-        await JsonAnswer(detail, 401, {"WWW-Authenticate": "Bearer", **CLOSE})(scope, receive, send)
+        scheme = 'Basic realm="illume: any name, and the key"' if scope["path"] == EXPLORER else "Bearer"
+        await JsonAnswer(detail, 401, {"WWW-Authenticate": scheme, **CLOSE})(scope, receive, send)
+
+
+def _password(request: Request) -> str:
+    """Return the password that a browser asked for, which it sends with every request of a page, too."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    try:
+        named = base64.b64decode(given, validate=True) if scheme.lower() == "basic" else b""
+    except ValueError:
+        return ""
+    return named.partition(b":")[2].decode("latin-1")
 
 
 class Spare:
@@ -82,8 +95,8 @@ class Spare:
             await self.app(scope, receive, send)
 
 
-def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service]:
-    """Return the application that serves a fitted explainer, and the service behind it."""
+def make_app(explainer: Explainer, settings: Settings, page: bytes | None = None) -> tuple[ASGIApp, Service]:
+    """Return the application that serves a fitted explainer, and the service; `page` is its explorer."""
     service = Service(explainer, settings)
     api = FastAPI(
         title="illume",
@@ -115,6 +128,8 @@ def make_app(explainer: Explainer, settings: Settings) -> tuple[ASGIApp, Service
         )(_work_endpoint(model, name, service))
     registry = make_registry(service.workers)
     _add_reads(api, service, registry, security)
+    if page is not None:
+        add_explorer(api, page)
     return Monitor(api, registry), service
 
 

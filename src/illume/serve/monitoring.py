@@ -18,7 +18,11 @@ from illume.serve.json_text import to_text
 from illume.serve.workers import Workers
 
 PATHS = frozenset(
-    {"/explain", "/rules", "/counterfactuals", "/info", "/quality", "/health", "/ready", "/metrics"}
+    f"/{name}"
+    for name in (
+        *("explain", "rules", "counterfactuals", "explorer"),
+        *("info", "quality", "health", "ready", "metrics"),
+    )
 )
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")

@@ -47,13 +47,19 @@ def _allow_open_files(n_files: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def run(explainer: Explainer, settings: Settings, listener: socket.socket, ready: Callable[[], None]) -> None:
+def run(
+    explainer: Explainer,
+    settings: Settings,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    page: bytes | None = None,
+) -> None:
     """Serve until SIGTERM or SIGINT; running requests are finished first, within their time limit."""
     threadpool_limits(1)  # requests are small and run in parallel
     sys.setswitchinterval(SWITCH_SECONDS)
     _allow_open_files(settings.max_connections + MOST_SPARE + OTHER_FILES)
     log_to_stdout()
-    app, service = make_app(explainer, settings)
+    app, service = make_app(explainer, settings, page)
     service.warm_up()
     # What exists by now stays; scanning it for garbage again and again would cause pauses.
     gc.collect()

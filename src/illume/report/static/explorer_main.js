@@ -1,16 +1,5 @@
-// Start the explorer of a page.
+// Start the explorer of a file.
 
-import { createExplorer } from "./explorer.js";
-import { startTheme } from "./theme.js";
+import { startExplorer } from "./explorer_page.js";
 
-async function startPage() {
-  const source = document.getElementById("data");
-  const payload = JSON.parse(source.textContent);
-  source.remove();
-  const explorer = await createExplorer(document.getElementById("explorer"), payload);
-  window.addEventListener("beforeprint", () => explorer.unfold(true));
-  startTheme(document.getElementById("theme"), explorer.redraw);
-  window.addEventListener("afterprint", () => explorer.unfold(false));
-}
-
-startPage();
+startExplorer();

@@ -1,0 +1,140 @@
+"""The explorer of a service: its page, who may see it, and the model behind it."""
+
+import base64
+import re
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from illume.serve.explorer import make_page
+from illume.serve.settings import Settings
+from tests.report.browser import start_chromium
+from tests.report.common import data_in
+from tests.serve.conftest import Client
+
+KEY = "a key with ü"
+
+
+def policy_of(page):
+    return re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+
+
+@pytest.fixture(scope="module")
+def page(with_model, rows):
+    return make_page(with_model, rows, Settings(max_rows=7))
+
+
+@pytest.fixture(scope="module")
+def served(with_model, page):
+    return Client(with_model, page=page, api_key=KEY)
+
+
+def basic(password):
+    return {"Authorization": f"Basic {base64.b64encode(f'me:{password}'.encode()).decode()}"}
+
+
+def test_the_page_may_connect_to_its_own_service_alone(client, with_model, page):
+    answer = Client(with_model, page=page).get("/explorer")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert answer.headers["cache-control"] == "no-store"
+    policy = policy_of(answer.text)
+    assert policy.startswith("default-src 'none';")
+    assert policy.endswith("; connect-src 'self'")
+    assert "It loads and sends nothing" not in answer.text
+    assert client.get("/explorer").status_code == 404
+
+
+def test_the_page_knows_the_limits_of_its_service(page):
+    found = data_in(page.decode())["page"]["service"]
+    assert found == {"model": True, "max_rows": 7, "seconds": 61.0}
+
+
+def test_a_service_without_the_model_says_so(without_model, rows):
+    found = data_in(make_page(without_model, rows, Settings()).decode())
+    assert found["page"]["service"]["model"] is False
+    assert found["rows"]["has_model"] is False
+
+
+def test_a_page_behind_a_key_is_opened_with_the_key_as_password(served, row):
+    refused = served.get("/explorer")
+    assert (refused.status_code, refused.headers["www-authenticate"][:5]) == (401, "Basic")
+    assert served.get("/explorer", headers=basic("wrong")).status_code == 401
+    assert served.get("/explorer", headers={"Authorization": "Basic ???"}).status_code == 401
+    assert served.get("/explorer", headers=basic(KEY)).status_code == 200
+    asked = {"rows": [row], "layout": "arrays"}
+    assert served.post("/explain", json=asked, headers=basic(KEY)).status_code == 200
+    assert served.get("/quality").headers["www-authenticate"] == "Bearer"
+
+
+def test_the_commands_rows_are_those_of_the_file(serve, saved, rows, tmp_path):
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    words = ("--model", saved / "loans.model.joblib", "--trust-model")
+    _, url, _ = serve(*words, "--explorer", tmp_path / "rows.csv")
+    answer = httpx.get(f"{url}/explorer")
+    assert data_in(answer.text)["engine"]["rows"]["n"] == len(rows)
+    assert httpx.get(f"{url}/ready").status_code == 200
+    assert 'path="/explorer"' in httpx.get(f"{url}/metrics").text
+    assert httpx.get(f"{url}/explorer", headers={"Host": "rebound.example"}).status_code == 400
+
+
+@contextmanager
+def opened(url):
+    """Open a page of a service in Chromium, and yield a function that returns the text of an element."""
+    driver = start_chromium()
+    driver.set_network_conditions(offline=False, latency=0, throughput=10**8)
+    try:
+        driver.get(url)
+        WebDriverWait(driver, 20).until(lambda d: d.find_elements(By.CSS_SELECTOR, ".answer-cell"))
+        yield driver
+    finally:
+        driver.quit()
+
+
+def model_says(driver):
+    return driver.find_elements(By.CSS_SELECTOR, ".answer-cell")[2].text
+
+
+def set_age(driver, value):
+    script = """const card = [...document.querySelectorAll(".control-card")]
+      .find((one) => one.querySelector(".name").textContent.startsWith("age"));
+    const box = card.querySelector("input.box");
+    box.value = arguments[0];
+    box.dispatchEvent(new Event("input", { bubbles: true }));
+    box.dispatchEvent(new Event("change", { bubbles: true }));"""
+    driver.execute_script(script, str(value))
+
+
+@pytest.mark.browser
+def test_an_edited_row_gets_the_models_own_answer(serve, saved, loan_model, rows, tmp_path):
+    rows[:1].to_csv(tmp_path / "rows.csv", index=False)
+    words = ("--model", saved / "loans.model.joblib", "--trust-model")
+    process, url, _ = serve(*words, "--explorer", tmp_path / "rows.csv")
+    with opened(f"{url}/explorer") as driver:
+        assert "The model itself is connected" in driver.find_element(By.CSS_SELECTOR, ".online").text
+        asked = set()
+        for age in (19, 79):
+            set_age(driver, age)
+            (chance,) = loan_model.predict_proba(rows[:1].assign(age=age))[:, 1:].ravel()
+            shown = re.compile(rf"{100 * chance:.0f}(\.\d)? ?%")
+            WebDriverWait(driver, 20).until(lambda d, shown=shown: shown.search(model_says(d)))
+            asked.add(np.round(chance, 2))
+        assert len(asked) == 2
+        process.kill()
+        set_age(driver, 50)
+        WebDriverWait(driver, 20).until(lambda d: "the service cannot be reached" in model_says(d))
+        assert not [each for each in driver.get_log("browser") if "Security" in each["message"]]
+
+
+@pytest.mark.browser
+def test_a_page_without_the_model_says_that_it_is_not_asked(serve, rows, tmp_path):
+    rows[:1].to_csv(tmp_path / "rows.csv", index=False)
+    _, url, _ = serve("--explorer", tmp_path / "rows.csv")
+    with opened(f"{url}/explorer") as driver:
+        assert "The model itself is not connected" in driver.find_element(By.CSS_SELECTOR, ".offline").text
+        set_age(driver, 50)
+        assert "not asked" in model_says(driver)
