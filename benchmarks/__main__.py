@@ -40,6 +40,7 @@ COMMANDS = {
     "engines": ("engines", "engines", "Parquet to Parquet with processes, Ray, Spark and Dask"),
     "covertype": ("engines", "covertype", "all rows of Covertype, Parquet to Parquet"),
     "service-load": ("service", "service_load", "latency of a server at a steady rate"),
+    "explorer": ("explorer", "explorer", "the explorer's engine in Node: milliseconds and bytes"),
     "killed-saves": ("crashes", "killed_saves", "kill processes while they save"),
     "killed-fits": ("crashes", "killed_fits", "kill processes while they fit with checkpoints"),
     "mutated-files": ("mutated_files", "mutated_files", "load randomly changed files"),

@@ -52,8 +52,13 @@ export function recourses(engine, n) {
     const desired = engine.outputs.classes
       ? [null, null, (decision + 1) % engine.outputs.names.length][i % 3]
       : [[answers[0] + 0.5 * spread, null], [null, answers[0] - 0.5 * spread]][i % 2];
-    const limits = [{}, { locked: [0] }, { directions: { 0: 1, 1: -1, 2: 1 } }, { ranges: { 0: [-0.4, 0.9], 2: [-1.5, 8] }, maxChanges: 2 }][i % 4];
-    found.push({ row, desired, ...limits, examples: engine.recourse(row, { ...limits, desired, n: 3 }) });
+    const narrow = engine.features.map((feature, j) => [j, [row[j] - 0.5, row[j] + 0.5]]).filter(([j]) => typeof row[j] === "number" && engine.features[j].kind === "number");
+    const limits = [
+      {}, { locked: [0] }, { directions: { 0: 1, 1: -1, 2: 1 } }, { ranges: { 0: [-0.4, 0.9], 2: [-1.5, 8] }, maxChanges: 2 },
+      { ranges: Object.fromEntries(narrow) },
+    ][i % 5];
+    const [examples, again] = [0, 1].map(() => engine.recourse(row, { ...limits, desired, n: 3 }));
+    found.push({ row, desired, ...limits, examples, again });
   }
   return found;
 }

@@ -12,6 +12,6 @@ const parts = Array.from({ length: Math.ceil(engine.rows.n / size) }, (_, i) =>
   figures(engine, i * size, Math.min((i + 1) * size, engine.rows.n)));
 writeFileSync(to, Buffer.concat(parts.map((part) => new Uint8Array(part.buffer))));
 if (rest) {
-  const n = engine.features.length > 30 ? 4 : 12;
+  const n = engine.features.length > 30 ? 5 : 15;
   writeFileSync(rest, JSON.stringify({ shortcuts: shortcuts(engine), recourses: recourses(engine, n), reasons: reasons(engine, engine.rows.n) }));
 }

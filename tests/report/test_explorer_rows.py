@@ -1,14 +1,15 @@
 """Ten thousand rows of six explainers of the usual size, in Node and in Chromium, against Python."""
 
 import base64
-import functools
-import shutil
-import threading
+import json
+from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import numpy as np
 import pytest
 
+from tests.report.browser import start_chromium
 from tests.report.engine import (
     assert_equal,
     assert_rules_equal,
@@ -72,23 +73,26 @@ def test_node_equals_python(explored):
 
 
 def test_chromium_equals_python(explored):
-    if not shutil.which("chromedriver"):
-        pytest.skip("there is no Chromium with its driver")
-    from selenium import webdriver
-
-    folder = explored[3]
-    options = webdriver.ChromeOptions()
-    for option in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(option)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-    try:
-        driver.set_script_timeout(120)
-        driver.get(f"http://127.0.0.1:{server.server_port}/package.json")
-        assert driver.execute_async_script(LOAD) is None
-        parts = [driver.execute_script(READ, i, i + AT_ONCE) for i in range(0, N_ROWS, AT_ONCE)]
-    finally:
-        driver.quit()
-        server.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(explored[3]))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        driver = start_chromium()
+        try:
+            driver.delete_network_conditions()  # the modules are served from this machine
+            driver.set_script_timeout(120)
+            driver.get(f"http://127.0.0.1:{server.server_port}/package.json")
+            assert driver.execute_async_script(LOAD) is None
+            parts = [driver.execute_script(READ, i, i + AT_ONCE) for i in range(0, N_ROWS, AT_ONCE)]
+        finally:
+            driver.quit()
+            server.shutdown()
     _check(explored, np.frombuffer(b"".join(map(base64.b64decode, parts))), "Chromium")
+
+
+def test_a_page_of_thirty_features_is_small(explored):
+    """What the engine computes with; rows and their rules come on top."""
+    kind, fitted, _, folder = explored
+    payload = json.loads((folder / "payload.json").read_text())
+    sizes = {name: len(json.dumps(part)) for name, part in payload.items() if name not in ("rows", "rules")}
+    print(kind, sum(sizes.values()), sizes)  # noqa: T201
+    if len(fitted.schema) == 30 and len(fitted.outputs.explained) == 1:
+        assert sum(sizes.values()) < 850_000

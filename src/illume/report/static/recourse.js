@@ -2,8 +2,9 @@
 
 import { isMissing } from "./inputs.js";
 
-const [BEAM, SHORT, REFINED] = [12, 3, 12]; // rows to go on from, values of a feature to add, examples to make smaller
-const [SECTIONS, ROUNDS] = [8, 4]; // into which a step is divided, how often
+const [SHORT, TRIED, BEAM] = [3, 192, 24]; // values of a feature to add to others, sets to try, those to go on from
+const REFINED = 5; // examples to make smaller
+const [SECTIONS, ROUNDS] = [8, 3]; // into which a step is divided, how often
 const FINEST = 1000; // numbers are rounded to such parts of their range
 const SURE = 1e-9; // by how much a goal is reached at least, so that rounding does not matter
 
@@ -89,24 +90,39 @@ export function createRecourse({ features, inputs, outputs }, variations) {
     const judge = (many) => variations.answers(prepared, many).map(goal);
     const distance = (changes) => Math.hypot(...changes.map(([j, to]) => step(j, values[j], to)));
 
-    /** Move number j of an example as near to the row's own value as the goal allows. */
-    function shrink(changes, at, near = values[changes[at][0]]) {
-      const [j, far] = changes[at];
-      if (features[j].kind === "category" || isMissing(values[j])) return changes;
-      const nearest = choices.nearest(j, near);
-      const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
-      let [out, reached] = [nearest, far];
+    const isNumber = ([j]) => features[j].kind === "number" && !isMissing(values[j]);
+    const between = (j, near, far, share) => (features[j].whole ? Math.round(near + share * (far - near)) : near + share * (far - near));
+
+    /** Return the example with the least share of a change, from 0 to 1, that reaches the goal; all of it does. */
+    function least(example) {
+      let [out, good] = [0, 1];
       for (let round = 0; round < ROUNDS; round += 1) {
-        const tried = Array.from({ length: SECTIONS - 1 }, (_, i) => out + ((reached - out) * (i + 1)) / SECTIONS);
-        const inside = [...new Set(features[j].whole ? tried.map(Math.round) : tried)].filter((each) => each !== out && each !== reached);
-        if (!inside.length) break;
-        const good = judge(inside.map(put)).findIndex((found) => found > SURE);
-        [out, reached] = good < 0 ? [inside[inside.length - 1], reached] : [good ? inside[good - 1] : out, inside[good]];
+        const shares = Array.from({ length: SECTIONS - 1 }, (_, i) => out + ((good - out) * (i + 1)) / SECTIONS);
+        const first = judge(shares.map(example)).findIndex((found) => found > SURE);
+        [out, good] = first < 0 ? [shares[SECTIONS - 2], good] : [first ? shares[first - 1] : out, shares[first]];
       }
-      if (features[j].whole) return put(reached);
-      const short = roundBeyond(reached, far, features[j]).filter((each) => Math.abs(each - values[j]) <= Math.abs(far - values[j]));
+      return example(good);
+    }
+
+    /** Move one number of an example as near to a value as the goal allows, and round it, up to `farthest`. */
+    function shrinkOne(changes, at, near, farthest) {
+      if (!isNumber(changes[at])) return changes;
+      const [j, far] = changes[at];
+      const start = choices.nearest(j, near);
+      const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
+      const smaller = least((share) => put(between(j, start, far, share)));
+      const short = features[j].whole ? [] : roundBeyond(smaller[at][1], farthest, features[j]);
       const good = judge(short.map(put)).findIndex((found) => found > SURE);
-      return put(good < 0 ? reached : short[good]);
+      return good < 0 ? smaller : put(short[good]);
+    }
+
+    /** Make the changes of an example smaller: all numbers together, then one after the other. */
+    function shrink(changes) {
+      const joint = least((share) => changes.map((change) =>
+        (isNumber(change) ? [change[0], between(change[0], choices.nearest(change[0], values[change[0]]), change[1], share)] : change)));
+      const moved = joint.filter(([j, to]) => to !== values[j]);
+      const farthest = new Map(changes);
+      return moved.reduce((smaller, [j], at) => shrinkOne(smaller, at, values[j], farthest.get(j)), moved);
     }
 
     /** Return the least change of each single feature that reaches the goal, and all others by feature. */
@@ -123,7 +139,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
           const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > SURE && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > SURE) ?? -1;
           if (good < 0) continue;
           const before = own.indexOf(good) - 1;
-          best.push(shrink(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1]));
+          best.push(shrinkOne(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1], tried[good][0][1]));
         }
         others[j] = mine.filter((i) => !(found[i] > SURE)).sort((a, b) => found[b] - found[a] || a - b).slice(0, SHORT).map((i) => ({ changes: tried[i], found: found[i] }));
       });
@@ -140,15 +156,20 @@ export function createRecourse({ features, inputs, outputs }, variations) {
     }
 
     const { best, others } = singles();
+    const steps = others.flat();
+    const own = goal(prepared.answers);
     let examples = best;
-    let beam = leading(others.flat(), BEAM, (a, b) => b.found - a.found);
+    let beam = steps;
     for (let size = 2; size <= maxChanges && !examples.length && beam.length; size += 1) {
-      const tried = beam.flatMap(({ changes }) => others.flat().filter((one) => changes.every(([j]) => j !== one.changes[0][0])).map((one) => [...changes, ...one.changes]));
-      const found = judge(tried);
-      const all = tried.map((changes, i) => ({ changes, found: found[i], distance: found[i] > SURE ? distance(changes) : Infinity }));
-      const reached = leading(all.filter((one) => one.found > SURE), REFINED, (a, b) => a.distance - b.distance);
-      examples = reached.map(({ changes }) => changes.reduce((smaller, _, at) => shrink(smaller, at), changes));
-      beam = leading(all, BEAM, (a, b) => b.found - a.found);
+      // What changes reach together is about the sum of what each does; the most promising sets are tried.
+      const sets = beam.flatMap(({ changes, found }) => steps
+        .filter((one) => one.changes[0][0] > changes[changes.length - 1][0] || (size > 2 && changes.every(([j]) => j !== one.changes[0][0])))
+        .map((one) => ({ changes: [...changes, ...one.changes], found: found + one.found - own })));
+      const tried = sets.sort((a, b) => b.found - a.found).slice(0, TRIED);
+      judge(tried.map(({ changes }) => changes)).forEach((found, i) => { tried[i].found = found; });
+      const reached = tried.filter(({ found }) => found > SURE).map((one) => ({ ...one, distance: distance(one.changes) }));
+      examples = leading(reached, REFINED, (a, b) => a.distance - b.distance).map(({ changes }) => shrink(changes));
+      beam = leading(tried, BEAM, (a, b) => b.found - a.found);
     }
     return leading(examples.map((changes) => ({ changes, distance: distance(changes) })), n, (a, b) => a.changes.length - b.changes.length || a.distance - b.distance)
       .map(({ changes, distance: far }) => {
