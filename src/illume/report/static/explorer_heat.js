@@ -11,10 +11,10 @@ export function createHeat(box, { engine, state, words, order, output }) {
   const { features, outputs } = engine;
   const usable = order.filter((j) => varies(features[j]));
   box.hidden = usable.length < 2;
-  const choice = (name) => make("label", {}, `${name} `, make("select", { onchange: refresh }, ...usable.map((j) => make("option", { value: j }, features[j].label))));
+  const choice = (name) => make("label", {}, name, make("select", { onchange: refresh }, ...usable.map((j) => make("option", { value: j }, features[j].label))));
   const [acrossBox, upBox] = [choice("Across"), choice("Up")];
   const [across, up] = [acrossBox, upBox].map((label) => label.querySelector("select"));
-  const canvas = make("canvas", { role: "img" });
+  const canvas = make("canvas", { role: "img", "aria-label": "Heat map of two features" });
   const point = make("p", { class: "tip" });
   point.hidden = true;
   const ends = { left: make("span"), right: make("span"), top: make("span"), bottom: make("span") };

@@ -88,7 +88,7 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
     const head = (text) => make("th", { scope: "col", title: text }, text);
     place.replaceChildren(make("table", { class: "plain scenarios" },
       make("caption", {}, `${countText(kept.length, "scenario")}; values that differ from the row they came from are bold`),
-      make("thead", {}, make("tr", {}, ...["Name", "From", "Surrogate", "Model", ...columns.map((j) => features[j].label)].map(head), make("td", {}, make("span", { class: "unseen" }, "Actions")))),
+      make("thead", {}, make("tr", {}, ...["Name", "From", "Surrogate", "Model", ...columns.map((j) => features[j].label)].map(head), make("td"))),
       make("tbody", {}, ...kept.map((one) => line(one, columns)))));
     onCount(kept.length);
   }

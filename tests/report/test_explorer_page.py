@@ -1,0 +1,214 @@
+"""The explorer in a real browser, offline: what-if, reasons, rule and trust."""
+
+import numpy as np
+import pytest
+
+from tests.report.common import SCRIPT
+from tests.report.explorer_page import ExplorerPage, answers_of, share
+
+pytestmark = pytest.mark.browser
+
+PAGES = ("loan_explorer", "odd_explorer", "three_class_explorer", "number_explorer")
+
+
+@pytest.fixture
+def view(page):
+    return ExplorerPage(page.driver)
+
+
+def edited(frame, row, **values):
+    """Return one row with other values."""
+    changed = frame.iloc[[row]].copy()
+    for name, value in values.items():
+        changed[name] = value
+    return changed
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_an_explorer_opens_offline_without_an_error(name, view, request):
+    view.open(request.getfixturevalue(name))
+    assert view.find(".what-if h2").text.startswith("Row")
+    assert view.run("performance.getEntriesByType('resource').length") == 0
+    view.until(lambda: view.found or view.find(".flip [role=status]").text)
+    for tab in ("All rows", "Scenarios", "What if"):
+        view.click(tab, ".tabs")
+    assert view.errors == []
+
+
+def test_markup_in_names_and_values_shows_as_text_and_runs_nothing(view, odd_explorer):
+    view.open(odd_explorer)
+    assert view.find("h1").text == f"{SCRIPT} & co"
+    assert SCRIPT in view.texts(".control-card .name")
+    view.click("Keep as scenario")
+    for tab in ("All rows", "Scenarios"):
+        view.click(tab, ".tabs")
+    assert view.run("document.querySelectorAll('main img, main script, main b b').length") == 0
+    assert "</script><!--" in view.find(".scenarios").text
+    assert view.errors == []
+
+
+def test_the_surrogate_is_named_and_that_no_model_is_connected_is_said(view, loan_explorer):
+    view.open(loan_explorer)
+    note = view.find(".surrogate-note").text
+    assert "Answers here come from a surrogate" in note
+    assert "imitates a HistGradientBoostingClassifier" in note
+    assert "The model itself is not connected" in note
+    assert view.cells[0][0] == "The surrogate says"
+
+
+def test_the_row_as_it_is_shows_the_answer_of_the_model_itself(
+    view, loan_explorer, loan_explainer, loan_frame
+):
+    view.open(loan_explorer)
+    row = int(view.find(".what-if h2").text.removeprefix("Row "))
+    found = loan_explainer(loan_frame.iloc[[row]])[0]
+    surrogate, model = view.cells
+    assert model[:2] == ["The model itself", found.decision]
+    at = loan_explainer.fitted_.outputs.at
+    assert model[2].startswith(f"{share(found.batch.probabilities[0, at])} for")
+    Q = answers_of(loan_explainer, loan_frame.iloc[[row]])
+    assert f"{share(Q[0, at])} for" in " ".join(surrogate)
+    total = view.texts(".waterfall .sum .number")[0]
+    assert float(total.replace("−", "-")) == pytest.approx(found.score, abs=6e-4)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [("income", 45), ("age", 25), ("education", "middle")],
+)
+def test_an_edit_shows_what_python_says(edit, view, loan_explorer, loan_explainer, loan_frame):
+    label, value = edit
+    view.open(loan_explorer)
+    row = int(view.find(".what-if h2").text.removeprefix("Row "))
+    (view.pick if label == "education" else view.slide)(label, value)
+    fitted = loan_explainer.fitted_
+    Q = answers_of(loan_explainer, edited(loan_frame, row, **{label: value}))
+    decided = fitted.outputs.names[int(fitted.outputs.decide(Q)[0])]
+    head, said, note = [text for text in view.cells[0] if text not in ("Nothing unusual", "Be careful here")]
+    assert head == "Changed row, says the surrogate"
+    assert said == decided
+    assert note.startswith(f"{share(Q[0, fitted.outputs.at])} for")
+    assert view.find(".changed-note").text == "1 value changed"
+    assert "changed" in view.card(label).get_attribute("class")
+    assert view.texts(".waterfall .changed .name") == [label]
+    total = float(view.texts(".waterfall .sum .number")[0].replace("−", "-"))
+    scores = fitted.outputs.scores(Q)[0, 0] * (1 if fitted.outputs.at == 1 else -1)
+    assert total == pytest.approx(scores, abs=2e-3)
+
+
+def test_a_number_predicted_follows_the_edit(view, number_explorer, limit_explainer, loan_frame):
+    view.open(number_explorer)
+    view.slide("income", 50)
+    row = int(view.find(".what-if h2").text.removeprefix("Row "))
+    Q = answers_of(limit_explainer, edited(loan_frame, row, income=50.0))
+    assert view.cells[0][1] == limit_explainer.fitted_.outputs.format(Q[0, 0])
+
+
+def test_undo_and_reset_lead_back(view, loan_explorer):
+    view.open(loan_explorer)
+    before = view.value("age"), view.value("income")
+    for number in (30, 31, 32):
+        view.slide("age", number)
+    view.slide("income", 50)
+    assert view.find(".changed-note").text == "2 values changed"
+    view.click("Undo")
+    assert (view.value("age"), view.value("income")) == ("32", before[1])
+    view.click("Undo")
+    assert (view.value("age"), view.value("income")) == before  # moves of one slider are one step
+    view.slide("age", 40)
+    view.slide("income", 50)
+    view.within("age", "[aria-label='Reset age']").click()
+    view.frame()
+    assert (view.value("age"), view.value("income")) == (before[0], "50")
+    view.click("Reset all")
+    assert (view.value("age"), view.value("income")) == before
+    view.click("Undo")
+    assert view.value("income") == "50"
+
+
+def test_what_was_seen_missing_can_be_made_missing(view, loan_explorer, loan_explainer, loan_frame):
+    view.open(loan_explorer)
+    row = view.go(3)
+    assert not view.within("age", ".missing").is_displayed()
+    view.within("income", ".missing input").click()
+    view.frame()
+    Q = answers_of(loan_explainer, edited(loan_frame, row, income=np.nan))
+    assert f"{share(Q[0, loan_explainer.fitted_.outputs.at])} for" in " ".join(view.cells[0])
+    assert view.value("income") == ""
+    view.within("income", ".missing input").click()
+    view.frame()
+    assert view.find(".changed-note").text == ""
+    assert float(view.value("income")) == loan_frame["income"][row]
+
+
+def test_a_value_outside_the_data_is_said(view, loan_explorer):
+    view.open(loan_explorer)
+    box = view.within("age", ".box")
+    box.clear()
+    box.send_keys("300")
+    view.frame()
+    assert "outside the data" in view.card("age").text
+    assert any("age has a value not seen while fitting" in text for text in view.texts(".trust li"))
+    assert view.texts(".trust .badge") == ["Be careful here"]
+
+
+def test_the_rule_says_which_conditions_are_broken(view, loan_explorer, loan_explainer, loan_frame):
+    view.open(loan_explorer)
+    row = int(view.find(".what-if h2").text.removeprefix("Row "))
+    rule = loan_explainer.rules(loan_frame.iloc[[row]])[0]
+    kept = [text.removeprefix("✓ ").removesuffix(" (kept)") for text in view.texts(".rule .kept")]
+    assert kept == [str(condition) for condition in rule.conditions]
+    numeric = next(c for c in rule.conditions if c.name in ("age", "income"))
+    ends = loan_frame[numeric.name].agg(["min", "max"]).tolist()
+    kept = rule.covers(edited(loan_frame, row, **{numeric.name: ends[1]}))[0]
+    view.slide(numeric.name, ends[0] if kept else ends[1])
+    assert [text for text in view.texts(".rule .broken") if str(numeric) in text]
+    assert "no longer applies" in view.find(".rule").text
+
+
+def test_each_class_has_its_own_contributions(view, three_class_explorer, three_class_explainer, three_class):
+    view.open(three_class_explorer)
+    values = three_class_explainer(three_class[1].iloc[:1]).values[0]
+    for output in range(3):
+        view.choose(".why select", str(output))
+        view.frame()
+        text = view.texts(".waterfall tr:not(.quiet):not(.sum) .number")[0]
+        shown = float(text.split(" ")[0].replace("−", "-"))
+        assert shown == pytest.approx(values[np.abs(values[:, output]).argmax(), output], abs=6e-4)
+
+
+def test_curves_are_drawn_for_what_is_on_the_screen(view, loan_explorer):
+    view.open(loan_explorer)
+    view.until(
+        lambda: min(view.run("[...document.querySelectorAll('.curve g')].map((one) => one.children.length)"))
+    )
+    told = view.run("[...document.querySelectorAll('.curve')].map((one) => one.getAttribute('aria-label'))")
+    assert all(text.startswith("Response to ") and "% at" in text for text in told)
+    marks = view.run(
+        "[...document.querySelectorAll('.now-line')].map((one) => one.getAttribute('visibility'))"
+    )
+    assert "visible" in marks
+
+
+def test_the_heat_map_takes_both_features_to_a_click(view, loan_explorer):
+    from selenium.webdriver import ActionChains
+
+    view.open(loan_explorer)
+    for place, label in enumerate(("age", "income"), 1):
+        box = f".heat-choice label:nth-child({place}) select"
+        at = view.texts(f"{box} option").index(label)
+        view.choose(
+            box, view.run("document.querySelector(arguments[0]).options[arguments[1]].value", box, at)
+        )
+    canvas = view.find(".heat canvas")
+    centre = "arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})"
+    view.run(centre, canvas)
+    view.until(lambda: "over age and income" in (canvas.get_attribute("aria-label") or ""))
+    view.run(centre, canvas)
+    left, top = 9 - canvas.size["width"] // 2, 9 - canvas.size["height"] // 2
+    ActionChains(view.driver).move_to_element_with_offset(canvas, left, top).click().perform()
+    view.frame()
+    assert view.find(".changed-note").text == "2 values changed"
+    assert float(view.value("age")) == 18
+    assert float(view.value("income")) > 50
+    assert view.errors == []
