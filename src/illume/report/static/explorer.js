@@ -83,7 +83,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
   const notice = make("aside", { class: "surrogate-note", "aria-label": "What answers here" },
     make("p", {}, "Answers here come from a ", make("b", {}, "surrogate"), `, a small model that imitates ${page.model} and is quick enough to run in this page. ${page.agreement} `,
       make("span", { class: model.connected ? "online" : "offline" }, model.connected ? ONLINE : OFFLINE)));
-  root.append(notice, tabs.list, whatIf, rowsPanel, scenarioPanel);
+  root.append(make("div", { class: "explorer-root" }, notice, tabs.list, whatIf, rowsPanel, scenarioPanel));
 
   const shared = { engine, data, state, words, output, order, live: model, limits: page.limits };
   const trust = createTrust(trustBox, shared);
