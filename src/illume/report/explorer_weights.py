@@ -15,10 +15,10 @@ from illume.shapley.network_arrays import arrays_of
 from illume.shapley.shapley_model import ShapleyModel
 from illume.surrogates.base import WeightedSurrogate
 
-# Matrices are rounded: what is computed with them is off by a few millionths, and pages are a third smaller.
-# Bins are at most an eighth, so that their weights count less than those of the inputs, which stay exact.
-# Shapley values of rows near the mean are small, which takes more digits.
-WEIGHT_BITS, BIN_BITS, SHAPLEY_BITS = 17, 15, 19
+# Matrices are rounded, so that pages are a quarter smaller. What is computed with them is off by a few
+# millionths of a row's largest number, as it is by single precision. Bins are at most an eighth, so that
+# their weights count less.
+WEIGHT_BITS, BIN_BITS = 19, 17
 
 
 def surrogate_weights(fitted: Fitted) -> Json:
@@ -61,7 +61,7 @@ def shapley_weights(model: ShapleyModel) -> Json:
     """Return the network of Shapley values, and the model of its errors."""
     coding, errors = model.coding, model.errors
     networks = {
-        name: squeeze_rounded(array, SHAPLEY_BITS) if name in ("first", "last") else squeeze(array)
+        name: squeeze_rounded(array, WEIGHT_BITS) if name in ("first", "last") else squeeze(array)
         for name, array in arrays_of(model.values).items()
     }
     return networks | {
