@@ -3,7 +3,7 @@
 import { unpack } from "./packed.js";
 
 /** Unpack weights into double precision, which processors multiply without converting. */
-export const weightsOf = (packed) => Float64Array.from(unpack(packed));
+export const weightsOf = (packed) => new Float64Array(unpack(packed));
 
 const BLOCK = 4; // units that are computed together
 

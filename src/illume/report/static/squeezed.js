@@ -26,7 +26,9 @@ async function expand(packed) {
   }
   if (packed.type === "f4") return new Float32Array(bytes.buffer);
   const folded = new Uint32Array(bytes.buffer);
-  return Float64Array.from(folded, (number) => (number % 2 ? -(number + 1) / 2 : number / 2) * packed.unit);
+  const numbers = new Float64Array(n);
+  for (let i = 0; i < n; i += 1) numbers[i] = (folded[i] % 2 ? -(folded[i] + 1) / 2 : folded[i] / 2) * packed.unit;
+  return numbers;
 }
 
 /** Return the same with arrays in the place of all that is squeezed, however deep. */
