@@ -72,11 +72,16 @@ class Page:
 
     def violations(self):
         """Return what axe finds that keeps people from using the page."""
-        script = Path(os.environ.get("AXE_SCRIPT", "build/axe/package/axe.min.js"))
-        if not script.is_file():
-            pytest.fail(f"there is no {script}; make test-browser fetches it")
-        self.driver.execute_script(script.read_text("utf-8"))
+        self.driver.execute_script(axe_script())
         return self.driver.execute_async_script(VIOLATIONS)
+
+
+def axe_script():
+    """Return the script that looks for what keeps people from using a page."""
+    script = Path(os.environ.get("AXE_SCRIPT", "build/axe/package/axe.min.js"))
+    if not script.is_file():
+        pytest.fail(f"there is no {script}; make test-browser fetches it")
+    return script.read_text("utf-8")
 
 
 def start_chromium():
