@@ -115,12 +115,14 @@ def test_both_processes_end_with_the_same_maps_and_losses(together):
     assert np.shape(one["maps"]["aligned"][0]) == (320, 2, 3)
 
 
+@pytest.mark.slow
 def test_losses_fall(together):
     for losses in together[0]["losses"].values():
         assert losses[-1][0] < losses[0][0]
         assert min(loss for _, loss in losses) < losses[0][1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["apart", "choosing"])
 def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name):
     alone = fitted(name, 72)
@@ -130,6 +132,7 @@ def test_they_do_what_one_process_does_on_batches_twice_as_large(together, name)
         np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_model_is_asked_by_the_first_process_only(together):
     for name in ("apart", "aligned", "choosing"):
         first, second = (each["n_asked"][name] for each in together)
@@ -137,6 +140,7 @@ def test_the_model_is_asked_by_the_first_process_only(together):
         assert second[0] == 0
 
 
+@pytest.mark.slow
 def test_an_error_of_the_first_process_is_raised_in_all(together):
     assert [each["error"] for each in together] == 2 * ["ValueError: no answer in process 0"]
 
