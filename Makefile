@@ -5,7 +5,7 @@ READY := .venv/.ready
 # The demo needs less than a third of what tests do; where the environment of the tests is there, it serves both.
 DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
 
-.PHONY: demo docs test coverage lint test-slow test-outputs test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser test-explorer clean test-fuzz fuzz-load audit
+.PHONY: demo docs test coverage lint test-slow test-outputs test-interop test-engines test-service pictures bench-core bench-engines bench-service bench-rules bench-quick bench-paper bench-speed bench-growth bench-truth bench-regression bench-slow bench-busy results test-browser test-explorer test-notebook clean test-fuzz fuzz-load audit
 
 demo: $(DEMO)/.ready
 	$(DEMO)/bin/python -m illume.cli.demo demo
@@ -76,6 +76,13 @@ test-explorer: $(READY)
 	@command -v node >/dev/null && command -v chromedriver >/dev/null || { \
 	  echo "this needs Node 20 and Chromium; on Debian: apt-get install nodejs chromium chromium-driver"; exit 1; }
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m explorer -rP tests/report
+
+# The explorer as a widget in JupyterLab and marimo, in an environment of their own: marimo asks for an older
+# pymdown-extensions.
+test-notebook: .venv-notebook/.ready
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  echo "this needs Chromium and its driver; on Debian: apt-get install chromium chromium-driver"; exit 1; }
+	.venv-notebook/bin/python -m pytest -m notebook tests/notebook
 
 $(AXE):
 	@command -v npm >/dev/null || { echo "this needs npm, to fetch axe-core; on Debian: apt-get install npm"; exit 1; }
@@ -180,6 +187,12 @@ pictures: $(READY)
 	.venv-interop/bin/python -m pip install --quiet --constraint .venv-interop/constraints.txt --editable ".[interop]"
 	touch $@
 
+.venv-notebook/.ready: pyproject.toml constraints.txt
+	test -x .venv-notebook/bin/python || $(PYTHON) -m venv .venv-notebook
+	sed '/^pymdown-extensions==/d' constraints.txt > .venv-notebook/constraints.txt
+	.venv-notebook/bin/python -m pip install --quiet --constraint .venv-notebook/constraints.txt --editable ".[notebooks]"
+	touch $@
+
 .venv-engines/.ready: pyproject.toml constraints.txt
 	test -x .venv-engines/bin/python || $(PYTHON) -m venv .venv-engines
 	.venv-engines/bin/python -m pip install --quiet --constraint constraints.txt --editable ".[engines]"
@@ -191,4 +204,4 @@ $(READY): pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf .venv .venv-demo .venv-docs .venv-peers .venv-interop .venv-engines demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage
+	rm -rf .venv .venv-demo .venv-docs .venv-peers .venv-interop .venv-engines .venv-notebook demo dist build .pytest_cache .mypy_cache .ruff_cache .coverage

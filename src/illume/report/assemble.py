@@ -29,12 +29,12 @@ def fill_page(
 
     It can `connect` to where it comes from, or to nothing.
     """
-    style, script = "".join(map(_static, styles)), bundle(modules(entry))
+    style, script = "".join(map(read_static, styles)), bundle(modules(entry))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'" + ("; connect-src 'self'" if connect else "")
     )
-    page = Template(_static(template))
+    page = Template(read_static(template))
     return page.substitute(parts, policy=policy, style=style, script=script, data=_json(data))
 
 
@@ -44,7 +44,7 @@ def modules(entry: str) -> list[str]:
 
     def add(name: str) -> None:
         if name not in found:
-            for line in IMPORT.findall(_static(f"{name}.js")):
+            for line in IMPORT.findall(read_static(f"{name}.js")):
                 add(re.findall(r"\./(\w+)\.js", line)[0])
             found.append(name)
 
@@ -57,13 +57,21 @@ def bundle(names: Sequence[str]) -> str:
 
     Names at the top of modules must differ, since they end up in one scope.
     """
-    code = "\n".join(_static(f"{name}.js") for name in names)
-    code = IMPORT.sub("", code)
-    code = re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE)
-    return f'(() => {{\n"use strict";\n{code}}})();\n'
+    return f'(() => {{\n"use strict";\n{_join(names)}}})();\n'
 
 
-def _static(name: str) -> str:
+def bundle_module(names: Sequence[str], exported: str) -> str:
+    """Return modules as one, which exports an expression as its default."""
+    return f"{_join(names)}\nexport default {exported};\n"
+
+
+def _join(names: Sequence[str]) -> str:
+    code = IMPORT.sub("", "\n".join(read_static(f"{name}.js") for name in names))
+    return re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE)
+
+
+def read_static(name: str) -> str:
+    """Return the text of a template, style or module."""
     return (STATIC / name).read_text(encoding="utf-8")
 
 

@@ -81,7 +81,7 @@ def _feature(fitted: Fitted, j: int) -> Json:
     }
     if not feature.numeric:
         return shared | {
-            "categories": _json_categories(feature.categories),
+            "categories": json_categories(feature.categories),
             "category_labels": [dictionary.category(feature.name, value) for value in feature.categories],
             "other": feature.categories.index(Other.OTHER) if feature.open else None,
             "shares": _category_shares(fitted, j),
@@ -96,10 +96,10 @@ def _feature(fitted: Fitted, j: int) -> Json:
     }
 
 
-def _json_categories(categories: Sequence[Hashable | None]) -> list[Any]:
+def json_categories(categories: Sequence[Hashable | None]) -> list[Any]:
     """Return categories as JSON knows them, all different; what it does not know is text.
 
-    >>> _json_categories([True, 3, 2**70, "x", None, Other.OTHER])
+    >>> json_categories([True, 3, 2**70, "x", None, Other.OTHER])
     [True, 3, '1180591620717411303424', 'x', None, '(other)']
     """
     found: list[Any] = []
@@ -221,7 +221,7 @@ def _codes(feature: Feature, values: np.ndarray[Any, Any], shown: Json) -> Json:
             position[value] = len(position)
             unseen.append(value)
     codes = [position[value] for value in values]
-    texts = _json_categories([*shown["categories"], *unseen])[len(feature.categories) :]
+    texts = json_categories([*shown["categories"], *unseen])[len(feature.categories) :]
     return pack_codes(codes, len(position)) | {"unseen": texts}
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from illume.explanations.fitted import Fitted
+    from illume.report.widget import ExplorerWidget
 
 
 class Pages:
@@ -82,6 +83,25 @@ class Pages:
 
         request = ExplorerRequest(path, max_rows, title, date)
         return write_explorer(self._fit_for_pages(), self.get_params(deep=False), frame, request)
+
+    def explore(self, frame: Any, *, max_rows: int = 1_000) -> ExplorerWidget:
+        """Return the explorer as a widget of notebooks, with the model behind it; needs the extra `notebook`.
+
+        The page asks the model in the kernel about each changed row, and shows its answer beside the
+        surrogate's. `widget.row` is the edited row as a frame, and can be set; `widget.scenarios` are those
+        that were kept. Rows are as in `explorer`.
+        """
+        from illume.errors import import_extra
+
+        import_extra("anywidget", "notebook")
+        from illume.report.collect import require_count
+        from illume.report.explorer import explorer_data
+        from illume.report.widget import ExplorerWidget
+
+        require_count("max_rows", max_rows)
+        fitted = self._fit_for_pages()
+        data = explorer_data(fitted, self.get_params(deep=False), frame, max_rows)
+        return ExplorerWidget(fitted, data, fitted.as_frame(frame).slice(0, 1))
 
     def _fit_for_pages(self) -> Fitted:
         """Return what was learned, with rules if the model decides in more than one way."""

@@ -49,12 +49,15 @@ def load_scenarios(path: str | os.PathLike[str], *, max_bytes: float | None = No
     budget = Budget(max_bytes)
     try:
         budget.spend(os.stat(path).st_size, f"reading {Path(path).name}")
-        return _read(archive.parse_json(Path(path).read_bytes(), "the file", budget), budget)
+        return read_scenarios(Path(path).read_bytes(), budget)
     except FormatError as error:
         raise FormatError(f"{Path(path).name}: {error}") from error
 
 
-def _read(found: Any, budget: Budget) -> Any:
+def read_scenarios(content: bytes, budget: Budget | None = None) -> Any:
+    """Read scenarios from JSON, as `load_scenarios` does."""
+    budget = Budget() if budget is None else budget
+    found = archive.parse_json(content, "the file", budget)
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise FormatError("these are no scenarios; expected the JSON that an explorer's page saves")
     if found.get("version") != VERSION:

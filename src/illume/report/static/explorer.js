@@ -32,9 +32,10 @@ const columnsOf = ({ features, rows }) => features.map((feature, j) => ({
 /** Build the explorer in `root`: an element, or a shadow root where there are several on a page.
  *
  * `live` is {ask(rows) -> Promise of answers, an array of numbers a row} or null; rows are arrays of plain values in
- * the order of the features. `onRow` hears {row, values} after each change.
+ * the order of the features. `onRow` hears {row, values} after each change, `onScenarios` the JSON of the scenarios.
+ * `start` is the {row, values} to begin with.
  */
-export async function createExplorer(root, payload, { live = null, onRow = () => {} } = {}) {
+export async function createExplorer(root, payload, { live = null, onRow = () => {}, onScenarios = () => {}, start = null } = {}) {
   const engine = await loadEngine(payload.engine);
   const { page } = payload;
   const data = readData({ rows: { ...payload.rows, columns: columnsOf(payload.engine) }, rules: null, counterfactuals: null });
@@ -103,7 +104,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
   const scenarios = createScenarios(scenarioPanel, { ...shared, table: page.table, onOpen(row, values) {
     state.load(row, values);
     tabs.show(WHAT_IF);
-  }, onCount: (n) => tabs.rename(SCENARIOS, n ? `Scenarios (${n})` : "Scenarios") });
+  }, onCount: (n) => tabs.rename(SCENARIOS, n ? `Scenarios (${n})` : "Scenarios"), onChange: onScenarios });
   let population = null;
 
   function showPopulation() {
@@ -155,6 +156,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
     state.undo();
   });
   tabs.show(WHAT_IF);
+  if (start) state.begin(start);
   paint();
   return {
     state,

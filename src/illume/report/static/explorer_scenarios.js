@@ -36,7 +36,7 @@ function download(name, type, text) {
 }
 
 /** Show kept scenarios in `box`; `table` is passed on to the JSON, `onOpen` hears of the one to edit again. */
-export function createScenarios(box, { engine, data, words, live, table, onOpen, onCount }) {
+export function createScenarios(box, { engine, data, words, live, table, onOpen, onCount, onChange }) {
   const { features } = engine;
   let kept = []; // {name, row, values, answers}
   let made = 0;
@@ -68,7 +68,7 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
 
   function line(one, columns) {
     const before = engine.rows.values(one.row);
-    const name = make("input", { type: "text", value: one.name, "aria-label": "Name of the scenario", maxlength: 200, oninput: () => { one.name = name.value; } });
+    const name = make("input", { type: "text", value: one.name, "aria-label": "Name of the scenario", maxlength: 200, oninput: () => rename(one, name.value) });
     const cell = (j) => make("td", { class: isSame(one.values[j], before[j]) ? "" : "after" }, valueText(features[j], one.values[j]),
       isSame(one.values[j], before[j]) ? null : make("small", {}, `was ${valueText(features[j], before[j])}`));
     const model = modelOf(one);
@@ -81,6 +81,13 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
       })));
   }
 
+  function rename(one, name) {
+    one.name = name;
+    tell();
+  }
+
+  const tell = () => onChange(kept.length ? scenarioJson(plain(), engine, table) : "");
+
   function show() {
     const columns = kept.length ? differing() : [];
     none.hidden = kept.length > 0;
@@ -91,6 +98,7 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
       make("thead", {}, make("tr", {}, ...["Name", "From", "Surrogate", "Model", ...columns.map((j) => features[j].label)].map(head), make("td"))),
       make("tbody", {}, ...kept.map((one) => line(one, columns)))));
     onCount(kept.length);
+    tell();
   }
 
   show();

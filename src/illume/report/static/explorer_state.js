@@ -47,6 +47,11 @@ export function createState(engine, first, onChange) {
     apply(changes) { go(withValues(changes)); },
     /** Show another row, or edited values of it. */
     load(row, values = null) { go(values ? { row, values: values.slice() } : copyOf(row)); },
+    /** Show edited values of a row, with no way back behind them. */
+    begin({ row, values }) {
+      go({ row, values: values.slice() }, { keep: false });
+      past = [];
+    },
     reset(features = state.changed) {
       if (features.length) go(withValues(features.map((j) => ({ j, to: original[j] }))));
     },
