@@ -146,9 +146,8 @@ def jupyterlab(folder, browser):
     with running(folder, *words, path="/lab/tree/notebook.ipynb?reset") as url:
         browser.get(url)
         notebook = Notebook(browser)
-        ready = "return window.jupyterapp?.commands.isEnabled('notebook:run-all-cells')"
-        notebook.wait(lambda: browser.execute_script(ready))
-        notebook.wait(lambda: browser.find_elements(By.CSS_SELECTOR, ".jp-Notebook .jp-CodeCell"))
+        session = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session"
+        notebook.wait(lambda: browser.execute_script(f"return {session}?.kernel?.status") == "idle")
         browser.execute_script("window.jupyterapp.commands.execute('notebook:run-all-cells')")
         yield notebook
 
