@@ -62,13 +62,15 @@ test-engines: .venv-engines/.ready
 test-service: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m service tests/serve
 
-# Report and explorer in a real browser. axe-core, which checks accessibility, is fetched once and kept in build/.
+# Report and explorer in real browsers. axe-core, which checks accessibility, is fetched once and kept in build/.
 AXE_VERSION := 4.14.0
 AXE := build/axe/package/axe.min.js
 
 test-browser: $(READY) $(AXE)
 	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
 	  echo "this needs Chromium and its driver; on Debian: apt-get install chromium chromium-driver"; exit 1; }
+	@command -v firefox-esr >/dev/null || command -v firefox >/dev/null || { \
+	  echo "this needs Firefox; on Debian: apt-get install firefox-esr"; exit 1; }
 	AXE_SCRIPT=$(AXE) $(BIN)/pytest -m browser tests/report tests/serve
 
 # The explorer's engine on 10,000 rows of six explainers in Node and Chromium, against Python; some minutes.
