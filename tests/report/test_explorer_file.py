@@ -1,16 +1,24 @@
 """The explorer's file: safe, whole, small, the same every time."""
 
 import base64
+import csv
 import hashlib
+import io
+import json
 import re
+import subprocess
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import illume
+from illume.cli.output import escape_formulas
 from illume.errors import SchemaError
+from illume.report.assemble import STATIC
 from illume.results.scenarios import describe_table
 from tests.report.common import CLASSES, DATE, SCRIPT, data_of, odd_frame
+from tests.report.engine import NODE, needs_node
 
 
 def test_the_default_path_is_explorer_html(loan_explainer, loan_frame, tmp_path, monkeypatch):
@@ -86,3 +94,33 @@ def test_no_rows_are_refused(loan_explainer, loan_frame, tmp_path):
 def test_names_that_no_file_can_hold_are_written_as_numbers(odd_explainer, tmp_path):
     path = odd_explainer.explorer(odd_frame(), tmp_path / "odd.html", title="lone \ud800", max_rows=2)
     assert "<title>lone &#55296;</title>" in path.read_text("utf-8")
+
+
+@needs_node
+def test_texts_are_escaped_for_spreadsheets_as_python_does():
+    texts = [
+        "=1+1",
+        "@a",
+        "\tx",
+        "\rx",
+        "+1",
+        "-1.5e3",
+        "-a",
+        "+",
+        "-",
+        "a=b",
+        'say "=1"',
+        "a,b",
+        "a\nb",
+        "",
+        "-1 ",
+    ]
+    code = (
+        f"import {{ csvCell }} from {(STATIC / 'explorer_scenarios.js').as_uri()!r};"
+        f"console.log(JSON.stringify({json.dumps(texts)}.map(csvCell)))"
+    )
+    done = subprocess.run(
+        [NODE, "--input-type=module", "-e", code], capture_output=True, text=True, check=True
+    )
+    (line,) = csv.reader(io.StringIO(",".join(json.loads(done.stdout)), newline=""))
+    assert line == escape_formulas(pd.DataFrame({"a": texts}))["a"].tolist()

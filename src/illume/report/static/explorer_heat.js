@@ -63,7 +63,8 @@ export function createHeat(box, { engine, state, words, order, output }) {
     const [wide, tall] = [width / grid.x.length, height / grid.y.length];
     grid.levels.forEach((line, a) => line.forEach((level, b) => {
       brush.fillStyle = shade(level);
-      brush.fillRect(a * wide, height - (b + 1) * tall, wide + 0.5, tall + 0.5);
+      const [x, y] = [Math.floor(a * wide), Math.floor(height - (b + 1) * tall)];
+      brush.fillRect(x, y, Math.ceil((a + 1) * wide) - x, Math.ceil(height - b * tall) - y);
     }));
     ring(brush, width, height);
     const [first, second] = [features[grid.i], features[grid.j]];
