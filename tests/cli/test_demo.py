@@ -19,7 +19,7 @@ def test_the_demo_prints_all_kinds_of_explanation_and_writes_plots(tmp_path, mon
     assert "held-out report rows" in shown
     assert shown.count("Test row") == 5
     assert all(word in shown for word in ("Rules of", "every rule holds", "Counterfactuals of", "⇒"))
-    assert {"overview.png", "map.png", "rule-0.png", "report.html"} <= {
+    assert {"overview.png", "map.png", "rule-0.png", "report.html", "explorer.html"} <= {
         path.name for path in tmp_path.iterdir()
     }
 

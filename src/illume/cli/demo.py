@@ -22,7 +22,7 @@ TEST_ROWS = 143  # a quarter
 
 
 def main(folder: str = "demo", *, verbose: bool = True) -> None:
-    """Fit, explain, print, and write plots and a report to `folder`; `verbose` shows the training."""
+    """Fit, explain, print, and write plots, a report and an explorer; `verbose` shows the training."""
     for package in ("pandas", "matplotlib"):
         import_extra(package, "demo")
     import matplotlib as mpl
@@ -62,6 +62,8 @@ def main(folder: str = "demo", *, verbose: bool = True) -> None:
     print(f"Plots in {folder}/: {', '.join(f'{name}.png' for name in plots)}")
     report = explainer.report(X_test, Path(folder) / "report.html", title="Breast cancer")
     print(f"Report to open in a browser: {report}")
+    page = explainer.explorer(X_test, Path(folder) / "explorer.html", title="Breast cancer: what if?")
+    print(f"Explorer, to change values and see what follows: {page}")
     print(f"Done in {time.perf_counter() - start:.0f} s")
 
 
