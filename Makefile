@@ -160,10 +160,11 @@ results: .venv-peers/.ready
 docs: $(READY) .venv-docs/.ready
 	NO_MKDOCS_2_WARNING=1 ILLUME_PYTHON=$(BIN)/python .venv-docs/bin/mkdocs build --strict
 
-# The pictures of README and of docs/method.md.
+# The pictures of README, of docs/method.md and of the explorer's guide, which needs Chromium.
 pictures: $(READY)
 	$(BIN)/python tools/front_picture.py docs/picture.png
 	$(BIN)/python tools/method_pictures.py docs/images/method
+	$(BIN)/python tools/explorer_picture.py docs/images/explorer.png
 
 # Without compiled files for modules that the demo never imports, and without the headers and test programs that
 # torch may bring: both are a third of the size.
