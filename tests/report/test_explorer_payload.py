@@ -92,6 +92,14 @@ def test_names_and_categories_may_be_hostile(compare, odd_explainer):
     compare(odd_explainer.fitted_, odd_frame())
 
 
+def test_an_explainer_saved_without_rows_shows_the_rules_of_its_tree(loan_explainer, loan_frame, tmp_path):
+    loan_explainer.fit_rules().save(tmp_path / "e.illume", rows="none")
+    fitted = illume.load(tmp_path / "e.illume").fitted_
+    payload = explorer_payload(fitted, fitted.as_frame(loan_frame.head(9)))
+    assert payload["rules"]["rules"]
+    assert payload["rule_set"] is None
+
+
 @needs_node
 def test_an_explainer_saved_without_rows_has_no_trust_and_no_histogram_of_rows(
     compare, loan_explainer, loan_frame, tmp_path

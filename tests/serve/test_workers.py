@@ -69,6 +69,17 @@ def test_a_call_that_hangs_is_504_and_its_thread_is_replaced(hanging, row, go_on
     wait_until(lambda: client.service.workers.n_abandoned == 0)
 
 
+def test_work_that_is_stopped_before_a_thread_took_it_up_is_not_waited_for(monkeypatch):
+    async def never_starts(*args, **options):
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("illume.serve.workers.to_thread.run_sync", never_starts)
+    some = workers(timeout=0.1)
+    with pytest.raises(HTTPException, match="did not finish"):
+        asyncio.run(some.run("explain", once(lambda: 1)))
+    assert some.n_abandoned == 0
+
+
 def test_after_so_many_calls_that_hang_work_is_refused_and_the_service_is_not_ready(hanging, row, go_on):
     client = Client(hanging, timeout=0.1, max_abandoned=2, api_key="secret")
     key = {"X-API-Key": "secret"}

@@ -46,7 +46,8 @@ def explorer_payload(
     if predictions is None and fitted.has_model:
         predictions = fitted.encode_and_ask(frame)[1]
     if rules is None and fitted.rule_model is not None:
-        rules = explain_rules(fitted, frame, RuleRequest(output=output))
+        has_rows = len(fitted.rule_model.conditions.sample) > 0  # which rules are polished on
+        rules = explain_rules(fitted, frame, RuleRequest(output=output, polish=has_rows))
     features = [_feature(fitted, j) for j in range(len(fitted.schema))]
     return {
         "version": VERSION,

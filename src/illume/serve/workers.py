@@ -27,6 +27,7 @@ class Call:
     """A step of some work, in its thread."""
 
     start: float = field(default_factory=time.monotonic)
+    began: bool = False  # a call that is cancelled before its thread takes it up never does
     ended: bool = False
 
 
@@ -82,7 +83,7 @@ class Workers:
             self._last_answer = time.monotonic()
             raise
         except get_cancelled_exc_class():
-            if not call.ended:
+            if call.began and not call.ended:
                 self._abandoned.add(call)
             raise
         finally:
@@ -127,6 +128,7 @@ class Workers:
 
 def _advance(work: Iterator[Any], call: Call) -> Any:
     """Do one step, in a thread."""
+    call.began = True
     try:
         with np.errstate(over="ignore", invalid="ignore"):  # for extreme numbers
             return next(work)
