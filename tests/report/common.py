@@ -4,6 +4,7 @@ import base64
 import html
 import json
 import re
+import zlib
 
 import numpy as np
 
@@ -39,7 +40,10 @@ def data_of(path):
 
 def data_in(page):
     """Return what the script of a page reads."""
-    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)[1])
+    kind, text = re.search(r'<script type="([^"]*)" id="data">(.*?)</script>', page, re.S).groups()
+    if kind == "text/plain":
+        text = zlib.decompress(base64.b85decode(text.encode().translate(bytes.maketrans(b",.:", b"&<>"))))
+    return json.loads(text)
 
 
 def numbers(packed):

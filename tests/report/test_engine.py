@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from illume.data.rounded_weights import BITS, common_unit
 from illume.explanations.attributions import attribute
 from illume.report.assemble import bundle
 from tests.report.engine import (
@@ -47,6 +48,16 @@ def compared(request, tmp_path_factory):
 
 def test_contributions_answers_slopes_and_trust_are_those_of_python(compared):
     assert_equal(compared.said, compared.fitted, compared.frame)
+
+
+def test_matrices_are_rounded_in_fit_and_kept_exactly(compared):
+    weights = compared.fitted.pair.encoder.weights_
+    matrices = [weights[f"layers.{i}.weight"] for i in (0, 2, 4)]
+    units = [common_unit(each) for each in matrices]
+    packed = [layer["weight"]["unit"] for layer in compared.payload["surrogate"]["layers"]]
+    assert packed[1:] == units[1:]
+    for each, unit in zip(matrices, units, strict=True):
+        assert np.sqrt(np.square(each).mean()) < 2 ** (BITS + 1) * unit
 
 
 def test_reasons_of_rows_outside_are_in_the_words_of_python(compared):

@@ -12,7 +12,7 @@ import pytest
 
 from illume import Explainer, SurrogateOptions
 from illume.errors import SaveError, SchemaError
-from illume.report.assemble import STATIC, bundle, modules
+from illume.report.assemble import STATIC, modules, read_static
 from illume.report.payload import pack_rounded
 from tests.report.common import CLASSES, DATE, IMAGE, LONG, SCRIPT, data_of, numbers, odd_frame, text_of
 
@@ -162,7 +162,6 @@ def test_modules_of_the_script_do_nothing_until_they_are_called(entry):
 
 @ENTRIES
 def test_names_at_the_top_of_modules_differ(entry):
-    found = re.findall(
-        r"^(?:async )?(?:function|const|let|class) (\w+)", bundle(modules(entry)), re.MULTILINE
-    )
+    code = "".join(map(read_static, (f"{name}.js" for name in modules(entry))))
+    found = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, re.MULTILINE)
     assert len(found) == len(set(found)) > 20

@@ -18,6 +18,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from illume.data.checkpoints import Slot
 from illume.data.progress import tqdm
+from illume.data.rounded_weights import round_weights
 from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
 from illume.data.typed_json import dump, read
@@ -274,6 +275,7 @@ class Trainer:
         joint = self.model.head is not None
         head = self.targets.head(arrays["head.weight"], arrays["head.bias"]) if joint else None
         maps = {name.removeprefix("maps."): array for name, array in arrays.items() if name[:4] == "maps"}
+        maps |= {name: round_weights(maps[name]) for name in maps if name.endswith(".weight")}
         self.encoder.history_ = history
         self.encoder.set_weights(maps, self.n_inputs, self.state.alpha, head, self.bins)
 

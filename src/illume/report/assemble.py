@@ -13,13 +13,15 @@ from typing import Any
 
 STATIC = files("illume.report") / "static"
 STYLES = ("figures.css", "style.css")
+INDENT = re.compile(r"^\s+", re.MULTILINE)
+COMMENT = re.compile(r"^(?://[^\n]*|/\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
 IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 
 
 def fill_page(
     template: str,
     entry: str,
-    data: Any,
+    data: str,
     styles: Sequence[str] = STYLES,
     *,
     connect: bool = False,
@@ -27,15 +29,17 @@ def fill_page(
 ) -> str:
     """Return the whole page, from the module of JavaScript that starts it, its data and its parts in HTML.
 
+    `data` is text that is safe in HTML, such as that of `safe_json`.
+
     It can `connect` to where it comes from, or to nothing.
     """
-    style, script = "".join(map(read_static, styles)), bundle(modules(entry))
+    style, script = lean("".join(map(read_static, styles))), bundle(modules(entry))
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         "base-uri 'none'; form-action 'none'" + ("; connect-src 'self'" if connect else "")
     )
     page = Template(read_static(template))
-    return page.substitute(parts, policy=policy, style=style, script=script, data=_json(data))
+    return page.substitute(parts, policy=policy, style=style, script=script, data=data)
 
 
 def modules(entry: str) -> list[str]:
@@ -67,7 +71,18 @@ def bundle_module(names: Sequence[str], exported: str) -> str:
 
 def _join(names: Sequence[str]) -> str:
     code = IMPORT.sub("", "\n".join(read_static(f"{name}.js") for name in names))
-    return re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE)
+    return lean(re.sub(r"^export (?=\w)", "", code, flags=re.MULTILINE))
+
+
+def lean(code: str) -> str:
+    r"""Return a script or style without indentation, empty lines, and comments that begin a line.
+
+    Comments that end a line stay: what looks like one may be within a text.
+
+    >>> lean("/** Add. */\nfunction add(a, b) {\n  // both\n  return a + b; // the sum\n}\n")
+    'function add(a, b) {\nreturn a + b; // the sum\n}\n'
+    """
+    return COMMENT.sub("", INDENT.sub("", code))
 
 
 def read_static(name: str) -> str:
@@ -81,7 +96,7 @@ def _hash(inline: str) -> str:
     return f"sha256-{base64.b64encode(digest).decode('ascii')}"
 
 
-def _json(data: Any) -> str:
+def safe_json(data: Any) -> str:
     """Return JSON that cannot end the element it is in."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     for character in "<>&":

@@ -14,12 +14,13 @@ from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
-from illume.report.assemble import STYLES, fill_page
+from illume.report.assemble import STYLES, fill_page, safe_json
 from illume.report.collect import ReportRequest, explain_rows, require_count, require_page
 from illume.report.explorer_payload import explorer_payload
 from illume.report.page import date_text
 from illume.report.payload import Json, row_data
 from illume.report.sentences import LARGE_SHARE
+from illume.report.squeeze import squeeze_text
 from illume.report.words import count, figure, percent
 from illume.results.quality import Quality
 from illume.results.scenarios import describe_table
@@ -62,7 +63,7 @@ def fill_explorer(data: Json, date: str, title: str | None = None, *, live: bool
     page = fill_page(
         "explorer.html",
         "explorer_served" if live else "explorer_main",
-        data,
+        squeeze_text(safe_json(data)),
         (*STYLES, "explorer.css"),
         connect=live,
         title=escape(f"Explorer of {data['page']['model']}" if title is None else str(title)),

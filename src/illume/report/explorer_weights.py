@@ -15,10 +15,11 @@ from illume.shapley.network_arrays import arrays_of
 from illume.shapley.shapley_model import ShapleyModel
 from illume.surrogates.base import WeightedSurrogate
 
-# Matrices are rounded, so that pages are a quarter smaller. What is computed with them is off by a few
-# millionths of a row's largest number, as it is by single precision. Bins are at most an eighth, so that
-# their weights count less.
+# Matrices were rounded in fit, and are kept exactly. Those of explainers from before that are rounded here:
+# what is computed with them is off by a few millionths of a row's largest number, as it is by single
+# precision. Bins are at most an eighth, so that their weights count less; tables are added as they are.
 WEIGHT_BITS, BIN_BITS = 19, 17
+NETWORK_BITS = {"nodes": 22, "first": WEIGHT_BITS, "last": WEIGHT_BITS}
 
 
 def surrogate_weights(fitted: Fitted) -> Json:
@@ -61,7 +62,7 @@ def shapley_weights(model: ShapleyModel) -> Json:
     """Return the network of Shapley values, and the model of its errors."""
     coding, errors = model.coding, model.errors
     networks = {
-        name: squeeze_rounded(array, WEIGHT_BITS) if name in ("first", "last") else squeeze(array)
+        name: squeeze_rounded(array, NETWORK_BITS[name]) if name in NETWORK_BITS else squeeze(array)
         for name, array in arrays_of(model.values).items()
     }
     return networks | {

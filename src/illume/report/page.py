@@ -18,7 +18,7 @@ from illume.errors import BlackBoxError, SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
-from illume.report.assemble import fill_page
+from illume.report.assemble import fill_page, safe_json
 from illume.report.collect import ReportRequest, explain_rows
 from illume.report.markup import Markup, tag
 from illume.report.payload import payload
@@ -74,7 +74,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     page = fill_page(
         "page.html",
         "main",
-        payload(explained, fitted.schema, fitted.has_model),
+        safe_json(payload(explained, fitted.schema, fitted.has_model)),
         title=escape(title),
         about=escape(f"{date} · made with illume {import_module('illume').__version__}, {ILLUME}"),
         tiles=_tiles(attributions, quality),

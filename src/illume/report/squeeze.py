@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from illume.data.rounded_weights import common_unit
 from illume.report.payload import Json
 
 # What would be escaped in a page stands for something else than usual.
@@ -24,15 +25,18 @@ def squeeze(array: Any) -> Json:
 
 
 def squeeze_rounded(array: Any, bits: int) -> Json:
-    """Squeeze numbers, rounded to multiples of their root mean square divided by 2 to the power of `bits`.
+    """Squeeze numbers as multiples of a unit: their own, if they were rounded in fit, which is exact.
 
-    The multiples are whole numbers, written as 0, -1, 1, -2, … so that small ones have empty high bytes.
+    Otherwise they are rounded to their root mean square divided by 2 to the power of `bits`. The multiples
+    are whole numbers, written as 0, -1, 1, -2, … so that small ones have empty high bytes.
 
-    >>> squeeze_rounded([3.0, -4.0], 3)["unit"]
-    0.4419417382415922
+    >>> squeeze_rounded([3.0, -4.0], 3)["unit"], squeeze_rounded([0.1, -0.3], 3)["unit"]
+    (1.0, 0.027950849718747374)
     """
     numbers = np.asarray(array, dtype=np.float64)
-    unit = float(np.sqrt(np.mean(np.square(numbers)))) * 2.0**-bits if numbers.size else 0.0
+    unit = common_unit(array)
+    if np.abs(numbers).max(initial=0.0) >= unit * 2.0**bits:
+        unit = float(np.sqrt(np.mean(np.square(numbers)))) * 2.0**-bits
     whole = np.round(numbers / unit).astype(np.int64) if unit > 0 else np.zeros(numbers.shape, dtype=np.int64)
     if whole.size and np.abs(whole).max() >= 2**30:  # a few weights outweigh all others
         return squeeze(array)
@@ -40,6 +44,14 @@ def squeeze_rounded(array: Any, bits: int) -> Json:
     return {"type": "u4", "squeezed": True, "unit": unit, "text": _text(folded)}
 
 
+def squeeze_text(text: str) -> str:
+    """Squeeze a text; nothing in it needs to be escaped in a page."""
+    return _characters(text.encode())
+
+
 def _text(numbers: Any) -> str:
-    by_place = numbers.reshape(-1, 1).view(np.uint8).T.tobytes()
-    return base64.b85encode(zlib.compress(by_place, 9)).translate(TO_PAGE).decode("ascii")
+    return _characters(numbers.reshape(-1, 1).view(np.uint8).T.tobytes())
+
+
+def _characters(content: bytes) -> str:
+    return base64.b85encode(zlib.compress(content, 9)).translate(TO_PAGE).decode("ascii")

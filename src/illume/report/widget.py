@@ -14,7 +14,7 @@ from illume.data.frames import Frame
 from illume.data.schema import Other
 from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
-from illume.report.assemble import STYLES, bundle_module, modules, read_static
+from illume.report.assemble import STYLES, bundle_module, lean, modules, read_static
 from illume.report.explorer_payload import json_categories
 from illume.report.payload import Json
 from illume.results.scenarios import read_scenarios
@@ -125,7 +125,7 @@ def notebook_style() -> str:
     >>> ":root" in notebook_style() or "@media (max-width" in notebook_style()
     False
     """
-    style = "".join(map(read_static, (*STYLES, "explorer.css")))
+    style = lean("".join(map(read_static, (*STYLES, "explorer.css"))))
     style = re.sub(r":root((?:\[[^]]*\]|:not\([^)]*\))+)", r":host(\1)", style).replace(":root", ":host")
     style = re.sub(r"(?m)^( *)body \{", r"\1.notebook {", style)
     return style.replace("@media (max-width", "@container (max-width") + read_static("widget.css")

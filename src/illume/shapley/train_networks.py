@@ -11,11 +11,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from illume._typing import FloatArray
+from illume.data.rounded_weights import round_weights
 from illume.shapley.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
 from illume.shapley.training_run import BATCH, Sizes, TrainingProgress
 from illume.shapley.walks import BackgroundCorrection, Walks, network_walks
 
 AT_ONCE = 2**23  # coefficients that are computed at once, 32 MB
+NODE_BITS = 12  # main values are added as they are
 SPREAD = 1.5  # of a feature's embedding over its table, at the start
 
 
@@ -326,12 +328,13 @@ def _value_arrays(
     c = model.last.shape[1]
     nodes = _nodes(network.table, coding, rows)
     nodes[:, :c] = scale * nodes[:, :c] + model.table.nodes[:, :c]
+    nodes = np.hstack([round_weights(part, NODE_BITS) for part in (nodes[:, :c], nodes[:, c:])])
     main, _ = model.table.look_up(background)
     return ValueArrays(
         Table(nodes, c),
         (scale * _array(network.constant) - main.mean(0)).astype(np.float32),
-        _array(network.first.weight.T),
+        round_weights(_array(network.first.weight.T)),
         _array(network.first.bias),
-        _array(scale * network.last.weight.T),
+        round_weights(_array(scale * network.last.weight.T)),
         _array(scale * network.last.bias),
     )

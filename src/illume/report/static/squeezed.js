@@ -16,9 +16,13 @@ function bytesOf(text) {
   return new Uint8Array(view.buffer, 0, view.byteLength - (padded.length - text.length));
 }
 
+const inflate = (text) => new Response(new Blob([bytesOf(text)]).stream().pipeThrough(new DecompressionStream("deflate")));
+
+/** Return a text that Python squeezed. */
+export const expandText = (text) => inflate(text).text();
+
 async function expand(packed) {
-  const stream = new Blob([bytesOf(packed.text)]).stream().pipeThrough(new DecompressionStream("deflate"));
-  const places = new Uint8Array(await new Response(stream).arrayBuffer());
+  const places = new Uint8Array(await inflate(packed.text).arrayBuffer());
   const n = places.length / 4;
   const bytes = new Uint8Array(4 * n);
   for (let i = 0; i < n; i += 1) {
