@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
+from illume.explanations import rule_cover
 from tests.common import FAST, grouped
 
 
@@ -35,6 +36,12 @@ def report_rows(explainer, frame):
     fitted = explainer.fitted_
     rows = frame.iloc[fitted.split.report]
     return rows, np.array(fitted.outputs.question().names)[fitted.rows.report.P.argmax(1)]
+
+
+def summary_boxes(fitted):
+    """Return the rules of a rule set as boxes."""
+    known = fitted.rule_model.known
+    return rule_cover.cover_rows(known, rule_cover.DecisionAim(known, 0.9), 10, 3).boxes
 
 
 def test_a_model_of_one_rule_is_summed_up_by_that_rule(corner_explainer):
@@ -92,15 +99,14 @@ def test_rows_that_measure_rules_do_not_choose_them(loan_explainer):
     assert before.agreement == pytest.approx(1 - after.agreement)
 
 
-def test_rules_that_reach_the_wanted_precision_have_it_where_they_were_chosen(corner_explainer):
+def test_rules_have_the_wanted_precision_where_they_were_chosen(corner_explainer):
     for precision in (0.6, 0.9, 0.97):
         found = corner_explainer.rule_set(precision=precision)
         known = corner_explainer.fitted_.rule_model.known
         assert found.rules.wanted == precision
-        assert found.reached.any()
         rows = pd.DataFrame(known.X * known.layout.scale + known.layout.mean, columns=["a", "b", "c"])
         decided = np.array(["no", "yes"])[known.decisions]
-        for rule in found.rules[found.reached]:
+        for rule in found:
             assert (decided[rule.covers(rows)] == rule.decision).mean() >= precision
 
 
@@ -115,11 +121,48 @@ def test_a_rare_decision_has_a_rule_too(corner_frame):
     assert "c ≥" in next(rule.text for rule in found if rule.decision == "yes")
 
 
-def test_rules_below_the_wanted_precision_are_named(loan_explainer):
+@pytest.mark.parametrize(("precision", "words"), [(0.857, "rule 1"), (0.875, "rule 1"), (0.9, ""), (1, "")])
+def test_rules_are_named_whose_shown_precision_is_below_the_wanted_one(loan_explainer, precision, words):
     found = loan_explainer.rule_set()
-    short = replace(found, reached=np.arange(len(found)) != 0)
-    assert "below the wanted precision, to cover more rows: rule 1" in repr(short)
-    assert "below the wanted" not in repr(replace(found, reached=np.ones(len(found), dtype=bool)))
+    covered = np.full(len(found), 1_000)
+    right = np.where(np.arange(len(found)) == 0, round(1_000 * precision), 1_000)
+    found = replace(found, rules=replace(found.rules, n_covered=covered, n_correct=right))
+    assert found.below.tolist() == [bool(words)] + [False] * (len(found) - 1)
+    assert found.to_dict()["rules"][0]["below"] is bool(words)
+    assert ("below the wanted precision: rule 1" in repr(found)) is bool(words)
+    assert ("below the wanted" in found._repr_html_()) is bool(words)
+
+
+def test_rules_that_answer_no_better_than_a_constant_say_so(loan_explainer, loan_frame):
+    found = loan_explainer.rule_set()
+    _, decided = report_rows(loan_explainer, loan_frame)
+    names, counts = np.unique(decided, return_counts=True)
+    most, share = str(names[counts.argmax()]), counts.max() / len(decided)
+    assert found.to_dict()["majority"] == pytest.approx(share)
+    assert found.agreement > share
+    assert found.warning == ""
+    as_often = replace(found, n_agreed=int(counts.max()))
+    words = (
+        f"warning: always {most!r} would answer like the model for {share:.0%}, so do not take these rules"
+    )
+    assert words in repr(as_often)
+    assert "do not take these rules" in as_often._repr_html_()
+    assert as_often.to_dict()["warning"] == as_often.warning != ""
+
+
+def test_rules_without_a_held_out_row_are_left_out_and_counted(loan_explainer):
+    fitted, full = loan_explainer.fit_rules().fitted_, loan_explainer.rule_set()
+    model = fitted.rule_model
+    outside = np.repeat(np.flatnonzero(~model.report.members(summary_boxes(fitted))[0]), 10)
+    assert len(full) > 1
+    report = replace(model.report, X=model.report.X[outside], P=model.report.P[outside])
+    other = copy.copy(loan_explainer)
+    other.fitted_ = replace(fitted, rule_model=replace(model, report=report))
+    found = other.rule_set()
+    assert full[0].text not in [rule.text for rule in found]
+    assert (found.rules.n_covered > 0).all()
+    assert found.n_unmeasured == len(full) - len(found) + full.n_unmeasured
+    assert f"left out, as no held-out row tells their precision: {found.n_unmeasured} rule" in repr(found)
 
 
 def test_the_printed_set_explains_its_precision_in_one_line(loan_explainer):

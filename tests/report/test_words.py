@@ -1,11 +1,13 @@
 """What a report says, and in which words."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from illume import load
+from illume.report import rule_table
 from tests.report.common import DATE, data_of, text_of
 
 INNER = ("latent", "alignment", "meta encoder")
@@ -46,6 +48,17 @@ def test_a_report_has_the_rule_set_with_what_holds_else(loan_report, loan_explai
     for rule in found:
         assert rule.text.rsplit(" → ", 1)[0] in shown
     assert f"else {found.otherwise.decision}" in shown
+    assert "do not take these rules" not in shown
+
+
+def test_a_report_says_where_its_rules_are_no_better_than_a_constant(
+    loan_explainer, loan_frame, tmp_path, monkeypatch
+):
+    poor = replace(loan_explainer.rule_set(), n_agreed=0)
+    monkeypatch.setattr(rule_table, "summarize_rules", lambda *_: poor)
+    path = loan_explainer.report(loan_frame.head(5), tmp_path / "a.html", counterfactuals=False, date=DATE)
+    assert poor.warning[1:] in (text := text_of(path))
+    assert text.index("Rules for most rows") < text.index(poor.warning[1:]) < text.index("Support")
 
 
 def test_without_the_model_no_row_says_that_the_surrogate_agrees_with_itself(

@@ -129,13 +129,11 @@ class Found:
 class Cover:
     """Rules in the order in which they were found.
 
-    `reached` says which have the wanted precision on the rows that they were chosen on; `inside` (r, N) which
-    of these rows each covers.
+    `inside` (r, N) says which of the rows that they were chosen on each covers.
     """
 
     boxes: Boxes
     decisions: IntArray
-    reached: BoolArray
     inside: BoolArray
 
 
@@ -145,14 +143,13 @@ def cover_rows(sample: Sample, aim: Aim, max_rules: int, max_conditions: int) ->
     Where no rule of the wanted precision adds enough rows, and many rows are left, a lower precision will do.
     """
     conditions, n = Conditions.of(sample), len(sample)
-    left, found, reached = np.ones(n, dtype=bool), list[Found](), list[bool]()
+    left, found = np.ones(n, dtype=bool), list[Found]()
     while len(found) < max_rules and left.any():
         best = _search(conditions, aim, left, max_conditions)
         first = min(best, default=None)
         if first is None or (first > 0 and left.mean() <= 1 - MOST):
             break
         found.append(best[first])
-        reached.append(first == 0)
         left &= ~best[first].inside
     boxes = Boxes.whole_space(len(found), sample.X.shape[1])
     for i, one in enumerate(found):
@@ -160,7 +157,7 @@ def cover_rows(sample: Sample, aim: Aim, max_rules: int, max_conditions: int) ->
             conditions.tighten(boxes, np.array([i]), np.array([code]))
     inside = np.array([one.inside for one in found], dtype=bool).reshape(len(found), n)
     decisions = np.array([one.decision for one in found], dtype=np.intp)
-    return Cover(boxes, decisions, np.array(reached, dtype=bool), inside)
+    return Cover(boxes, decisions, inside)
 
 
 def _search(conditions: Conditions, aim: Aim, left: BoolArray, depth: int) -> dict[int, Found]:

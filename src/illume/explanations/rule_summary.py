@@ -18,6 +18,7 @@ from illume.explanations.rule_sample import Sample
 from illume.explanations.rule_search import LIMIT
 from illume.explanations.rules import RuleRequest, feature_bounds, require_rule_model
 from illume.results.conditions import ObliqueRules
+from illume.results.quality import FEW
 from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 from illume.results.trust import Refinement
@@ -51,6 +52,7 @@ def summarize_rules(fitted: Fitted, request: RuleSetRequest) -> RuleSet:
         )
     aim = NumberAim(known) if question.intervals else DecisionAim(known, request.precision)
     cover = cover_rows(known, aim, request.max_rules, min(request.max_conditions, LIMIT))
+    n_found, cover = len(cover.boxes), _with_rows(cover, report)
     boxes, inside, decisions = _with_else(cover, known)
     interval = None
     if question.intervals:
@@ -87,8 +89,22 @@ def summarize_rules(fitted: Fitted, request: RuleSetRequest) -> RuleSet:
         rest=rules[-1:],
         n_new=np.bincount(first, minlength=len(boxes))[:-1],
         n_agreed=int(right[first, np.arange(len(report))].sum()),
-        reached=cover.reached,
+        n_unmeasured=n_found - len(cover.boxes),
+        majority=None if question.intervals or not len(report) else _majority(report),
     )
+
+
+def _with_rows(cover: Cover, report: Sample) -> Cover:
+    """Leave out rules that cover no report row; where these are too few to tell, keep all."""
+    some = report.members(cover.boxes).any(1) | (len(report) < FEW)
+    return Cover(cover.boxes[some], cover.decisions[some], cover.inside[some])
+
+
+def _majority(report: Sample) -> tuple[int, float]:
+    """Return the decision that is right for most report rows, and for which share of them."""
+    shares = [float(report.right(c).mean()) for c in range(len(report.question.names))]
+    most = int(np.argmax(shares))
+    return most, shares[most]
 
 
 def _with_else(cover: Cover, known: Sample) -> tuple[Boxes, BoolArray, IntArray]:

@@ -28,15 +28,24 @@ def rule_set_section(fitted: Fitted) -> Markup | None:
         f"{percent(found.agreement)}. Each rule holds by itself; where several cover a row, the first one "
         f"counts. {found.explanation.capitalize()}."
     )
+    if found.n_unmeasured:
+        lead += f" {count(found.n_unmeasured, 'further rule')} left out: no held-out row tells its precision."
     head = tag("h2", "Rules for most rows", id="rule-set-head")
-    content = (head, tag("p", lead, class_="lead"), _table(found))
+    content = (head, tag("p", lead, class_="lead"), *_warning(found), _table(found))
     return tag("section", *content, id="rule-set", aria_labelledby="rule-set-head")
+
+
+def _warning(found: RuleSet) -> list[Markup]:
+    if not found.warning:
+        return []
+    kind, text = tag("strong", "Warning", class_="kind"), found.warning[:1].upper() + found.warning[1:]
+    return [tag("ul", tag("li", kind, tag("p", f"{text}."), class_="warning"), class_="notices")]
 
 
 def _table(found: RuleSet) -> Markup:
     rows = []
     texts = [*(rule.premise for rule in found), "else"]
-    below_wanted = [*(~found.reached).tolist(), False]
+    below_wanted = [*found.below.tolist(), False]
     for rule, conditions, below in zip([*found, found.otherwise], texts, below_wanted, strict=True):
         low = tag("small", "below the wanted precision") if below else Markup("")
         precision = figure(rule.precision) if rule.n_covered >= MEASURED else "–"

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.number_text import count
 from illume.results.conditions import sql_literal
 from illume.results.display import Shown, Table
 from illume.results.rules import Rule, Rules
@@ -33,16 +34,19 @@ class RuleSet(Shown):
         Number of report rows that each rule covers and those before do not.
     n_agreed
         Number of report rows that the rules together, with the rest, answer like the black box.
-    reached
-        Which rules have the wanted precision on the rows that they were chosen on; the others were added to
-        cover more rows.
+    n_unmeasured
+        Number of further rules that were found and left out, since they cover no report row.
+    majority
+        The most common decision on the report rows, as position among the decisions, and its share: the
+        agreement of a constant answer. None where rules end in intervals.
     """
 
     rules: Rules
     rest: Rules
     n_new: IntArray
     n_agreed: int
-    reached: BoolArray
+    n_unmeasured: int
+    majority: tuple[int, float] | None
 
     @property
     def otherwise(self) -> Rule:
@@ -70,6 +74,11 @@ class RuleSet(Shown):
         return self.rules.n_covered >= MEASURED
 
     @property
+    def below(self) -> BoolArray:
+        """Which rules have less than the wanted precision on the report rows, (r,)."""
+        return self.measured & (self.precision < self.rules.wanted)
+
+    @property
     def together(self) -> FloatArray:
         """Share of the report rows that each rule, or one before it, covers, (r,)."""
         return np.cumsum(self.n_new) / max(self.n_rows, 1)
@@ -83,6 +92,19 @@ class RuleSet(Shown):
     def agreement(self) -> float:
         """Share of all report rows that the rules together, with the rest, answer like the black box."""
         return self.n_agreed / max(self.n_rows, 1)
+
+    @property
+    def warning(self) -> str:
+        """Says so where a constant answer would agree with the black box as often; otherwise empty."""
+        if self.majority is None or not len(self):
+            return ""
+        decision, share = self.majority
+        if self.agreement > share or share == 1:
+            return ""
+        return (
+            f"always {self.rules.question.names[decision]!r} would answer like the model for {share:.0%}, so "
+            "do not take these rules for a summary of the model; use the rules of single rows"
+        )
 
     @property
     def explanation(self) -> str:
@@ -133,13 +155,15 @@ class RuleSet(Shown):
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
         lines = [_rule_dict(*line) for line in self._lines()]
-        for line, reached in zip(lines, self.reached.tolist(), strict=False):
-            line["reached"] = reached
+        for line, below in zip(lines, self.below.tolist(), strict=False):
+            line["below"] = below
         return {
             "rules": lines[:-1],
             "else": lines[-1],
             "coverage": self.coverage,
             "agreement": self.agreement,
+            "majority": None if self.majority is None else self.majority[1],
+            "warning": self.warning,
             "n_rows": self.n_rows,
             "wanted": self.rules.wanted,
             "explanation": self.explanation,
@@ -161,6 +185,8 @@ class RuleSet(Shown):
             f"{n} rule{'s' * (n != 1)} that cover{'s' * (n == 1)} {self.coverage:.0%} of {self.n_rows} "
             f"held-out rows; with the answer else, they {right} for {self.agreement:.0%}"
         )
+        if self.warning:
+            yield f"warning: {self.warning}"
         cells = [["", "rule", "answer", "support", "rows", "precision", "together"]]
         for i, (rule, text, together) in enumerate(self._lines(), 1):
             precision = f"{rule.precision:.2f}" if rule.n_covered >= MEASURED else "–"
@@ -169,11 +195,13 @@ class RuleSet(Shown):
         yield Table(cells, "><<>>>>", head=True)
         yield self.explanation
         yield "every rule holds by itself; where several cover a row, the first one counts"
-        if not self.reached.all():
-            yield f"below the wanted precision, to cover more rows: {_numbered(~self.reached)}"
+        if self.below.any():
+            yield f"below the wanted precision: {_numbered(self.below)}"
         if not self.measured.all():
             yield f"too few held-out rows to know the precision: {_numbered(~self.measured)}"
-        if not n:
+        if self.n_unmeasured:
+            yield f"left out, as no held-out row tells their precision: {count(self.n_unmeasured, 'rule')}"
+        if not n + self.n_unmeasured:
             yield "no rule of so few conditions tells the answers apart; allow more with max_conditions"
 
 
