@@ -151,9 +151,9 @@ def test_a_file_without_rows_says_that_its_threshold_is_fixed(before, tmp_path):
     before.save(tmp_path / "a.illume", rows="none")
     loaded = illume.load(tmp_path / "a.illume", model=model)
     np.testing.assert_array_equal(loaded(ROWS).decisions, P[:, 1] >= 0.2)
-    loaded.threshold = 0.3
     with pytest.raises(LeftOutError, match=r"another threshold or positive class.*saved with rows='none'"):
-        loaded(ROWS)
+        loaded.threshold = 0.3
+    assert loaded.threshold == 0.2
 
 
 def test_pullback_is_refined_to_the_decision_under_the_threshold():

@@ -96,9 +96,8 @@ def test_a_choice_after_the_fit_is_saved_and_can_be_made_after_loading(explainer
 
 
 def test_no_other_choice_is_taken(explainer):
-    explainer.unknown = "skip"
     with pytest.raises(ValueError, match="unknown must be 'error' or 'ignore', found 'skip'"):
-        explainer(loans(3))
+        explainer.unknown = "skip"
 
 
 def test_what_such_an_error_says_survives_pickling():

@@ -26,7 +26,7 @@ from illume.explanations.tree_rules import RuleModel
 from illume.explanations.trial import Trial
 from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.results.diagnostics import History
-from illume.results.dictionary import NO_LABELS, DataDictionary, Given
+from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.predictions import Labels
 from illume.results.quality import Quality, RuleQuality
 from illume.shapley.shapley_model import ShapleyModel
@@ -188,11 +188,13 @@ class Fitted:
     report_answers
         The answers that quality was measured on; a file holds them for models that a threshold can decide.
     rule_encoder
-        The encoder that rules had for another question, whose tree was dropped.
+        The encoder that rules have for the question of `original`.
     missing_words
         Words that the command line read as missing, where it was told other ones than usual.
     dictionary
         What features and their values are called in texts, plots and reports.
+    original
+        The same for the question of the fit, or of the file, where this one is for another question.
     """
 
     black_box: BlackBox | SurrogateBlackBox
@@ -220,6 +222,7 @@ class Fitted:
     rule_encoder: Any = None
     missing_words: tuple[str, ...] | None = None
     dictionary: DataDictionary = NO_LABELS
+    original: Fitted | None = None
 
     @property
     def schema(self) -> Schema:
@@ -264,9 +267,10 @@ class Fitted:
             black_box = replace(black_box, encoding=encoding)
         return replace(self, encoding=encoding, black_box=black_box)
 
-    def with_labels(self, labels: Given) -> Fitted:
+    def with_labels(self, dictionary: DataDictionary) -> Fitted:
         """Return the same, with other labels of features and values."""
-        dictionary = DataDictionary.of(labels, self.schema)
+        if dictionary == self.dictionary:
+            return self
         return replace(self, dictionary=dictionary, quality=replace(self.quality, dictionary=dictionary))
 
     def towards(self, positive_class: Any) -> Fitted:

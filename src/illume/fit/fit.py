@@ -44,12 +44,12 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
     """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
     start = time.perf_counter()
     settings.validate()
-    labels = parse_labels(settings.labels)
+    parse_labels(settings.labels)  # raises before rows are read
     seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
     options = settings.data_options
     limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
-    DataDictionary.of(labels, source.schema)  # raises before the model is asked
+    dictionary = DataDictionary.of(settings.labels, source.schema)  # raises before the model is asked
     with open_checkpoint(settings, source) as stages:
         prepared = prepare(source, settings, np.random.default_rng(seed), stages)
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
@@ -57,7 +57,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
             shapley = train_shapley(data, settings, seed, device) if data else None
             choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
             found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
-            fitted = ask(found.with_labels(labels), settings.positive_class, settings.threshold)
+            fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
         if interrupted:
             stages = None
@@ -65,7 +65,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
             stages.finish()
     warn_few_rows(fitted.quality, settings)
     warn_of_model(fitted.quality)
-    return FitResult(fitted, stages, interrupted)
+    return FitResult(replace(fitted, original=None), stages, interrupted)
 
 
 def _assemble(

@@ -19,12 +19,14 @@ from illume.fit.fit import FitResult, fit_rules
 from illume.fit.settings import Settings
 from illume.results.check import Check
 from illume.results.diagnostics import History
+from illume.results.dictionary import DataDictionary
 from illume.results.interactions import Interactions
 from illume.results.latents import Latents
 from illume.results.quality import Quality, RuleQuality
 
 KINDS = ["attributions", "latents", "rules", "counterfactuals"]
 KEPT = 4  # questions whose rules are kept
+SET_LATER = ("unknown", "labels", "positive_class", "threshold")  # parameters that may be set after the fit
 
 
 class Learned:
@@ -35,6 +37,7 @@ class Learned:
     verbose: bool | None
     positive_class: Any
     threshold: float | None
+    fitted_: Fitted
     stages_: Any
     get_params: Any
     _others: Any
@@ -135,8 +138,8 @@ class Learned:
         source, other = kept.pop(asked, (None, self))
         if source is not fitted:
             other = copy(self)
-            (other.threshold, other.positive_class), other._others = asked, {}
-            other._require_fitted()
+            other.__dict__.update(threshold=asked[0], positive_class=asked[1], _others={})
+            other._follow()
         kept[asked] = (fitted, other)
         while len(kept) > KEPT:
             kept.pop(next(iter(kept)))
@@ -145,14 +148,23 @@ class Learned:
     def _keep(self, found: FitResult) -> None:
         self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
         self.n_features_in_ = len(self.fitted_.schema)
-        self._used_labels = self.labels
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a parameter; what was learned follows at once, or the value is refused."""
+        if name in SET_LATER and "fitted_" in self.__dict__:
+            self._follow(**{name: value})
+        super().__setattr__(name, value)
+
+    def _follow(self, **changed: Any) -> None:
+        """Make what was learned that of other parameters."""
+        unknown, labels, *question = (changed.get(name, getattr(self, name)) for name in SET_LATER)
+        require_unknown(unknown)
+        dictionary = self.fitted_.dictionary
+        if "labels" in changed:
+            dictionary = DataDictionary.of(labels, self.fitted_.schema)
+        self.fitted_ = ask(self.fitted_, *question).with_unknown(unknown).with_labels(dictionary)
 
     def _require_fitted(self) -> Fitted:
-        """Return what was learned, for parameters that may have been set after the fit."""
+        """Return what was learned."""
         check_is_fitted(self, "fitted_")
-        require_unknown(self.unknown)
-        self.fitted_ = ask(self.fitted_.with_unknown(self.unknown), self.positive_class, self.threshold)
-        if self.labels is not self._used_labels:
-            self.fitted_ = self.fitted_.with_labels(self.labels)
-            self._used_labels = self.labels
         return self.fitted_
