@@ -83,6 +83,26 @@ def test_the_kernels_model_answers_all_rows_at_once(widget, loan_model, loan_fra
     assert heard["id"] == "a-1"
 
 
+def test_a_model_of_numbers_answers_with_one_for_each_row(
+    limit_explainer, limit_model, loan_frame, monkeypatch
+):
+    widget = limit_explainer.explore(loan_frame.iloc[:5])
+    edit(widget, age=60)
+    (heard,) = ask(widget, [widget._row["values"]] * 2, monkeypatch)
+    wanted = limit_model.predict(loan_frame.iloc[[0, 0]].assign(age=60))
+    np.testing.assert_allclose(heard["answers"], wanted[:, None])
+
+
+def test_a_model_of_many_classes_answers_with_all_probabilities(
+    three_class_explainer, three_class, monkeypatch
+):
+    model, X = three_class
+    widget = three_class_explainer.explore(X[:5])
+    edit(widget, a=1.5)
+    (heard,) = ask(widget, [widget._row["values"]], monkeypatch)
+    np.testing.assert_allclose(heard["answers"], model.predict_proba(X[:1].assign(a=1.5)))
+
+
 def test_an_error_of_the_model_is_told_in_its_words(widget, monkeypatch):
     def fail(frame):
         raise RuntimeError("out of tea")

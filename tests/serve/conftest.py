@@ -85,9 +85,9 @@ def serve(saved, tmp_path):
     """Start `illume serve`; returns the process, its address and the file of its log."""
     started = []
 
-    def start(*words, **env):
+    def start(*words, file=saved / "loans.illume", **env):
         log = (tmp_path / "log").open("w")
-        command = [sys.executable, "-m", "illume", "serve", saved / "loans.illume", "--port", "0", *words]
+        command = [sys.executable, "-m", "illume", "serve", file, "--port", "0", *words]
         process = subprocess.Popen(
             [str(word) for word in command],
             stdout=log,

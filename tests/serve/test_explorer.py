@@ -2,17 +2,12 @@
 
 import base64
 import re
-from contextlib import contextmanager
 
 import httpx
-import numpy as np
 import pytest
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 from illume.serve.explorer import make_page
 from illume.serve.settings import Settings
-from tests.report.browser import start_chromium
 from tests.report.common import data_in
 from tests.serve.conftest import Client
 
@@ -80,61 +75,3 @@ def test_the_commands_rows_are_those_of_the_file(serve, saved, rows, tmp_path):
     assert httpx.get(f"{url}/ready").status_code == 200
     assert 'path="/explorer"' in httpx.get(f"{url}/metrics").text
     assert httpx.get(f"{url}/explorer", headers={"Host": "rebound.example"}).status_code == 400
-
-
-@contextmanager
-def opened(url):
-    """Open a page of a service in Chromium, and yield a function that returns the text of an element."""
-    driver = start_chromium()
-    driver.set_network_conditions(offline=False, latency=0, throughput=10**8)
-    try:
-        driver.get(url)
-        WebDriverWait(driver, 20).until(lambda d: d.find_elements(By.CSS_SELECTOR, ".answer-cell"))
-        yield driver
-    finally:
-        driver.quit()
-
-
-def model_says(driver):
-    return driver.find_elements(By.CSS_SELECTOR, ".answer-cell")[2].text
-
-
-def set_age(driver, value):
-    script = """const card = [...document.querySelectorAll(".control-card")]
-      .find((one) => one.querySelector(".name").textContent.startsWith("age"));
-    const box = card.querySelector("input.box");
-    box.value = arguments[0];
-    box.dispatchEvent(new Event("input", { bubbles: true }));
-    box.dispatchEvent(new Event("change", { bubbles: true }));"""
-    driver.execute_script(script, str(value))
-
-
-@pytest.mark.browser
-def test_an_edited_row_gets_the_models_own_answer(serve, saved, loan_model, rows, tmp_path):
-    rows[:1].to_csv(tmp_path / "rows.csv", index=False)
-    words = ("--model", saved / "loans.model.joblib", "--trust-model")
-    process, url, _ = serve(*words, "--explorer", tmp_path / "rows.csv")
-    with opened(f"{url}/explorer") as driver:
-        assert "The model itself is connected" in driver.find_element(By.CSS_SELECTOR, ".online").text
-        asked = set()
-        for age in (19, 79):
-            set_age(driver, age)
-            (chance,) = loan_model.predict_proba(rows[:1].assign(age=age))[:, 1:].ravel()
-            shown = re.compile(rf"{100 * chance:.0f}(\.\d)? ?%")
-            WebDriverWait(driver, 20).until(lambda d, shown=shown: shown.search(model_says(d)))
-            asked.add(np.round(chance, 2))
-        assert len(asked) == 2
-        process.kill()
-        set_age(driver, 50)
-        WebDriverWait(driver, 20).until(lambda d: "the service cannot be reached" in model_says(d))
-        assert not [each for each in driver.get_log("browser") if "Security" in each["message"]]
-
-
-@pytest.mark.browser
-def test_a_page_without_the_model_says_that_it_is_not_asked(serve, rows, tmp_path):
-    rows[:1].to_csv(tmp_path / "rows.csv", index=False)
-    _, url, _ = serve("--explorer", tmp_path / "rows.csv")
-    with opened(f"{url}/explorer") as driver:
-        assert "The model itself is not connected" in driver.find_element(By.CSS_SELECTOR, ".offline").text
-        set_age(driver, 50)
-        assert "not asked" in model_says(driver)

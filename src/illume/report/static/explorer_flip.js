@@ -20,6 +20,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
   let found = [];
   let waiting = 0;
   let from = null; // the values that were searched from
+  let asked = null; // what was searched for: {wanted, decision}
 
   const target = createWish();
 
@@ -57,8 +58,8 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
     };
   }
 
-  function reached(answers, wanted) {
-    if (outputs.classes) return wanted === outputs.decide(answers);
+  function reached(answers, { wanted, decision }) {
+    if (outputs.classes) return wanted === null ? outputs.decide(answers) !== decision : outputs.decide(answers) === wanted;
     const answer = answers[output()];
     return (wanted[0] === null || answer >= wanted[0]) && (wanted[1] === null || answer <= wanted[1]);
   }
@@ -68,7 +69,8 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
     const { answers } = engine.explain(from);
     target.show(answers);
     const wanted = target.read(answers);
-    if (reached(answers, wanted)) {
+    asked = { wanted, decision: outputs.decide(answers) };
+    if (reached(answers, asked)) {
       found = [];
       told.textContent = "That holds already.";
     } else {
@@ -84,7 +86,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
     const { state: at, answers, message } = live.of(one.row);
     if (at === "off") return null;
     if (at === "answered") {
-      return words.alike(answers, one.answers)
+      return reached(answers, asked)
         ? make("p", { class: "confirmed" }, `Confirmed by the model: ${words.short(answers)}`)
         : make("p", { class: "caution" }, `The model does not follow: ${words.short(answers)}`);
     }

@@ -10,10 +10,12 @@ async function problemOf(answer) {
 /** The live model of a page's data, {ask(rows) -> Promise of answers}; null where the service has none. */
 export function connectService({ engine: { features }, page: { service } }) {
   if (!service.model) return null;
+  // Not relative to the page, whose address may hold a name and a password; browsers send those by themselves.
+  const address = new URL("explain", location.origin + location.pathname);
 
   async function askSome(rows) {
     const named = rows.map((row) => Object.fromEntries(features.map(({ name }, j) => [name, row[j]])));
-    const answer = await fetch("explain", {
+    const answer = await fetch(address, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ rows: named, layout: "arrays" }),
