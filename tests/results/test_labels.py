@@ -225,3 +225,24 @@ def test_columns_can_be_given_by_their_labels(explainer, rows):
     wanted = explainer.counterfactuals(rows, n=1, immutable=["education"], direction={"age": "up"})
     assert repr(found) == repr(wanted)
     assert explainer(rows).labels.feature(raised) == explainer(rows).labels.feature("age")
+
+
+def test_values_can_be_given_by_their_labels(explainer, rows):
+    one = {"permitted_range": {"Highest degree": ["university"]}, "direction": {"owner": [False, True]}}
+    other = {"permitted_range": {"education": ["high"]}, "direction": {"Owns a home": ["False", "True"]}}
+    found, wanted = (explainer.counterfactuals(rows, n=1, **each) for each in (one, other))
+    assert repr(found) == repr(wanted)
+    for option in ("permitted_range", "direction"):
+        said = rf"{option} of 'education' holds 'school', not among its values: 'high' \(university\), 'low' "
+        with pytest.raises(SchemaError, match=said + r"\(none\), 'middle'"):
+            explainer.counterfactuals(rows, **{option: {"Highest degree": ["university", "school"]}})
+    with pytest.raises(SchemaError, match=r"its values are 'high' \(university\)"):
+        explainer.counterfactuals(rows, direction={"education": "up"})
+
+
+def test_a_value_is_meant_rather_than_the_label_of_another(loan_explainer, rows):
+    swapped = {"education": {"values": {"low": "high", "high": "low"}}}
+    limits = {"permitted_range": {"education": ["high"]}}
+    found = labelled(loan_explainer, swapped).counterfactuals(rows, n=1, **limits)
+    wanted = loan_explainer.counterfactuals(rows, n=1, **limits)
+    np.testing.assert_array_equal(found.changed, wanted.changed)

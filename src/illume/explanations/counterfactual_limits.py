@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -14,6 +14,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Schema, describe_unknown
 from illume.errors import SchemaError
+from illume.results.dictionary import DataDictionary
 from illume.results.text import format_value
 
 Direction = str | Sequence[Any]
@@ -155,23 +156,55 @@ def _sign(feature: Feature, way: Direction) -> float:
 
 
 def _order(feature: Feature, way: Direction) -> FloatArray:
-    known = ", ".join(map(repr, feature.categories[:12])) + (", …" if len(feature.categories) > 12 else "")
-    if isinstance(way, str) or not isinstance(way, Sequence) or len(set(way)) < max(len(way), 2):
-        raise SchemaError(
-            f"{feature.name!r} is no number, so its direction must be a list of its values, in the order in "
-            f"which they may follow each other, found {way!r}; its values are {known}"
-        )
     order = np.full(len(feature.categories), np.nan)
-    for rank, value in enumerate(way):
-        order[_position(feature, value, known)] = rank
+    order[[feature.categories.index(value) for value in way]] = np.arange(len(way))
     return order
 
 
-def _position(feature: Feature, value: Hashable, known: str) -> int:
-    for values in (feature.categories, feature.labels):
-        if value in values:
-            return values.index(value)
-    raise SchemaError(f"direction of {feature.name!r} holds {value!r}, not among its values: {known}")
+def categories_in_order(feature: Feature, way: Any, dictionary: DataDictionary) -> list[Any]:
+    """Return the categories of a direction, each given by itself, its text or its label."""
+    listed = isinstance(way, Sequence) and not isinstance(way, str)
+    order = _categories(feature, way, dictionary, "direction") if listed else []
+    if len(order) < 2 or len(set(order)) < len(order):
+        raise SchemaError(
+            f"{feature.name!r} is no number, so its direction must be a list of its values, in the order in "
+            f"which they may follow each other, found {way!r}; its values are {_known(feature, dictionary)}"
+        )
+    return order
+
+
+def permitted_categories(feature: Feature, wish: Any, dictionary: DataDictionary) -> list[Any]:
+    """Return the categories of a permitted range, each given by itself, its text or its label."""
+    if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
+        raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
+    return _categories(feature, wish, dictionary, "permitted_range")
+
+
+def _categories(feature: Feature, values: Any, dictionary: DataDictionary, option: str) -> list[Any]:
+    known = feature.categories
+    called = tuple(dictionary.category(feature.name, each) for each in known)
+
+    def category(value: Any) -> Any:
+        found = (names.index(value) for names in (known, feature.labels, called) if value in names)
+        return next((known[at] for at in found), value)
+
+    found = [category(value) for value in values]
+    for value in found:
+        if value not in known and (option == "direction" or not feature.open):
+            raise SchemaError(
+                f"{option} of {feature.name!r} holds {value!r}, not among its values: "
+                f"{_known(feature, dictionary)}"
+            )
+    return found
+
+
+def _known(feature: Feature, dictionary: DataDictionary) -> str:
+    """Return the first values of a feature, with their labels in brackets."""
+    shown = []
+    for value, text in zip(feature.categories[:12], feature.labels, strict=False):
+        label = dictionary.category(feature.name, value)
+        shown.append(repr(value) + (f" ({label})" if label != text else ""))
+    return ", ".join(shown) + (", …" if len(feature.categories) > 12 else "")
 
 
 def _known_names(schema: Schema, names: Sequence[str], option: str) -> list[str]:
@@ -213,14 +246,4 @@ def _within(feature: Feature, wish: Any, pool: Frame) -> BoolArray:
                 "have values that no row has"
             )
         return np.asarray(inside)
-    if isinstance(wish, str) or not isinstance(wish, Sequence | np.ndarray | set | frozenset):
-        raise SchemaError(f"permitted_range of {feature.name!r} must be a list of its values, found {wish!r}")
-    values = set(wish)
-    for value in set() if feature.open else values - set(feature.categories):
-        known = ", ".join(map(repr, feature.categories[:12])) + (
-            ", …" if len(feature.categories) > 12 else ""
-        )
-        raise SchemaError(
-            f"permitted_range of {feature.name!r} holds {value!r}, not among its values: {known}"
-        )
-    return np.array([value in values for value in pool.labels(feature.name)], dtype=bool)
+    return np.array([value in set(wish) for value in pool.labels(feature.name)], dtype=bool)

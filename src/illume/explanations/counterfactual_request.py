@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Self
@@ -14,18 +14,21 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
-from illume.data.schema import Schema
+from illume.data.schema import Feature, Schema
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.counterfactual_limits import (
     Direction,
+    categories_in_order,
     direction_ranks,
     free_features,
     parse_range,
+    permitted_categories,
     permitted_values,
     values_beyond,
 )
 from illume.explanations.fitted import Fitted
+from illume.results.dictionary import DataDictionary
 
 OPPOSITE = "opposite"
 NUMBER_WISHES = ("desired_range", "desired_change", "threshold", "output")
@@ -138,18 +141,32 @@ class CounterfactualRequest:
         self.direction_ranks(fitted.schema)
 
     def with_columns(self, fitted: Fitted) -> Self:
-        """Return the same with columns by their names, where they were given by their labels."""
+        """Return the same with columns and values by their names, where they were given by their labels."""
+        schema, dictionary = fitted.schema, fitted.dictionary
 
         def column(name: Any) -> Any:
-            return name if name in fitted.schema.names else fitted.dictionary.column(name)
+            return name if name in schema.names else dictionary.column(name)
 
-        def renamed(given: Any) -> Any:
-            if isinstance(given, Mapping):
-                return {column(name): each for name, each in given.items()}
+        def columns(given: Any) -> Any:
             return given if given is None or isinstance(given, str) else [column(name) for name in given]
 
-        names = ("features_to_vary", "immutable", "permitted_range", "direction")
-        return replace(self, **{name: renamed(getattr(self, name)) for name in names})
+        def values(given: Any, parse: Callable[[Feature, Any, DataDictionary], Any]) -> Any:
+            if not isinstance(given, Mapping):
+                return given
+            named = {column(name): each for name, each in given.items()}
+            coded = {name for name in named if name in schema.names and not schema[name].numeric}
+            return {
+                name: parse(schema[name], each, dictionary) if name in coded else each
+                for name, each in named.items()
+            }
+
+        return replace(
+            self,
+            features_to_vary=columns(self.features_to_vary),
+            immutable=columns(self.immutable),
+            permitted_range=values(self.permitted_range, permitted_categories),
+            direction=values(self.direction, categories_in_order),
+        )
 
     def free_features(self, schema: Schema) -> BoolArray:
         """Return which features may change, (n_features,)."""
