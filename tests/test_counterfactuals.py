@@ -150,6 +150,17 @@ def test_distances_are_in_standard_deviations_and_zero_to_a_training_row(loan_ex
     assert found.typical_distance > 0
 
 
+def test_printed_distances_have_a_unit_and_a_yardstick(loan_explainer, loan_frame):
+    found = loan_explainer.counterfactuals(loan_frame.head(8))
+    words = (
+        "distances are in standard deviations, another category counts 1; a training row is "
+        f"{found.typical_distance:.2f} from the nearest other one (median)"
+    )
+    one = found[int(found.row[0])]
+    for text in (repr(found), found._repr_html_(), repr(one), one._repr_html_()):
+        assert words in text
+
+
 def test_the_rule_covers_the_first_example_and_not_the_row(fitted, found):
     rows = fitted[1]
     assert found.has_rule.all()

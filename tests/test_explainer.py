@@ -154,7 +154,7 @@ def test_quality_is_measured_on_report_rows_alone(problem):
         assert part.n_rows == mine.sum()
         if mine.any():
             assert part.agreement == pytest.approx(report.agreed[mine].mean())
-    assert "held-out report rows" in repr(quality)
+    assert "held-out rows" in repr(quality)
     assert quality.to_dict()["report"]["agreement"] == quality.agreement
 
 

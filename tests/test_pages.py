@@ -52,7 +52,7 @@ def test_every_block_of_a_page_runs(page, names, capsys):
     assert run(page, dict(names), with_little_work)
     plt.close("all")
     if page.name == "README.md":
-        assert "held-out report rows" in capsys.readouterr().out
+        assert "held-out rows" in capsys.readouterr().out
 
 
 def test_few_blocks_are_left_out():

@@ -47,7 +47,7 @@ def test_a_model_of_some_columns_is_explained_by_these(run, folder, own_model, f
     words = ("--model", own_model, "--trust-model --target decision", *FEW, "-o", tmp_path / "own.illume")
     answer = run("fit", folder / "loans.parquet", *words)
     assert answer.exit_code == 0, answer.stderr
-    assert "held-out report rows" in answer.stdout
+    assert "held-out rows" in answer.stdout
     assert answer.stdout.splitlines()[-1] == f"Model:     {own_model}"
     assert "2 features" in answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["own.illume"]

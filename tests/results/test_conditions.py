@@ -7,6 +7,8 @@ import pytest
 from illume.data.frames import as_frame
 from illume.data.schema import Other
 from illume.results.conditions import Interval, Membership
+from illume.results.counterfactuals import Change
+from illume.results.dictionary import NO_LABELS
 
 FRAME = pd.DataFrame(
     {
@@ -59,6 +61,25 @@ def test_conditions_read_like_sentences():
         == "education in {low, (missing)}"
     )
     assert str(Membership("education", ("a", "b", "c"), ("d", "e"))) == "education not in {d, e}"
+
+
+@pytest.mark.parametrize(
+    "value", ["< 0 DM", "a, b", "cats and dogs", "x = 1", " padded", "", "“so”", "1: yes"]
+)
+def test_values_that_could_be_read_as_conditions_are_quoted(value):
+    several = str(Membership("account", ("other", value), ("x", "y", "z")))
+    assert str(Membership("account", (value,), ("other", "more"))) == f"account = “{value}”"
+    assert several == f"account in {{other, “{value}”}}"
+    assert str(Change("account", "no account", value)) == f"account: no account → “{value}”"
+    assert NO_LABELS.input("account", f"account = {value}") == f"account = “{value}”"
+
+
+@pytest.mark.parametrize(
+    "value", ["no account", "0-200 DM", "radio/tv", "(other)", "Sankt-Petersburg", "3.5 %"]
+)
+def test_plain_values_are_not_quoted(value):
+    assert str(Membership("account", (value,), ("other", "more"))) == f"account = {value}"
+    assert Change("account", value, 3.5).text == f"{value} → 3.5"
 
 
 def test_dictionaries_name_open_sides_and_missing_values():

@@ -55,6 +55,18 @@ def test_contributions_come_first_then_agreement_beside_majority_and_worst_class
     assert "worst" not in by_name["refuse"]
 
 
+def test_quality_speaks_of_what_users_know(quality):
+    text = repr(quality)
+    assert "Surrogate, behind slopes and rules: measured on 400 held-out rows" in text
+    for local, words in (
+        ("meta", "one linear model for every row"),
+        ("identity", "one linear model for all"),
+    ):
+        assert f"it is {words}" in repr(replace(quality, encoder=local))
+    for jargon in ("encoder", "latent", "alignment", "report row", "counterfactual"):
+        assert jargon not in text
+
+
 def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
     decisions = loan_measured.fitted_.rows.report.P.argmax(1)
     assert loan_measured.quality_.majority == np.bincount(decisions).max() / len(decisions)

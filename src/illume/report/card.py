@@ -96,6 +96,7 @@ def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
     """Return all figures of quality."""
     low, high = quality.report.interval
     worst, baseline, answers = quality.worst, quality.baseline, answers_of(quality.outputs)
+    made = "as a fallback" if quality.fell_back else f"{quality.encoder} encoder"
     facts = [
         *_contribution_facts(quality),
         ("Agreement of surrogate and model", f"{figure(quality.agreement)} {_interval(low, high)}"),
@@ -108,8 +109,8 @@ def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
         (f"R² of {answers.variance}", figure(quality.r2)),
         *answers.error_facts(quality),
         ("One linear model for all rows", f"{figure(baseline.agreement)}, R² {figure(baseline.r2)}"),
-        ("Surrogate", "global, as a fallback" if quality.fell_back else f"{quality.encoder} encoder"),
-        ("Latents", f"{quality.n_latents}"),
+        ("Surrogate", f"{quality.source} ({made})"),
+        ("Latents, the numbers that it decides by", f"{quality.n_latents}"),
         ("Chosen because", quality.reason),
     ]
     if rules is not None:
@@ -169,7 +170,7 @@ def setting_text(value: Any) -> str:
     if value is None:
         return "default"
     if isinstance(value, (list, tuple)):
-        return ", ".join(map(setting_text, value)) or "none"
+        return ", ".join(map(setting_text, value)) or "none given"
     if isinstance(value, (str, int, float)):
         return str(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -92,7 +92,7 @@ class Membership:
         negated = len(self.excluded) < len(self.allowed)
         shown, one, several = (self.excluded, "≠", "not in") if negated else (self.allowed, "=", "in")
         name = self.dictionary.label(self.name)
-        labels = [self.dictionary.category(self.name, value) for value in shown]
+        labels = [self.dictionary.quoted(self.name, value) for value in shown]
         return f"{name} {one} {labels[0]}" if len(shown) == 1 else f"{name} {several} {{{', '.join(labels)}}}"
 
     def covers(self, frame: Frame) -> BoolArray:

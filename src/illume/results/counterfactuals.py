@@ -16,7 +16,7 @@ from illume.data.questions import Question
 from illume.data.schema import Feature
 from illume.results import frames, styles
 from illume.results.conditions import Interval, Membership
-from illume.results.dictionary import NO_LABELS, DataDictionary
+from illume.results.dictionary import NO_LABELS, DataDictionary, quote_odd
 from illume.results.display import Table
 from illume.results.predictions import Batch, Row, row_entry
 from illume.results.rules import Rule, Rules
@@ -50,7 +50,7 @@ class Change:
     @property
     def text(self) -> str:
         """The values before and after, in one text."""
-        return " → ".join(self.texts)
+        return " → ".join(map(quote_odd, self.texts))
 
     def __str__(self) -> str:
         return f"{self.label}: {self.text}"
@@ -151,6 +151,7 @@ class Counterfactual(Row):
             yield f"  no counterfactual: {self.reason}"
         else:
             yield example_table(self)
+            yield f"distances are {self.batch.unit_note}"
         if self.rule is not None and self.conditions:
             yield f"rule for rows like the first example: {self.rule.text}"
             yield f"  {self.rule.measured}"
@@ -244,6 +245,12 @@ class Counterfactuals(Batch[Counterfactual]):
         return self.outputs.probabilities(self.example_predictions)
 
     @property
+    def unit_note(self) -> str:
+        """What distances are measured in, and what is usual between training rows."""
+        typical = f"a training row is {self.typical_distance:.2f} from the nearest other one"
+        return f"in standard deviations, another category counts 1; {typical} (median)"
+
+    @property
     def n_found(self) -> IntArray:
         """Number of examples of each row, (n,)."""
         return np.bincount(self.row, minlength=len(self))
@@ -320,8 +327,8 @@ class Counterfactuals(Batch[Counterfactual]):
             changes, distance, near = map(np.median, (self.n_changes, self.distance, self.plausibility))
             features = f"{changes:g} changed feature{'' if changes == 1 else 's'}"
             yield f"{head}; {features} and distance {distance:.2f} in the median"
-            typical = f"(training rows themselves: {self.typical_distance:.2f})"
-            yield f"distance to the nearest training row: {near:.2f} in the median {typical}"
+            yield f"distance to the nearest training row: {near:.2f} in the median"
+            yield f"distances are {self.unit_note}"
         if len(self.row):
             yield examples_table(self, SHOWN)
             if len(self.row) > SHOWN:

@@ -7,6 +7,7 @@ import difflib
 import io
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -24,6 +25,8 @@ from illume.results.text import format_bound, format_value
 FIELDS = ("label", "unit", "values")
 CSV_COLUMNS = ("column", "label", "unit", "value", "value_label")
 LAYOUT = f"a data dictionary in CSV has the columns {', '.join(CSV_COLUMNS)}"
+
+ODD = re.compile(r"[<>=≤≥≠→⇒±,;:{}“”]|\band\b")  # in a category: what joins and compares in conditions
 
 NUMBER = (int, float, np.number)
 
@@ -112,6 +115,14 @@ class DataDictionary:
         text = value_text(value)
         return self._entry(name).values.get(text, text)
 
+    def quoted(self, name: str, value: Any) -> str:
+        """Return a category as `category` does, in quotation marks where it could be read as something else.
+
+        >>> [NO_LABELS.quoted("account", value) for value in ("no account", "< 0 DM", "a, b", None)]
+        ['no account', '“< 0 DM”', '“a, b”', '(missing)']
+        """
+        return quote_odd(self.category(name, value))
+
     def show(self, name: str, value: Any) -> str:
         """Return a value of a row as text: its label, or the number with its unit."""
         text = self._entry(name).values.get(value_text(value), format_value(value))
@@ -129,7 +140,7 @@ class DataDictionary:
     def input(self, name: str, text: str) -> str:
         """Return what an input of a column is called, given its name: the column, or `column = value`."""
         value = text.removeprefix(f"{name} = ")
-        return self.label(name) if text == name else f"{self.label(name)} = {self.category(name, value)}"
+        return self.label(name) if text == name else f"{self.label(name)} = {self.quoted(name, value)}"
 
     def _entry(self, name: str) -> ColumnLabels:
         return self.columns.get(name, UNLABELLED)
@@ -231,6 +242,11 @@ def _known_text(value: Any, feature: Feature) -> str:
             f"labels has the value {text!r} of {feature.name!r}, which no fitted row has; {hint}"
         )
     return text
+
+
+def quote_odd(text: str) -> str:
+    """Return the text of a category in quotation marks where it holds signs that conditions are made of."""
+    return f"“{text}”" if not text.strip() or text != text.strip() or ODD.search(text) else text
 
 
 def value_text(value: Any) -> str:

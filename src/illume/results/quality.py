@@ -194,8 +194,8 @@ class Quality(Shown):
         if min(n, self.n_validation) >= FEW:
             return ""
         return (
-            f"only {n} report and {self.n_validation} validation rows, so the figures mean little: were all "
-            f"{n} alike, the agreement might still be {wilson(1.0, n)[0]:.2f}"
+            f"only {n} held-out and {self.n_validation} validation rows, so the figures mean little: were "
+            f"all {n} alike, the agreement might still be {wilson(1.0, n)[0]:.2f}"
         )
 
     @property
@@ -203,6 +203,12 @@ class Quality(Shown):
         """The class with the lowest agreement among those in the report rows; None without any."""
         seen = [c for c in self.classes if c.n_rows and math.isfinite(c.agreement)]
         return min(seen, key=lambda c: c.agreement, default=None)
+
+    @property
+    def source(self) -> str:
+        """What the surrogate is, in words; `encoder`, `n_latents` and `alignment` say how it was made."""
+        local = self.encoder == "meta" and not self.fell_back
+        return f"one linear model for {'every row' if local else 'all rows'}"
 
     @property
     def more(self) -> str:
@@ -242,14 +248,13 @@ class Quality(Shown):
         if self.noise is not None:
             yield self.noise.describe(self.outputs)
         n = self.report.n_rows
-        yield f"Surrogate of slopes, rules and counterfactuals: measured on {count(n, 'held-out report row')}"
+        yield f"Surrogate, behind slopes and rules: measured on {count(n, 'held-out row')}"
         yield Table(self._lines(), "<>>>><", head=True)
-        alignment = "" if self.alignment is None else f", alignment {self.alignment:g}"
-        source = f"{self.encoder} encoder, {self.n_latents} latents{alignment}"
         if self.fell_back:
-            source = "FELL BACK to the global surrogate, one linear model for all rows"
-        baseline = f"{self.baseline.agreement:.3f} (R² {self.baseline.r2:.3f})"
-        yield f"explained by: {source}; global surrogate on the same rows: {baseline}"
+            yield f"FELL BACK to the global surrogate, {self.source}"
+        else:
+            baseline = f"{self.baseline.agreement:.3f} (R² {self.baseline.r2:.3f})"
+            yield f"it is {self.source}; the global surrogate, one for all rows, agrees on {baseline}"
         yield f"chosen because {self.reason}"
         asked = f"the black box answered {count(self.n_asked, 'row')} in all; {self.seconds:.1f} s"
         yield f"learned from {count(self.n_training, 'row')} and {count(self.n_queries, 'query')}; {asked}"
@@ -316,19 +321,20 @@ class RuleQuality(Shown):
 
     def describe(self) -> Iterator[str]:
         """Yield the printed lines."""
-        held_out = count(self.n_rows, "held-out row")
-        yield f"Rules of {count(self.n_rules, 'report row')}, measured on {held_out}"
+        yield f"Rules of {count(self.n_rules, 'held-out row')}, measured on {count(self.n_rows, 'such row')}"
         means = f"mean precision {self.precision:.3f}, mean coverage {self.coverage:.3f}"
         if math.isfinite(self.width):
             width = self.outputs.format_bound(self.width)
             inside = f"{self.precision:.3f} of the rows that a rule covers are in its interval (wanted: 0.9)"
             means = f"{inside}, mean width {width}, mean coverage {self.coverage:.3f}"
         yield f"  {means}, {self.n_conditions:.1f} conditions"
-        agreement = f"{self.agreement:.3f} of them, after refinement on {self.faithful:.3f}"
+        agreement = (
+            f"{self.agreement:.3f} of them, on {self.faithful:.3f} after small moves towards similar rows"
+        )
         if math.isfinite(self.width):
             yield f"  {self.agreement:.3f} of them hold the row's own prediction without being widened"
         else:
-            yield f"  the tree decides like the black box on {agreement}"
+            yield f"  the tree decides like the model on {agreement}"
         size = f"{count(self.n_leaves, 'leaf')}, {count(self.depth, 'level')}"
         inputs = count(self.n_latents, "latent" if self.source == "local" else "input")
         yield f"from the {self.source} tree: {size}, on {inputs}"

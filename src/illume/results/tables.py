@@ -45,8 +45,8 @@ def example_table(row: Counterfactual) -> Table:
         cells.append([known.label(name), *values])
         marked += [(i, int(e) + 2) for e in np.flatnonzero(batch.changed[:, j])]
     cells.append(["answer", batch.outputs.brief(batch.predictions[0]), *(e.answer for e in examples)])
-    cells.append(["distance from this row", "", *(f"{e.distance:.2f}" for e in examples)])
-    cells.append(["distance from the nearest training row", "", *(f"{e.plausibility:.2f}" for e in examples)])
+    for name, figure in (("this row", "distance"), ("the nearest training row", "plausibility")):
+        cells.append([f"distance from {name}", "", *(f"{getattr(e, figure):.2f}" for e in examples)])
     lines = [
         f"  {e}  distance {e.distance:.2f}, {e.plausibility:.2f} from the nearest training row"
         for e in examples

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
 OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
+MOVED = "with slopes moved towards those of a similar row"
 STAND_IN = "without the black box: the answers are the surrogate's own"
 
 
@@ -115,7 +116,7 @@ def _row_notes(row: Attribution) -> Iterator[str]:
     if shapley:
         yield _certainty(row)
     if int(trust.n_rows):
-        parts = " (slopes, rules, counterfactuals)" if shapley else ""
+        parts = " (slopes, rules)" if shapley else ""
         off = batch.outputs.format_answer_error(float(trust.error))
         yield (
             f"trust in the surrogate{parts}: it agrees on {float(trust.agreement):.0%} of "
@@ -166,8 +167,8 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     elif n:
         refined = refinement.refined.any() and not refinement.exact
         yield (
-            f"surrogate and black box agree on {int(batch.agreed.sum())} of {count(n, 'row')}"
-            + (f", after refinement on {int(refinement.faithful.sum())}" if refined else "")
+            f"surrogate and model agree on {int(batch.agreed.sum())} of {count(n, 'row')}"
+            + (f", on {int(refinement.faithful.sum())} {MOVED}" if refined else "")
             + ("; refinement is off, as there are no rows" if refinement.off else "")
         )
     if batch.outside.any():
