@@ -20,6 +20,7 @@ def test_the_explorer_is_written_to_its_usual_name_and_stdout_stays_empty(explor
     assert "Loans &lt;1&gt;" in page.read_text("utf-8")
     found = data_of(page)
     assert (found["engine"]["rows"]["n"], found["rows"]["has_model"]) == (12, True)
+    assert explore().stderr.splitlines()[-1].startswith("Explorer written to explorer-2.html (")
 
 
 def test_without_the_model_it_is_the_surrogates_alone(explore, tmp_path):

@@ -21,11 +21,13 @@ from tests.report.common import CLASSES, DATE, SCRIPT, data_of, odd_frame
 from tests.report.engine import NODE, needs_node
 
 
-def test_the_default_path_is_explorer_html(loan_explainer, loan_frame, tmp_path, monkeypatch):
+def test_the_default_path_is_explorer_html_and_replaces_no_file(
+    loan_explainer, loan_frame, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
-    path = loan_explainer.explorer(loan_frame.iloc[:20])
-    assert path.name == "explorer.html"
-    assert (tmp_path / "explorer.html").is_file()
+    for name in ("explorer.html", "explorer-2.html"):
+        assert loan_explainer.explorer(loan_frame.iloc[:20]).name == name
+        assert (tmp_path / name).is_file()
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_alone(loan_explorer):

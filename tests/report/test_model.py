@@ -132,11 +132,16 @@ def test_labels_in_place_of_the_path_are_pointed_to_y(loan_explainer, loan_frame
         loan_explainer.report(loan_frame, loan_labels)
 
 
-def test_the_default_path_is_that_of_the_command_line_and_nothing_but_html_is_replaced(
+def test_the_default_path_replaces_no_file_and_a_given_path_nothing_but_html(
     loan_explainer, loan_frame, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert str(loan_explainer.report(loan_frame.head(5), **FEW)) == "report.html"
+    (tmp_path / "report.html").write_text("precious")
+    for path in ("report-2.html", "report-3.html"):
+        assert str(loan_explainer.report(loan_frame.head(5), **FEW)) == path
+    assert (tmp_path / "report.html").read_text() == "precious"
+    loan_explainer.report(loan_frame.head(5), "report.html", **FEW)
+    assert (tmp_path / "report.html").read_text() != "precious"
     data = tmp_path / "loans.csv"
     data.write_text("precious")
     with pytest.raises(ValueError, match=r"loans\.csv must end in \.html or \.htm"):

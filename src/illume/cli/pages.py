@@ -16,6 +16,15 @@ from illume.data.number_text import count
 from illume.errors import rows_after
 
 PAGES = (".html", ".htm")
+Page = Annotated[
+    Path | None,
+    Option(
+        "--out",
+        "-o",
+        metavar="FILE.html",
+        help="File to write or replace; by default report.html or explorer.html, or report-2.html ….",
+    ),
+]
 
 
 def report(
@@ -23,9 +32,7 @@ def report(
     explainer: options.ExplainerFile,
     rows: options.Rows,
     *,
-    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
-        "report.html"
-    ),
+    out: Page = None,
     title: Annotated[str | None, Option(help="Title of the report.")] = None,
     desired: options.Desired = None,
     desired_range: options.DesiredRange = None,
@@ -53,7 +60,7 @@ def report(
     if model is None:
         raise UsageError(f"a report shows the model's answers; give it with {model_option(explainer)}")
     require_csv(rows, missing)
-    require_output(out, PAGES, explainer, rows, model)
+    page = _choose_page(out, "report", explainer, rows, model)
     loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
     if labels is not None:
         loaded.set_params(labels=labels)
@@ -71,8 +78,8 @@ def report(
     with rows_after(0, file_name(rows)):
         wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
         y = None if target is None else frame[target]
-        loaded.report(frame, out, y=y, title=title, **wanted)
-    messages.info(f"Report written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+        loaded.report(frame, page, y=y, title=title, **wanted)
+    messages.info(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def explore(
@@ -80,9 +87,7 @@ def explore(
     explainer: options.ExplainerFile,
     rows: options.Rows,
     *,
-    out: Annotated[Path, Option("--out", "-o", metavar="FILE.html", help="File to write or replace.")] = Path(
-        "explorer.html"
-    ),
+    out: Page = None,
     title: Annotated[str | None, Option(help="Title of the explorer.")] = None,
     max_rows: Annotated[int, Option(min=1, help="Most rows to show, evenly spaced.")] = 1_000,
     model: options.Model = None,
@@ -104,7 +109,7 @@ def explore(
     """
     messages = options.start(context, quiet, debug)
     require_csv(rows, missing)
-    require_output(out, PAGES, explainer, rows, model)
+    page = _choose_page(out, "explorer", explainer, rows, model)
     loaded = ask(load_explainer(explainer, model, messages, trust_model, unknown), positive_class, threshold)
     note_stand_in(explainer, model, messages)
     if labels is not None:
@@ -112,5 +117,14 @@ def explore(
     frame = read_rows_for(loaded, rows, missing)
     messages.info(f"Explaining {count(min(len(frame), max_rows), 'row')} for the explorer …")
     with rows_after(0, file_name(rows)):
-        loaded.explorer(frame, out, title=title, max_rows=max_rows)
-    messages.info(f"Explorer written to {out} ({out.stat().st_size / 1e6:.1f} MB); open it in a browser")
+        loaded.explorer(frame, page, title=title, max_rows=max_rows)
+    messages.info(f"Explorer written to {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
+
+
+def _choose_page(out: Path | None, kind: str, *inputs: Path | None) -> Path:
+    """Return where to write a page; by default where no file is."""
+    from illume.report.collect import require_page
+
+    page = require_page(None, kind) if out is None else out
+    require_output(page, PAGES, *inputs)
+    return page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,16 @@ class ReportRequest:
 
 
 def require_page(path: Any, what: str) -> Path:
-    """Return the path of a page that can be written; raise if it cannot."""
+    """Return the path of a page that can be written, by default one without a file; raise if it cannot."""
+    if path is None:
+        pages = (Path(f"{what}-{i}.html" if i > 1 else f"{what}.html") for i in count(1))
+        return next(page for page in pages if not page.exists())
     if not isinstance(path, (str, PathLike)):
         kind = type(path).__name__
-        raise TypeError(f"path must be the name of a file, found {kind}; labels are given as y=labels")
+        raise TypeError(
+            f"path must be the name of a file, found {kind}; labels are given as y=labels: "
+            f"explainer.{what}(X, '{what}.html', y=labels)"
+        )
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it, such as {path / f'{what}.html'}")

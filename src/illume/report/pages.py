@@ -22,7 +22,7 @@ class Pages:
     def report(
         self,
         frame: Any,
-        path: str | PathLike[str] = "report.html",
+        path: str | PathLike[str] | None = None,
         *,
         y: Any = None,
         title: str | None = None,
@@ -41,6 +41,8 @@ class Pages:
 
         Parameters
         ----------
+        path
+            File to write or replace; by default `report.html`, or `report-2.html` and so on if that is there.
         y, rules, counterfactuals
             True answers, to show how right the model is; whether to show rules, and (slow) counterfactuals.
         n_counterfactuals, max_rows, max_counterfactual_rows
@@ -68,7 +70,7 @@ class Pages:
     def explorer(
         self,
         frame: Any,
-        path: str | PathLike[str] = "explorer.html",
+        path: str | PathLike[str] | None = None,
         *,
         title: str | None = None,
         max_rows: int = 1_000,
@@ -77,7 +79,7 @@ class Pages:
         """Write a page in which rows can be changed, and are explained anew at once; return its path.
 
         One HTML file that needs no network. It answers with the surrogate, and holds the values of the rows
-        that it shows: `max_rows` at most, evenly spaced. Title and date are as in `report`.
+        that it shows: `max_rows` at most, evenly spaced. Path, title and date are as in `report`.
         """
         from illume.report.explorer import ExplorerRequest, write_explorer
 
