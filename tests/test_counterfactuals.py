@@ -1,5 +1,6 @@
 """What holds for the counterfactuals of every kind of explainer."""
 
+import html
 import json
 import re
 
@@ -159,6 +160,27 @@ def test_printed_distances_have_a_unit_and_a_yardstick(loan_explainer, loan_fram
     one = found[int(found.row[0])]
     for text in (repr(found), found._repr_html_(), repr(one), one._repr_html_()):
         assert words in text
+
+
+def test_what_was_asked_for_is_printed_with_the_result(loan_explainer, loan_frame):
+    rows = loan_frame.head(4)
+    limits = {
+        "immutable": ["owner"],
+        "direction": {"income": "up", "age": "down", "education": ["low", "middle", "high"]},
+        "permitted_range": {"income": [20, None], "education": ["middle", "high"]},
+        "max_changes": 2,
+    }
+    found = loan_explainer.counterfactuals(rows, n=1, desired_class="grant", **limits)
+    words = (
+        "asked for: decide 'grant'; kept fixed: owner; only up: income; only down: age; education only on: "
+        "low → middle → high; income only from 20; education only: middle, high; changed features: at most 2"
+    )
+    for shown in (found, *found):
+        assert words in repr(shown)
+        assert html.escape(words) in shown._repr_html_()
+    some = loan_explainer.counterfactuals(rows, n=1, features_to_vary=["age", "income"], min_probability=0.6)
+    assert "asked for: decide otherwise; may change: age, income; probability at least 0.6" in repr(some)
+    assert "asked for" not in repr(loan_explainer.counterfactuals(rows, n=1))
 
 
 def test_the_rule_covers_the_first_example_and_not_the_row(fitted, found):

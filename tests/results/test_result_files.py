@@ -95,7 +95,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     result = results["attributions"]
     result.save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert (found["format"], found["version"], found["kind"]) == ("illume result", 6, "Attributions")
+    assert (found["format"], found["version"], found["kind"]) == ("illume result", 7, "Attributions")
     values = found["rows"]["values"]
     assert np.array_equal(np.reshape(values["values"], values["shape"]), result.values)
     assert found["plain"]["labels.features"] == list(result.feature_names)
@@ -104,7 +104,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     table = pd.read_parquet(tmp_path / "a.parquet")
     assert np.array_equal(table["examples.distance"].map(len), result.n_found)
     assert np.array_equal(np.stack(table["predictions"]), result.predictions)
-    assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 6
+    assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 7
 
 
 def test_other_suffixes_raise(results, tmp_path):
@@ -121,15 +121,15 @@ def test_other_suffixes_raise(results, tmp_path):
         ("a.json", b'{"format": "other"}', "no result of illume"),
         (
             "a.json",
-            b'{"format": "illume result", "version": 7}',
-            "format 7; this version reads 6.; update illume",
+            b'{"format": "illume result", "version": 8}',
+            "format 8; this version reads 7.; update illume",
         ),
         (
             "a.json",
             b'{"format": "illume result", "version": 3}',
             r"\(format 3; .*; explain and save the result again",
         ),
-        ("a.json", b'{"format": "illume result", "version": 6}', "head holds"),
+        ("a.json", b'{"format": "illume result", "version": 7}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no result of illume, or it was changed"),
         ("a.parquet", None, "is no result of illume, or it was changed"),
     ],

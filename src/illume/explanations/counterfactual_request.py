@@ -28,6 +28,7 @@ from illume.explanations.counterfactual_limits import (
     values_beyond,
 )
 from illume.explanations.fitted import Fitted
+from illume.results.counterfactuals import ANY_OTHER
 from illume.results.dictionary import DataDictionary
 
 OPPOSITE = "opposite"
@@ -80,7 +81,7 @@ class CounterfactualRequest:
                 f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(names)}"
             )
         desired = -1 if any_other else names.index(str(wish))
-        text = f"decide {'otherwise' if any_other else repr(str(wish))}"
+        text = ANY_OTHER if any_other else f"decide {str(wish)!r}"
         return ClassGoal(question, question.decide(P), np.full(len(P), desired), self.min_probability, text)
 
     def _range_goal(self, outputs: Numbers, P: FloatArray, wishes: Mapping[str, Any]) -> Goal:

@@ -19,6 +19,7 @@ from illume.explanations.counterfactual_limits import Limits, rank_values
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
+from illume.explanations.counterfactual_words import describe_constraints
 from illume.explanations.fitted import FitRows, Fitted
 from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
 from illume.results.counterfactuals import Counterfactuals
@@ -102,6 +103,8 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         beyond=has_rule & (False if rules.interval is None else goal.is_beyond(rules.interval)),
         refinement=refinement,
         n_asked=search.n_asked,
+        wish=goal.text,
+        constraints=describe_constraints(request, fitted),
         frame=made,
         feature_names=fitted.schema.names,
         outputs=fitted.outputs,

@@ -75,12 +75,15 @@ def data_facts(model: str, schema: Schema, explained: Explained, quality: Qualit
     rows = count(n, "row")
     if n < explained.n_given:
         rows += f", evenly spaced, of {explained.n_given:,} given"
+    found = explained.counterfactuals
+    limits = "" if found is None else "; ".join(found.constraints)
     kinds = [feature.kind.value for feature in schema.features]
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
     return [
         ("Model", model),
         ("Rows in this report", rows),
         ("Rows searched for counterfactuals", f"{len(explained.searched):,}"),
+        *([] if found is None or not found.constraints else [("Limits of counterfactuals", limits)]),
         ("Features", f"{len(schema)} ({counts})"),
         (answers_of(quality.outputs).outputs_noun, ", ".join(explained.attributions.class_names)),
         ("Training rows of the explainer", f"{quality.n_training:,}"),

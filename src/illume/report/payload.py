@@ -208,7 +208,8 @@ def counterfactual_data(found: Counterfactuals, rows: list[int], wish: str) -> J
         examples[rows[i]].append(_example_data(found.example(e)))
     reasons = {row: str(reason) for row, reason in zip(rows, found.reasons, strict=True) if reason}
     distance = round(found.typical_distance, 6)
-    return {"examples": examples, "reasons": reasons, "typical_distance": distance, "wish": wish}
+    words = {"wish": wish, "limits": "; ".join(found.constraints)}
+    return {"examples": examples, "reasons": reasons, "typical_distance": distance, **words}
 
 
 def _example_data(example: Example) -> Json:

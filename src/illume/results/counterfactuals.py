@@ -25,6 +25,7 @@ from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
 
 SHOWN = 5
+ANY_OTHER = "decide otherwise"
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,7 @@ class Counterfactual(Row):
         else:
             yield example_table(self)
             yield f"distances are {self.batch.unit_note}"
+        yield from self.batch.asked_for
         if self.rule is not None and self.conditions:
             yield f"rule for rows like the first example: {self.rule.text}"
             yield f"  {self.rule.measured}"
@@ -197,6 +199,8 @@ class Counterfactuals(Batch[Counterfactual]):
         See `Refinement` and `Novelty`; the rule is pulled back through the row's map after refinement.
     n_asked
         Number of changed rows that the black box was asked about.
+    wish, constraints
+        What the black box should answer, and what may change how, in words.
     frame
         The examples as a frame with all columns, ready for the model.
     """
@@ -218,6 +222,8 @@ class Counterfactuals(Batch[Counterfactual]):
     beyond: BoolArray
     refinement: Refinement
     n_asked: int
+    wish: str
+    constraints: tuple[str, ...]
     frame: Frame
     feature_names: tuple[str, ...]
     outputs: Outputs
@@ -243,6 +249,12 @@ class Counterfactuals(Batch[Counterfactual]):
     def example_probabilities(self) -> FloatArray:
         """The black box's probabilities for the examples (e, n_classes), if it answers with these."""
         return self.outputs.probabilities(self.example_predictions)
+
+    @property
+    def asked_for(self) -> Iterator[str]:
+        """Yield what was asked for in one line; nothing where any other decision and any change would do."""
+        if self.constraints or self.wish != ANY_OTHER:
+            yield f"asked for: {'; '.join((self.wish, *self.constraints))}"
 
     @property
     def unit_note(self) -> str:
@@ -329,6 +341,7 @@ class Counterfactuals(Batch[Counterfactual]):
             yield f"{head}; {features} and distance {distance:.2f} in the median"
             yield f"distance to the nearest training row: {near:.2f} in the median"
             yield f"distances are {self.unit_note}"
+        yield from self.asked_for
         if len(self.row):
             yield examples_table(self, SHOWN)
             if len(self.row) > SHOWN:

@@ -135,11 +135,12 @@ export function createPanel(root, data, onStep) {
       const n = Object.keys(data.counterfactuals.examples).length;
       return make("section", {}, head, make("p", { class: "quiet" }, `Not searched: counterfactuals were searched for ${groupDigits(n)} of ${countText(data.n, "row")}, and this is not one of them.`));
     }
-    if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`));
+    const limits = data.counterfactuals.limits ? make("p", { class: "quiet" }, `Asked for: ${data.counterfactuals.limits}.`) : null;
+    if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`), limits);
     return make("section", {}, head,
-      make("p", { class: "quiet" }, data.counterfactuals.wish),
+      make("p", { class: "quiet" }, data.counterfactuals.wish), limits,
       make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Counterfactual examples" }, exampleTable(row, found)),
-      make("p", { class: "quiet" }, `Distance ${figures(found, "distance")} from this row, ${figures(found, "plausibility")} from the nearest known row; between rows ${formatFixed(data.counterfactuals.typical_distance, 2)} is typical.`));
+      make("p", { class: "quiet" }, `Distance in standard deviations (another category counts 1): ${figures(found, "distance")} from this row, ${figures(found, "plausibility")} from the nearest known row; ${formatFixed(data.counterfactuals.typical_distance, 2)} is typical between known rows.`));
   }
 
   const figures = (found, name) => found.map((one) => formatFixed(one[name], 2)).join(" and ");
