@@ -93,9 +93,7 @@ def test_labels_of_the_data_dictionary_are_shown(loan_explainer, loan_frame, tmp
 
 def test_limits_of_counterfactuals_stand_with_the_rows_and_in_the_card(loan_explainer, loan_frame, tmp_path):
     limits = {"immutable": ["owner"], "direction": {"income": "up"}, "desired_class": "grant"}
-    path = loan_explainer.report(
-        loan_frame.head(4), tmp_path / "a.html", desired_class="grant", date=DATE, **limits
-    )
+    path = loan_explainer.report(loan_frame.head(4), tmp_path / "a.html", date=DATE, **limits)
     found = data_of(path)["counterfactuals"]
     assert found["limits"] == "kept fixed: owner; only up: income"
     assert "it would decide 'grant'" in found["wish"]

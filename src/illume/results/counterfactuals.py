@@ -148,11 +148,10 @@ class Counterfactual(Row):
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and the row beside its examples as a table."""
         yield f"{self.headline}; it would be otherwise with" if self.examples else self.headline
-        if not self.examples:
-            yield f"  no counterfactual: {self.reason}"
+        if self.examples:
+            yield from (example_table(self), self.batch.unit_note)
         else:
-            yield example_table(self)
-            yield f"distances are {self.batch.unit_note}"
+            yield f"  no counterfactual: {self.reason}"
         yield from self.batch.asked_for
         if self.rule is not None and self.conditions:
             yield f"rule for rows like the first example: {self.rule.text}"
@@ -259,8 +258,8 @@ class Counterfactuals(Batch[Counterfactual]):
     @property
     def unit_note(self) -> str:
         """What distances are measured in, and what is usual between training rows."""
-        typical = f"a training row is {self.typical_distance:.2f} from the nearest other one"
-        return f"in standard deviations, another category counts 1; {typical} (median)"
+        usual = f"a training row is {self.typical_distance:.2f} from the nearest other one (median)"
+        return f"distances are in standard deviations, another category counts 1; {usual}"
 
     @property
     def n_found(self) -> IntArray:
@@ -339,8 +338,7 @@ class Counterfactuals(Batch[Counterfactual]):
             changes, distance, near = map(np.median, (self.n_changes, self.distance, self.plausibility))
             features = f"{changes:g} changed feature{'' if changes == 1 else 's'}"
             yield f"{head}; {features} and distance {distance:.2f} in the median"
-            yield f"distance to the nearest training row: {near:.2f} in the median"
-            yield f"distances are {self.unit_note}"
+            yield f"distance to the nearest training row: {near:.2f} in the median; {self.unit_note}"
         yield from self.asked_for
         if len(self.row):
             yield examples_table(self, SHOWN)
