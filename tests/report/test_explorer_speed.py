@@ -4,6 +4,7 @@ Other processes only make it slower, so a figure counts as reached if one of a f
 """
 
 import math
+import time
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 
 from illume import Explainer
 from tests.report.explorer_page import ExplorerPage
+from tests.report.tracing import traced
 
 pytestmark = pytest.mark.browser
 
@@ -99,6 +101,20 @@ def test_a_processor_eight_times_slower_repaints_within_a_tenth_of_a_second(view
 
 def test_dragging_keeps_sixty_frames_a_second(view):
     reaches(lambda: [np.mean(drag(view)[1] > 20)], 0.02)
+
+
+def test_no_task_keeps_the_page_from_answering(view):
+    """By the browser's trace: processor time of an edit, and of what is searched and drawn after it."""
+    values = iter([1.5, -1.5] * N_DRAGS)
+
+    def longest():
+        with traced(view.driver) as tasks:
+            view.slide("feature 0", next(values))
+            time.sleep(2)
+        assert sum(tasks) > 20
+        return [max(tasks)]
+
+    reaches(longest, 16)
 
 
 def test_the_first_paint_comes_within_a_second(page, wide_explorer):

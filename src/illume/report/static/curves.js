@@ -1,5 +1,7 @@
 // Responses to one feature, and to two: what the surrogate answers over their range or categories.
 
+import { finish } from "./slices.js";
+
 /** Values of a feature to show: its categories, or numbers evenly spaced over the seen range. */
 export function valuesOver(feature, points) {
   if (feature.kind === "category") return feature.categories;
@@ -35,11 +37,14 @@ export function createCurves({ features, inputs, outputs, shapley }, variations)
       const answers = variations.answers(prepared, x.map((value) => [[j, value]]));
       return { x, answers, contributions: contributions(prepared, j, x, answers) };
     },
-    /** Answers of a row over two features: by the values x of the first, then by the values y of the second. */
-    grid(values, i, j, size = 24) {
-      const [x, y] = [valuesOver(features[i], size), valuesOver(features[j], size)];
-      const flat = variations.answers(variations.prepare(values), x.flatMap((a) => y.map((b) => [[i, a], [j, b]])));
-      return { x, y, answers: x.map((_, a) => flat.slice(a * y.length, (a + 1) * y.length)) };
-    },
+    grid: (...question) => finish(gridInSteps(...question)),
+    gridInSteps,
   };
+
+  /** Answers of a row over two features: by the values x of the first, then by the values y of the second. */
+  function* gridInSteps(values, i, j, size = 24) {
+    const [x, y] = [valuesOver(features[i], size), valuesOver(features[j], size)];
+    const flat = yield* variations.answersInSteps(variations.prepare(values), x.flatMap((a) => y.map((b) => [[i, a], [j, b]])));
+    return { x, y, answers: x.map((_, a) => flat.slice(a * y.length, (a + 1) * y.length)) };
+  }
 }

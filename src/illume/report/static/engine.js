@@ -7,6 +7,7 @@ import { createOutputs } from "./outputs.js";
 import { unpack } from "./packed.js";
 import { createRecourse } from "./recourse.js";
 import { createShapley } from "./shapley.js";
+import { finish } from "./slices.js";
 import { expandAll } from "./squeezed.js";
 import { createSurrogate } from "./surrogate.js";
 import { createTrustMap, outsideReasons } from "./trust.js";
@@ -23,6 +24,7 @@ export async function loadEngine(payload) {
   const parts = { features, inputs, outputs, surrogate, shapley };
   const variations = createVariations(parts);
   const lookUp = createTrustMap(networks.trust, inputs.size);
+  const recourseInSteps = createRecourse(parts, variations);
   const check = createConditions(features, inputs.known);
   const ruleOfRow = payload.rules && unpack(payload.rules.of_row);
   const labels = features.map(({ label }) => label);
@@ -67,7 +69,8 @@ export async function loadEngine(payload) {
       return { rules, otherwise: payload.rule_set.else, position, applies: position < 0 ? payload.rule_set.else : rules[position] };
     },
     ...createCurves(parts, variations),
-    recourse: createRecourse(parts, variations),
+    recourse: (...question) => finish(recourseInSteps(...question)),
+    recourseInSteps,
   };
 }
 

@@ -53,7 +53,7 @@ export function createCurve(engine, state, output) {
     const began = performance.now();
     for (let j = next(); j !== undefined; j = next()) {
       paint(j);
-      if (performance.now() - began > 8 || (deadline && deadline.timeRemaining && deadline.timeRemaining() < 4)) break;
+      if (performance.now() - began > 4 || (deadline && deadline.timeRemaining && deadline.timeRemaining() < 4)) break;
     }
     if (next() !== undefined && !running) {
       running = true;

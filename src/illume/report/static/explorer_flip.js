@@ -1,5 +1,6 @@
 // The least change that flips the answer: found on the surrogate, confirmed by the model where it can be asked.
 
+import { createSlices } from "./slices.js";
 import { valueText } from "./explorer_words.js";
 import { countText, make } from "./text.js";
 
@@ -22,6 +23,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
   let from = null; // the values that were searched from
   let asked = null; // what was searched for: {wanted, decision}
 
+  const slices = createSlices();
   const target = createWish();
 
   /** What to ask for: another class, or a number. */
@@ -65,20 +67,24 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
   }
 
   function search() {
-    from = state.values;
-    const { answers } = engine.explain(from);
+    const { values } = state;
+    const { answers } = engine.explain(values);
     target.show(answers);
     const wanted = target.read(answers);
-    asked = { wanted, decision: outputs.decide(answers) };
-    if (reached(answers, asked)) {
-      found = [];
-      told.textContent = "That holds already.";
-    } else {
-      found = engine.recourse(from, { ...limits().given, desired: wanted, output: outputs.classes ? 0 : output(), maxChanges: Number(target.most.value), n: N_FOUND });
-      told.textContent = found.length ? "" : "No such change was found on the surrogate. Allow more values to change, or take away locks and limits.";
+    const question = { wanted, decision: outputs.decide(answers) };
+    const finished = (all, words) => {
+      [from, asked, found] = [values, question, all];
+      told.textContent = words;
+      box.classList.remove("stale");
+      show();
+      onFound(found.map((one) => one.row));
+    };
+    if (reached(answers, question)) finished([], "That holds already.");
+    else {
+      slices.start(engine.recourseInSteps(values, { ...limits().given, desired: wanted, output: outputs.classes ? 0 : output(), maxChanges: Number(target.most.value), n: N_FOUND }), (all) => {
+        finished(all, all.length ? "" : "No such change was found on the surrogate. Allow more values to change, or take away locks and limits.");
+      });
     }
-    show();
-    onFound(found.map((one) => one.row));
   }
 
   /** What the model says to a change that was found; nothing where that was said for all. */
@@ -114,13 +120,10 @@ export function createFlip(box, { engine, state, words, output, limits, live, on
     update() {
       box.classList.toggle("stale", from !== state.values);
       clearTimeout(waiting);
-      waiting = setTimeout(() => {
-        search();
-        box.classList.remove("stale");
-      }, PAUSE_BEFORE_SEARCH);
+      slices.stop();
+      waiting = setTimeout(search, PAUSE_BEFORE_SEARCH);
     },
     /** The model answered. */
     showStatus: () => { if (from === state.values) show(); },
-    searchNow: search,
   };
 }

@@ -1,6 +1,7 @@
 // A heat map: the surrogate's answer for all values of two features, the others as they are.
 
 import { isSame, valueText, varies } from "./explorer_words.js";
+import { createSlices, finish } from "./slices.js";
 import { colour, fitCanvas, make, mixColours } from "./text.js";
 
 const SIZE = 24;
@@ -22,6 +23,7 @@ export function createHeat(box, { engine, state, words, order, output }) {
   let grid = null;
   let drawn = null; // the values that it was drawn for
   let waiting = 0;
+  const slices = createSlices();
   let shown = typeof IntersectionObserver === "undefined";
   box.append(make("h3", {}, "Two features at once"),
     make("p", { class: "quiet" }, "What the surrogate would say for all values of two features, the others as they are now. The ring is the row. Click to go there."),
@@ -33,17 +35,18 @@ export function createHeat(box, { engine, state, words, order, output }) {
   const answerAt = (answers) => (words.two ? answers[outputs.positive] : answers[output()]);
   const nameOf = () => (words.two ? outputs.names[outputs.positive] : outputs.names[output()]);
 
-  function compute() {
+  function* compute() {
     const [i, j] = [Number(across.value), Number(up.value)];
+    const { values } = state;
     if (i === j || !usable.length) {
       grid = null;
       return;
     }
-    const found = engine.grid(state.values, i, j, SIZE);
+    const found = yield* engine.gridInSteps(values, i, j, SIZE);
     const levels = found.answers.map((line) => line.map(answerAt)); // by the first feature, then the second
     const flat = levels.flat();
     grid = { i, j, x: found.x, y: found.y, levels, low: outputs.classes ? 0 : Math.min(...flat), high: outputs.classes ? 1 : Math.max(...flat) };
-    drawn = state.values;
+    drawn = values;
   }
 
   const placeOf = (values, feature, value) => {
@@ -115,13 +118,10 @@ export function createHeat(box, { engine, state, words, order, output }) {
 
   function refresh() {
     clearTimeout(waiting);
-    waiting = setTimeout(drawNow, 200);
-  }
-
-  function drawNow() {
-    if (!shown || box.hidden) return;
-    compute();
-    paint();
+    slices.stop();
+    waiting = setTimeout(() => {
+      if (shown && !box.hidden) slices.start(compute(), paint);
+    }, 200);
   }
 
   if (!shown) {
@@ -135,7 +135,10 @@ export function createHeat(box, { engine, state, words, order, output }) {
     redraw: () => { if (grid) paint(); },
     drawNow() {
       shown = true;
-      drawNow();
+      if (box.hidden) return;
+      slices.stop();
+      finish(compute());
+      paint();
     },
   };
 }

@@ -81,57 +81,62 @@ export function createRecourse({ features, inputs, outputs }, variations) {
    * position, null for any other class, or [low, high] for numbers, null for an open end. `directions` are 1 or -1
    * by feature, `ranges` [low, high] or a list of categories.
    */
-  return function recourse(values, { locked = [], directions = {}, ranges = {}, desired = null, output = 0, maxChanges = 3, n = 3 } = {}) {
+  return function* recourse(values, { locked = [], directions = {}, ranges = {}, desired = null, output = 0, maxChanges = 3, n = 3 } = {}) {
     const prepared = variations.prepare(values);
     if (!outputs.classes && !desired) throw new Error("for numbers, desired must be [low, high]");
     const goal = createGoal(outputs, prepared.answers, desired, output);
     if (goal(prepared.answers) >= 0) return [];
     const choices = createChoices(features, inputs, { locked, directions, ranges });
-    const judge = (many) => variations.answers(prepared, many).map(goal);
+    function* judge(many) {
+      return (yield* variations.answersInSteps(prepared, many)).map(goal);
+    }
+
     const distance = (changes) => Math.hypot(...changes.map(([j, to]) => step(j, values[j], to)));
 
     const isNumber = ([j]) => features[j].kind === "number" && !isMissing(values[j]);
     const between = (j, near, far, share) => (features[j].whole ? Math.round(near + share * (far - near)) : near + share * (far - near));
 
     /** Return the example with the least share of a change, from 0 to 1, that reaches the goal; all of it does. */
-    function least(example) {
+    function* least(example) {
       let [out, good] = [0, 1];
       for (let round = 0; round < ROUNDS; round += 1) {
         const shares = Array.from({ length: SECTIONS - 1 }, (_, i) => out + ((good - out) * (i + 1)) / SECTIONS);
-        const first = judge(shares.map(example)).findIndex((found) => found > SURE);
+        const first = (yield* judge(shares.map(example))).findIndex((found) => found > SURE);
         [out, good] = first < 0 ? [shares[SECTIONS - 2], good] : [first ? shares[first - 1] : out, shares[first]];
       }
       return example(good);
     }
 
     /** Move one number of an example as near to a value as the goal allows, and round it, up to `farthest`. */
-    function shrinkOne(changes, at, near, farthest) {
+    function* shrinkOne(changes, at, near, farthest) {
       if (!isNumber(changes[at])) return changes;
       const [j, far] = changes[at];
       const start = choices.nearest(j, near);
       const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
-      const smaller = least((share) => put(between(j, start, far, share)));
+      const smaller = yield* least((share) => put(between(j, start, far, share)));
       const short = features[j].whole ? [] : roundBeyond(smaller[at][1], farthest, features[j]);
-      const good = judge(short.map(put)).findIndex((found) => found > SURE);
+      const good = (yield* judge(short.map(put))).findIndex((found) => found > SURE);
       return good < 0 ? smaller : put(short[good]);
     }
 
     /** Make the changes of an example smaller: all numbers together, then one after the other. */
-    function shrink(changes) {
-      const joint = least((share) => changes.map((change) =>
+    function* shrink(changes) {
+      const joint = yield* least((share) => changes.map((change) =>
         (isNumber(change) ? [change[0], between(change[0], choices.nearest(change[0], values[change[0]]), change[1], share)] : change)));
       const moved = joint.filter(([j, to]) => to !== values[j]);
       const farthest = new Map(changes);
-      return moved.reduce((smaller, [j], at) => shrinkOne(smaller, at, values[j], farthest.get(j)), moved);
+      let smaller = moved;
+      for (const [at, [j]] of moved.entries()) smaller = yield* shrinkOne(smaller, at, values[j], farthest.get(j));
+      return smaller;
     }
 
     /** Return the least change of each single feature that reaches the goal, and all others by feature. */
-    function singles() {
+    function* singles() {
       const tried = features.flatMap((_, j) => choices.of(j, values[j]).map((to) => [[j, to]]));
-      const found = judge(tried);
+      const found = yield* judge(tried);
       const best = [];
       const others = features.map(() => []);
-      features.forEach((feature, j) => {
+      for (const [j, feature] of features.entries()) {
         const mine = [...tried.keys()].filter((i) => tried[i][0][0] === j);
         const sides = feature.kind === "category" || isMissing(values[j]) ? [() => true] : [(to) => to > values[j], (to) => to < values[j]];
         for (const side of sides) {
@@ -139,10 +144,10 @@ export function createRecourse({ features, inputs, outputs }, variations) {
           const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > SURE && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > SURE) ?? -1;
           if (good < 0) continue;
           const before = own.indexOf(good) - 1;
-          best.push(shrinkOne(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1], tried[good][0][1]));
+          best.push(yield* shrinkOne(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1], tried[good][0][1]));
         }
         others[j] = mine.filter((i) => !(found[i] > SURE)).sort((a, b) => found[b] - found[a] || a - b).slice(0, SHORT).map((i) => ({ changes: tried[i], found: found[i] }));
-      });
+      }
       return { best, others };
     }
 
@@ -155,7 +160,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       }).slice(0, most);
     }
 
-    const { best, others } = singles();
+    const { best, others } = yield* singles();
     const steps = others.flat();
     const own = goal(prepared.answers);
     let examples = best;
@@ -166,9 +171,10 @@ export function createRecourse({ features, inputs, outputs }, variations) {
         .filter((one) => one.changes[0][0] > changes[changes.length - 1][0] || (size > 2 && changes.every(([j]) => j !== one.changes[0][0])))
         .map((one) => ({ changes: [...changes, ...one.changes], found: found + one.found - own })));
       const tried = sets.sort((a, b) => b.found - a.found).slice(0, TRIED);
-      judge(tried.map(({ changes }) => changes)).forEach((found, i) => { tried[i].found = found; });
+      (yield* judge(tried.map(({ changes }) => changes))).forEach((found, i) => { tried[i].found = found; });
       const reached = tried.filter(({ found }) => found > SURE).map((one) => ({ ...one, distance: distance(one.changes) }));
-      examples = leading(reached, REFINED, (a, b) => a.distance - b.distance).map(({ changes }) => shrink(changes));
+      examples = [];
+      for (const { changes } of leading(reached, REFINED, (a, b) => a.distance - b.distance)) examples.push(yield* shrink(changes));
       beam = leading(tried, BEAM, (a, b) => b.found - a.found);
     }
     return leading(examples.map((changes) => ({ changes, distance: distance(changes) })), n, (a, b) => a.changes.length - b.changes.length || a.distance - b.distance)
