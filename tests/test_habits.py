@@ -13,6 +13,8 @@ from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import illume
+from illume import plots
+from illume.data.hints import POSITION
 from illume.errors import BlackBoxError, LabelsOnlyWarning, SchemaError
 from illume.explanations import habits
 from tests.common import global_explainer, loans
@@ -50,7 +52,7 @@ def test_rows_as_a_second_argument_are_told_to_go_to_fit(model, frame):
     assert one_line(raised)
 
 
-@pytest.mark.parametrize("name", habits.OF_EXPLAINER)
+@pytest.mark.parametrize("name", sorted(set(habits.ARGUMENTS["__init__"]) - {POSITION}))
 def test_arguments_of_other_explainers_have_a_line(model, name):
     with pytest.raises(TypeError, match=f"Explainer takes no {name}; "):
         illume.Explainer(model, **{name: 1})
@@ -93,15 +95,77 @@ def test_properties_that_raise_keep_their_own_words(explainer, model):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda explainer, X: explainer.counterfactuals(X, total_CFs=4), r"takes no total_CFs; write n="),
-        (lambda explainer, X: explainer(X, nsamples=100), r"takes no nsamples; write refine=64"),
-        (lambda explainer, X: explainer(X, check_additivity=False), "contributions always add up"),
+        (lambda e, X: e.counterfactuals(X, total_CFs=4), r"takes no total_CFs; write n="),
+        (lambda e, X: e(X, nsamples=100), r"takes no nsamples; write refine=64"),
+        (lambda e, X: e(X, check_additivity=False), "contributions always add up"),
+        (
+            lambda e, X: e(X, threshold=0.2),
+            r"no threshold; write explainer.threshold = … first",
+        ),
+        (lambda e, X: e.counterfactuals(X, positive_class="1"), "write desired_class=…"),
+        (
+            lambda e, X: e.rules(X, treshold=0.2),
+            r"^rules takes no treshold; write threshold=…$",
+        ),
+        (
+            lambda e, X: e.rule_set(top=3),
+            "no top; its arguments are max_rules, precision, max",
+        ),
+        (lambda e, X: e.save("a", row="all"), "^save takes no row; write rows=…$"),
+        (lambda e, X: e.latents(X, map=True), "^latents takes no map; write maps=…$"),
+        (lambda e, X: illume.Explainer(len, surrogate=3), "no surrogate; write surrogate_options=…$"),
+        (
+            lambda e, X: e(X, X["age"]),
+            "1 argument by position, found 2; labels are not needed",
+        ),
+        (
+            lambda e, X: e.rules(X, 0.9),
+            "position, found 2; write options by name: polish=…, prec",
+        ),
+        (
+            lambda e, X: e.report(X["age"], X),
+            "path must be the name of a file, found DataFrame; ",
+        ),
+        (
+            lambda e, X: plots.waterfall(e(X)[0], max_display=3),
+            "no max_display; write n_features=…",
+        ),
+        (
+            lambda e, X: plots.bar(e(X), n_feature=3),
+            "bar takes no n_feature; write n_features=…$",
+        ),
+        (lambda e, X: plots.beeswarm(e(X), show=False), "plots return their axes"),
     ],
 )
 def test_names_of_arguments_are_translated(explainer, frame, call, said):
     with pytest.raises(TypeError, match=said) as raised:
         call(explainer, frame)
     assert one_line(raised)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("scatter", r"illume\.plots\.dependence\(explainer\(X\), 'column'\)$"),
+        ("force", r"illume\.plots\.waterfall\(explainer\(X\)\[0\]\)$"),
+        ("summary_plot", r"illume\.plots\.beeswarm\(explainer\(X\)\)$"),
+        ("histogram", "one of bar, beeswarm, compare"),
+    ],
+)
+def test_plots_of_other_packages_are_answered_by_those_of_illume(name, said):
+    with pytest.raises(AttributeError, match=f"illume.plots has no '{name}'; write {said}") as raised:
+        getattr(plots, name)
+    assert one_line(raised)
+
+
+def test_every_plot_that_is_suggested_exists():
+    for called in plots._NAMES.values():
+        assert called.partition("(")[0] in plots.__all__
+
+
+def test_a_missing_argument_is_named_as_python_does(explainer):
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'X'"):
+        explainer.rules()
 
 
 def test_labels_in_the_place_of_rows_are_noticed(model, frame):

@@ -14,7 +14,7 @@ from illume.explanations.attributions import attribute
 from illume.explanations.check_options import check_request
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
-from illume.explanations.habits import for_call, for_counterfactuals, for_explainer, require_rows_first
+from illume.explanations.habits import guide, require_rows_first
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
@@ -32,6 +32,7 @@ from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
 
+@guide
 class Explainer(Learned, Pages, BaseEstimator):
     """Explains a black-box model of tabular rows, which answers with classes or numbers.
 
@@ -85,7 +86,6 @@ class Explainer(Learned, Pages, BaseEstimator):
     (150, 4, 3)
     """
 
-    @for_explainer
     def __init__(
         self,
         model: Any,
@@ -137,7 +137,6 @@ class Explainer(Learned, Pages, BaseEstimator):
         self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
-    @for_call
     def __call__(self, X: Any, *, refine: int = 0, positive_class: Any = None) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order; a dict or a Series is one row.
 
@@ -198,7 +197,6 @@ class Explainer(Learned, Pages, BaseEstimator):
         check_request(explainer.fitted_.outputs, request)
         return summarize_rules(explainer.fit_rules().fitted_, request)
 
-    @for_counterfactuals
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
         X: Any,

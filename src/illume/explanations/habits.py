@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+import inspect
+from typing import Any, TypeVar
 
 import numpy as np
 
+from illume.data.hints import POSITION, guided
 from illume.errors import SchemaError
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+Kind = TypeVar("Kind")
 
 ROW = "a frame, a Series or a dict is a row, too"
 ATTRIBUTES = {
@@ -41,34 +40,43 @@ ATTRIBUTES = {
     "show_in_notebook": "explainer(X)[0] as the last line of a cell",
     "to_html": "explainer.report(X, 'report.html')",
 }
-OF_EXPLAINER = {
-    "data": "fit takes the rows: illume.Explainer(model).fit(X)",
-    "masker": "write background=X for the rows to compare with",
-    "training_data": "fit takes the rows: illume.Explainer(model).fit(X)",
-    "feature_names": "features have the names of the columns",
-    "categorical_features": "write categorical=[…] with names of columns",
-    "class_names": "write data_options=illume.DataOptions(class_names=[…])",
-    "mode": "it is found out; data_options=illume.DataOptions(task='regression') says it",
-    "link": "write data_options=illume.DataOptions(link=…)",
-    "seed": "write random_state=…",
+ARGUMENTS = {
+    "__init__": {
+        POSITION: "fit takes the rows: illume.Explainer(model).fit(X)",
+        "data": "fit takes the rows: illume.Explainer(model).fit(X)",
+        "masker": "write background=X for the rows to compare with",
+        "training_data": "fit takes the rows: illume.Explainer(model).fit(X)",
+        "feature_names": "features have the names of the columns",
+        "categorical_features": "write categorical=[…] with names of columns",
+        "class_names": "write data_options=illume.DataOptions(class_names=[…])",
+        "mode": "it is found out; data_options=illume.DataOptions(task='regression') says it",
+        "link": "write data_options=illume.DataOptions(link=…)",
+        "seed": "write random_state=…",
+    },
+    "__call__": {
+        POSITION: "labels are not needed: explainer(X)",
+        "nsamples": "write refine=64 to ask the model 64 times more per row",
+        "num_samples": "write refine=64 to ask the model 64 times more per row",
+        "num_features": "write explainer(X).top(10)",
+        "check_additivity": "leave it out: contributions always add up",
+        "max_evals": "write refine=64 to ask the model 64 times more per row",
+        "top_labels": "leave it out: all classes are explained",
+        "threshold": "write explainer.threshold = … first, which decides in all explanations",
+    },
+    "counterfactuals": {
+        "total_CFs": "write n=…",
+        "total_cfs": "write n=…",
+        "n_counterfactuals": "write n=…",
+        "query_instances": "rows are the first argument",
+        "features_to_change": "write features_to_vary=[…]",
+        "target_class": "write desired_class=…",
+        "stopping_threshold": "write min_probability=…",
+        "positive_class": "write desired_class=… for the class to reach",
+    },
+    "rules": {"positive_class": "write explainer.positive_class = … first"},
+    "rule_set": {"positive_class": "write explainer.positive_class = … first"},
 }
-OF_CALL = {
-    "nsamples": "write refine=64 to ask the model 64 times more per row",
-    "num_samples": "write refine=64 to ask the model 64 times more per row",
-    "num_features": "write explainer(X).top(10)",
-    "check_additivity": "leave it out: contributions always add up",
-    "max_evals": "write refine=64 to ask the model 64 times more per row",
-    "top_labels": "leave it out: all classes are explained",
-}
-OF_COUNTERFACTUALS = {
-    "total_CFs": "write n=…",
-    "total_cfs": "write n=…",
-    "n_counterfactuals": "write n=…",
-    "query_instances": "rows are the first argument",
-    "features_to_change": "write features_to_vary=[…]",
-    "target_class": "write desired_class=…",
-    "stopping_threshold": "write min_probability=…",
-}
+CALLS = {"__init__": "Explainer", "__call__": "explainer(X)"}
 
 
 def suggest_attribute(name: str) -> str:
@@ -81,39 +89,16 @@ def suggest_attribute(name: str) -> str:
     return f"an Explainer has no {name!r}" + (f"; write {known}" if known else "")
 
 
-def for_explainer(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let `Explainer(model, X)`, and arguments of other packages' explainers, be answered in one line."""
-    checked = _suggest("Explainer", OF_EXPLAINER, method)
+def guide(kind: type[Kind]) -> type[Kind]:
+    """Let calls of a class's methods that do not fit be answered in one line, which says the call that does.
 
-    @wraps(method)
-    def with_model_alone(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        if len(args) > 2:
-            raise TypeError("Explainer takes the model alone; fit takes rows: illume.Explainer(model).fit(X)")
-        return checked(*args, **options)
-
-    return with_model_alone
-
-
-def for_call(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let arguments of other packages' explainers be answered in one line."""
-    return _suggest("explainer(X)", OF_CALL, method)
-
-
-def for_counterfactuals(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Let arguments of other packages' counterfactuals be answered in one line."""
-    return _suggest("counterfactuals", OF_COUNTERFACTUALS, method)
-
-
-def _suggest(
-    call: str, names: Mapping[str, str], method: Callable[Parameters, Result]
-) -> Callable[Parameters, Result]:
-    @wraps(method)
-    def checked(*args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        for name in options.keys() & names.keys():
-            raise TypeError(f"{call} takes no {name}; {names[name]}")
-        return method(*args, **options)
-
-    return checked
+    Not those of `fit`, whose warnings name the line that calls it.
+    """
+    for name, method in inspect.getmembers(kind, inspect.isfunction):
+        public = name in CALLS or not name.startswith("_")
+        if public and name != "fit" and method.__module__.startswith("illume."):
+            setattr(kind, name, guided(method, CALLS.get(name, name), ARGUMENTS.get(name, {})))
+    return kind
 
 
 def require_rows_first(X: Any, y: Any) -> None:

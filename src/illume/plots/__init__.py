@@ -4,6 +4,10 @@ Those with several panels (`compare_rows`, `quality`, `exemplification`) take `a
 the array of their axes.
 """
 
+from inspect import signature
+from typing import NoReturn
+
+from illume.data.hints import guided
 from illume.plots import displays as displays
 from illume.plots.bars import bar, compare, compare_rows, waterfall
 from illume.plots.dependence import dependence, interactions
@@ -29,3 +33,32 @@ __all__ = [
     "rule",
     "waterfall",
 ]
+
+# What users of shap write.
+_NAMES = {
+    "scatter": "dependence(explainer(X), 'column')",
+    "dependence_plot": "dependence(explainer(X), 'column')",
+    "partial_dependence": "dependence(explainer(X), 'column')",
+    "force": "waterfall(explainer(X)[0])",
+    "force_plot": "waterfall(explainer(X)[0])",
+    "waterfall_plot": "waterfall(explainer(X)[0])",
+    "summary_plot": "beeswarm(explainer(X))",
+    "violin": "beeswarm(explainer(X))",
+    "bar_plot": "bar(explainer(X))",
+    "decision": "decision_paths(explainer(X))",
+    "decision_plot": "decision_paths(explainer(X))",
+    "heatmap": "beeswarm(explainer(X)), or decision_paths(explainer(X))",
+}
+_SHOW = {"show": "leave it out: plots return their axes, and matplotlib shows them"}
+_MOST = {"max_display": "write n_features=…"}
+
+for _name in __all__:
+    _plot = globals()[_name]
+    _hints = _SHOW | (_MOST if "n_features" in signature(_plot).parameters else {})
+    globals()[_name] = guided(_plot, f"plots.{_name}", _hints)
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Say which plot is what another package calls `name`."""
+    hint = f"illume.plots.{_NAMES[name]}" if name in _NAMES else f"one of {', '.join(__all__)}"
+    raise AttributeError(f"illume.plots has no {name!r}; write {hint}", name=name)
