@@ -74,7 +74,7 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
     page = fill_page(
         "page.html",
         "main",
-        safe_json(payload(explained, fitted.schema, fitted.has_model)),
+        safe_json(payload(explained, fitted.schema, fitted.has_model, labels)),
         title=escape(title),
         about=escape(f"{date} · made with illume {import_module('illume').__version__}, {ILLUME}"),
         tiles=_tiles(attributions, quality),

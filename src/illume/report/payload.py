@@ -28,17 +28,24 @@ MOST_IN_SINGLE = 1_000_000  # contributions; if there are more, they are rounded
 Json = dict[str, Any]
 
 
-def payload(explained: Explained, schema: Schema, has_model: bool) -> Json:
-    """Return all data of a page; numbers that JSON does not know are None."""
+def payload(explained: Explained, schema: Schema, has_model: bool, labels: Any = None) -> Json:
+    """Return all data of a page; numbers that JSON does not know are None. `labels` are true answers."""
     rules, counterfactuals = explained.rules, explained.counterfactuals
+    own = {"has_model": has_model, "truth": None if labels is None else _truth(explained, labels)}
     parts = {
-        "rows": row_data(explained, schema) | {"has_model": has_model},
+        "rows": row_data(explained, schema) | own,
         "rules": None if rules is None else rule_data(rules),
         "counterfactuals": None
         if counterfactuals is None
         else counterfactual_data(counterfactuals, explained.searched.tolist(), explained.wish),
     }
     return dict(plain_value(parts))
+
+
+def _truth(explained: Explained, labels: Any) -> Json:
+    """Return true classes as positions, or true numbers of the first output."""
+    outputs, mine = explained.attributions.outputs, labels[explained.positions]
+    return pack_codes(mine, len(outputs)) if outputs.decides else pack_numbers(mine[:, 0])
 
 
 def pack(array: Any, dtype: str, unit: float = 1.0) -> Json:
@@ -156,14 +163,23 @@ def _labels(explained: Explained) -> list[str] | None:
 
 
 def _column(feature: Feature, values: np.ndarray[Any, Any], dictionary: DataDictionary) -> Json:
-    """Return the values of a feature: numbers, or positions among the categories that occur."""
+    """Return the values of a feature: numbers, or positions among the categories that occur.
+
+    Categories are in the order of the schema; values that it does not know come last.
+    """
     name = feature.name
     named = {"name": dictionary.label(name), "unit": dictionary.unit(name), "column": name}
     if feature.numeric:
         return {**named, "values": pack_numbers(values), "categories": None}
-    texts = np.array([dictionary.show(name, value) for value in values], dtype=object)
-    categories, codes = np.unique(texts, return_inverse=True)
-    return {**named, "values": pack_codes(codes, len(categories)), "categories": categories.tolist()}
+    place = {dictionary.category(name, text): i for i, text in enumerate(feature.labels)}
+    shown = {
+        dictionary.show(name, value): place.get(dictionary.category(name, value), len(place))
+        for value in values
+    }
+    categories = sorted(shown, key=lambda text: (shown[text], text))
+    position = {text: i for i, text in enumerate(categories)}
+    codes = [position[dictionary.show(name, value)] for value in values]
+    return {**named, "values": pack_codes(codes, len(categories)), "categories": categories}
 
 
 def _pack_by_output(values: Any, *, rounded: bool) -> list[list[Json]]:

@@ -19,6 +19,7 @@ export function readData({ rows, rules, counterfactuals }) {
   const errors = rows.errors && rows.errors.map((output) => output.map((packed) => once(() => unpack(packed))));
   const decision = unpack(rows.decision);
   const low = unpack(rows.low);
+  const truth = rows.truth ? unpack(rows.truth) : null;
   const ruleOfRow = rules && unpack(rules.of_row);
   const digits = (output) => (rows.numbers ? rows.numbers.decimals[output || 0] : 3);
   const colourNumber = (position) => (binary && !rows.numbers ? Number(position !== rows.positive) : position % N_COLOURS);
@@ -84,6 +85,10 @@ export function readData({ rows, rules, counterfactuals }) {
       const number = values()[row];
       return unit && !Number.isNaN(number) ? `${shortNumber(number)} ${unit}` : shortNumber(number);
     },
+    /** The true class, as its position, or the true number of each row; null if labels were not given. */
+    truth,
+    /** Whether the model decides for the true class. */
+    right: (row) => truth[row] === decision[row],
     /** The positive class, or null. */
     positive: rows.positive,
     /** The probability from which on a class is decided; null for the more likely class. */

@@ -8,6 +8,7 @@ const N_FEATURES = 6;
 const CHART_HEIGHT = 170;
 const GOLDEN = 0.6180339887498949;
 const N_GROUPS = 12; // of rows with like values
+const N_COLOURED = 8; // categories with a colour; of more, the rarest share one
 const LEAST_SHARE = 0.15; // of what values leave open that a partner must explain to be shown
 
 /** Groups of rows by value: categories, or equally many rows each; the missing ones are a group. */
@@ -121,9 +122,13 @@ export function createDependence(root, data) {
     const column = data.columns[partner];
     if (column.categories) {
       const codes = column.values();
-      const shown = column.categories.slice(0, 8);
-      const legend = shown.map((name, i) => make("span", {}, swatch(`class-${i}`), name));
-      const colours = column.categories.map((_, i) => colour(canvas, i < 8 ? `c${i}` : "none"));
+      const counts = column.categories.map(() => 0);
+      for (const code of codes) counts[code] += 1;
+      const often = [...counts.keys()].filter((code) => counts[code]).sort((a, b) => counts[b] - counts[a] || a - b);
+      const shown = often.length > N_COLOURED ? often.slice(0, N_COLOURED - 1) : often;
+      const legend = shown.map((code, i) => make("span", {}, swatch(`class-${i}`), column.categories[code]));
+      if (shown.length < often.length) legend.push(make("span", {}, swatch("no-value"), "other"));
+      const colours = column.categories.map((_, code) => colour(canvas, shown.includes(code) ? `c${shown.indexOf(code)}` : "none"));
       return { of: (row) => colours[codes[row]], legend };
     }
     const [value, colourOf] = [ranks(column), valueColours(canvas)];
@@ -137,7 +142,8 @@ export function createDependence(root, data) {
     const { at, marks } = places(data.columns[feature]);
     const canvas = make("canvas", { role: "img", "aria-label": words(feature, heights) });
     const [low, high] = extent(heights, 0, 0);
-    const axis = make("p", { class: "marks", "aria-hidden": "true" }, ...marks.map(([share, text, kind]) => {
+    const wordy = marks.length <= 5 && marks.some(([, text]) => text.length > 12); // there is room for lines
+    const axis = make("p", { class: `marks ${wordy ? "wordy" : ""}`, "aria-hidden": "true" }, ...marks.map(([share, text, kind]) => {
       const mark = make("span", { title: text, class: kind }, text);
       mark.style.left = `${100 * share}%`;
       if (data.columns[feature].categories) mark.style.maxWidth = `${100 / marks.length}%`;

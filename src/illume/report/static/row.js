@@ -1,6 +1,6 @@
 // The panel of one row: decision, contributions, trust, rule and counterfactuals.
 
-import { countText, finder, formatFixed, groupDigits, make, percent, quote, shortNumber } from "./text.js";
+import { countText, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote, shortNumber } from "./text.js";
 import { FIRST_FEATURES, contributionLines, createWaterfall } from "./waterfall.js";
 
 const WORDS = {
@@ -23,8 +23,29 @@ export function createPanel(root, data, onStep) {
     return make("header", { class: "row-head" },
       make("h3", {}, `Row ${data.label(row)}`),
       make("p", { class: "decision" }, data.swatch(data.decision[row]), make("b", {}, data.answer(row)), probability, from,
+        data.truth ? make("span", { class: "truth" }, truthText(row)) : null,
         data.low[row] ? make("span", { class: "low-mark", title: data.lowWords(row) }, "low trust") : null),
       make("span", { class: "steps" }, step(-1, "Row before", "‹"), step(1, "Next row", "›")));
+  }
+
+  /** The true answer to a row, beside the model's. */
+  function truthText(row) {
+    if (data.numbers) return `actually ${formatGrouped(data.truth[row], data.numbers.answer_decimals)}`;
+    return data.right(row) ? "right" : `wrong, truly ${data.classes[data.truth[row]]}`;
+  }
+
+  /** How often the model is right where it decides so; of numbers, how far it is off. */
+  function modelWords(row) {
+    if (!data.truth) return "";
+    if (data.numbers) {
+      const off = (one) => Math.abs(data.truth[one] - data.probability[one]);
+      const mean = Array.from(data.truth.keys()).reduce((sum, one) => sum + off(one), 0) / data.n;
+      const [here, usual] = [off(row), mean].map((number) => formatGrouped(number, data.numbers.answer_decimals));
+      return `The model is off by ${here} on this row, and by ${usual} on average on the ${countText(data.n, "row")} of this report. `;
+    }
+    const alike = Array.from(data.decision.keys()).filter((one) => data.decision[one] === data.decision[row]);
+    const right = alike.filter(data.right).length;
+    return `The model decides ${quote(data.answer(row))} for ${countText(alike.length, "row")} of this report, and is right for ${groupDigits(right)} of them (${percent(right / alike.length)}). `;
   }
 
   function statusWords(row) {
@@ -70,7 +91,7 @@ export function createPanel(root, data, onStep) {
     return make("section", { class: `trust ${low ? "low" : "fine"}` },
       make("h4", {}, `How sure is this?${low ? ` ${data.lowWords(row)}` : ""}`),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
-      make("p", {}, `${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
+      make("p", {}, `${modelWords(row)}${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
   }
 
   function contributions(row) {
@@ -135,12 +156,12 @@ export function createPanel(root, data, onStep) {
       const n = Object.keys(data.counterfactuals.examples).length;
       return make("section", {}, head, make("p", { class: "quiet" }, `Not searched: counterfactuals were searched for ${groupDigits(n)} of ${countText(data.n, "row")}, and this is not one of them.`));
     }
-    const limits = data.counterfactuals.limits ? make("p", { class: "quiet" }, `Asked for: ${data.counterfactuals.limits}.`) : null;
-    if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.`), limits);
+    const limits = data.counterfactuals.limits ? ` Asked for: ${data.counterfactuals.limits}.` : "";
+    if (!found.length) return make("section", {}, head, make("p", {}, `None was found: ${data.reason(row)}.${limits}`));
     return make("section", {}, head,
-      make("p", { class: "quiet" }, data.counterfactuals.wish), limits,
+      make("p", { class: "quiet" }, data.counterfactuals.wish + limits),
       make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Counterfactual examples" }, exampleTable(row, found)),
-      make("p", { class: "quiet" }, `Distance in standard deviations (another category counts 1): ${figures(found, "distance")} from this row, ${figures(found, "plausibility")} from the nearest known row; ${formatFixed(data.counterfactuals.typical_distance, 2)} is typical between known rows.`));
+      make("p", { class: "quiet" }, `Distance in standard deviations: ${figures(found, "distance")} from this row, ${figures(found, "plausibility")} from the nearest known row (${formatFixed(data.counterfactuals.typical_distance, 2)} is typical).`));
   }
 
   const figures = (found, name) => found.map((one) => formatFixed(one[name], 2)).join(" and ");

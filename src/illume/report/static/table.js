@@ -4,7 +4,7 @@ import { once } from "./packed.js";
 import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote } from "./text.js";
 
 const PAGE_ROWS = 20;
-const CONTROLS = { find: "find", "by-decision": "decision", "by-status": "status", "by-trust": "trust", "by-example": "example" };
+const CONTROLS = { find: "find", "by-decision": "decision", "by-right": "right", "by-status": "status", "by-trust": "trust", "by-example": "example" };
 const STATUS = ["agreed", "refined", "not faithful"];
 
 /** Show the table below `root`; tell which row was chosen, and which rows the filters leave as a mask. */
@@ -16,6 +16,7 @@ export function createTable(root, data, onChoose, onFilter) {
   const columns = [
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
     ...answerColumns(),
+    ...truthColumns(),
     { name: "Trust", title: "Whether contributions, and the surrogate around the row, are accurate", show: (row) => (data.low[row] ? "low" : "fine"), key: (row) => data.low[row], trust: true },
     ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : data.sizeText(data.contributionError[row], 0)))] : []),
     ...surrogateColumns(),
@@ -25,7 +26,7 @@ export function createTable(root, data, onChoose, onFilter) {
       feature: true,
       number: !column.categories,
       show: column.categories ? (row) => data.text(row, feature) : alignedColumn(column),
-      key: column.categories ? (row) => column.categories[column.values()[row]] : (row) => column.values()[row],
+      key: (row) => column.values()[row],
     })),
   ];
   /** The model's answer: a class with its probability, or a number. */
@@ -35,9 +36,18 @@ export function createTable(root, data, onChoose, onFilter) {
       return [{ ...numberColumn("Prediction", `The model's ${name}`, data.probability, (row) => formatGrouped(data.probability[row], digits)), answer: true }];
     }
     return [
-      { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.classes[data.decision[row]], answer: true },
+      { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.decision[row], answer: true },
       probabilityColumn("Prob.", "model", data.probability, 0),
     ];
+  }
+  /** The true answer, if labels were given. */
+  function truthColumns() {
+    if (!data.truth) return [];
+    if (data.numbers) {
+      const { name, answer_decimals: digits } = data.numbers;
+      return [numberColumn("Actual", `The true ${name}`, data.truth, (row) => formatGrouped(data.truth[row], digits))];
+    }
+    return [{ name: "True", title: "The true class", show: (row) => data.classes[data.truth[row]], key: (row) => data.truth[row], truth: true }];
   }
   /** Probabilities of the positive class, which the head names, or else of the decided one. */
   function probabilityColumn(name, whose, ofDecision, position) {
@@ -62,8 +72,8 @@ export function createTable(root, data, onChoose, onFilter) {
     const decimals = once(() => decimalsOf(column.values()));
     return (row) => alignNumber(column.values()[row], decimals());
   }
-  const filters = { find: "", decision: "", status: "", trust: "", example: "" };
-  let sorted = { column: 0, down: false };
+  const filters = { find: "", decision: "", right: "", status: "", trust: "", example: "" };
+  let sorted = { column: -1, down: false }; // as given, until a column is chosen
   let order = [...Array(data.n).keys()];
   let kept = order;
   let page = 0;
@@ -91,6 +101,7 @@ export function createTable(root, data, onChoose, onFilter) {
 
   const tests = {
     decision: (row, wanted) => data.decision[row] === Number(wanted),
+    right: (row, wanted) => data.right(row) === (wanted === "right"),
     status: (row, wanted) => (data.status[row] === 0) === (wanted === "agreed"),
     trust: (row, wanted) => Boolean(data.low[row]) === (wanted === "low"),
     example: (row) => (data.examples(row) || []).length > 0,
@@ -102,6 +113,8 @@ export function createTable(root, data, onChoose, onFilter) {
     const active = Object.keys(tests).filter((name) => filters[name] !== "");
     kept = order.filter((row) =>
       (!brushed || brushed[row]) && active.every((name) => tests[name](row, filters[name])) && (!texts || words.every((word) => texts[row].includes(word))));
+    const named = filters.find.trim().toLowerCase();
+    if (named) kept = [true, false].flatMap((exact) => kept.filter((row) => (data.label(row).toLowerCase() === named) === exact));
     const all = kept.length === data.n;
     let mask = null;
     if (!all) {
@@ -118,7 +131,7 @@ export function createTable(root, data, onChoose, onFilter) {
     const cells = columns.map((column, position) => {
       const now = sorted.column === position;
       const direction = now ? (sorted.down ? "descending" : "ascending") : "none";
-      const arrow = make("span", { class: "arrow", "aria-hidden": "true" }, now ? (sorted.down ? "▼" : "▲") : "");
+      const arrow = now ? make("span", { class: "arrow", "aria-hidden": "true" }, sorted.down ? "▼" : "▲") : null;
       const button = make("button", { type: "button", title: column.title || column.name, onclick: () => sortBy(position) },
         make("span", { class: "head-name" }, column.name), arrow);
       const kinds = [column.number ? "number" : "", column.first ? "first" : "", column.feature ? "feature" : ""];
@@ -143,6 +156,10 @@ export function createTable(root, data, onChoose, onFilter) {
     if (text.length > 24) element.title = text;
     if (column.answer) element.prepend(data.swatch(data.decision[row]));
     if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
+    if (column.truth && !data.right(row)) {
+      element.classList.add("disagrees");
+      element.title = "The model decides otherwise";
+    }
     if (column.trust && data.low[row]) element.replaceChildren(make("span", { class: "low-mark", title: data.lowWords(row) }, text));
     return element;
   }
@@ -230,6 +247,7 @@ export function createTable(root, data, onChoose, onFilter) {
 
   byId("by-example-box").hidden = !data.counterfactuals;
   byId("by-status-box").hidden = !data.hasModel;
+  byId("by-right-box").hidden = !data.truth || Boolean(data.numbers);
   listen();
   showHead();
   show();

@@ -35,6 +35,7 @@ export function rowsView(data) {
   const tools = make("div", { class: "tools", role: "search", "aria-label": "Find rows" },
     make("p", {}, make("label", { for: "find" }, "Search"), find),
     choice("by-decision", data.noun[0].toUpperCase() + data.noun.slice(1), data.classes.map((name, position) => [position, name])),
+    choice("by-right", "Model", [["right", "right"], ["wrong", "wrong"]]),
     choice("by-status", "Surrogate", [["agreed", "agrees"], ["otherwise", "disagrees"]]),
     choice("by-trust", "Trust", [["low", "low"], ["fine", "not low"]]),
     choice("by-example", "Counterfactual", [["found", "found"]]));
