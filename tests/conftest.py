@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
@@ -12,11 +11,11 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer
 
 from illume import Explainer
 from illume.shapley import training_run
-from tests.common import FAST, grouped, loans
+from tests.common import FAST, encode_loans, grouped, loans
 
 torch.set_num_threads(1)
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap would compile for seconds what tests call a few times
@@ -41,8 +40,8 @@ def loan_model(loan_frame):
 
 
 def _boosted(booster):
-    text = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return make_pipeline(make_column_transformer((text, ["education"]), remainder="passthrough"), booster)
+    """Return a Pipeline; a OneHotEncoder for one column would take most of the time of many tests."""
+    return make_pipeline(FunctionTransformer(encode_loans), booster)
 
 
 @pytest.fixture(scope="session")
@@ -69,7 +68,7 @@ def three_class():
     rng = np.random.default_rng(1)
     X = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
     y = np.digitize(X["a"] + X["b"] ** 2, [0.3, 1.3])
-    return RandomForestClassifier(30, random_state=0).fit(X, np.array(["low", "mid", "top"])[y]), X
+    return RandomForestClassifier(10, random_state=0).fit(X, np.array(["low", "mid", "top"])[y]), X
 
 
 @pytest.fixture(scope="session")

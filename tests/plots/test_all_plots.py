@@ -43,7 +43,7 @@ def test_it_draws_on_both_axes_it_is_given(draw, several):
 def test_nothing_that_is_written_is_clipped_or_taken_for_maths(draw, case):
     figure = draw(case, None).figure
     assert plt.gcf() is figure  # so that plt.show and plt.savefig find it
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for text in figure.findobj(Text):
         assert text.get_text().count("$") == text.get_text().count(r"\$")
     legends = [ax.get_legend().get_window_extent() for ax in figure.axes if ax.get_legend()]

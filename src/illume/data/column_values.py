@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -71,10 +71,19 @@ def _concatenate(upper: Series, lower: Series) -> Series:
     return nw.concat([upper.to_frame(), lower.alias(upper.name).to_frame()])[:, 0]
 
 
-def take_stacked(both: Series, n_other: int, row: IntArray, source: IntArray) -> Series:
-    """Take rows of the lower of two stacked series, or of the upper one where `source` is >= 0."""
+def taker(columns: Mapping[str, Series]) -> Callable[[IntArray], nw.DataFrame[Any]]:
+    """Return a function that takes values by their positions, an array of rows × columns, as a frame."""
+    first = next(iter(columns.values()))
+    if first.implementation.is_pandas():  # many times faster without an index for every column
+        arrays = {name: series.to_native().array for name, series in columns.items()}
+        make = first.__native_namespace__().DataFrame
+        return lambda at: nw.from_native(
+            make({name: array.take(at[:, j]) for j, (name, array) in enumerate(arrays.items())}, copy=False)
+        )
     # Rows keep no index: columns of one frame are put together by position.
-    return nw.maybe_reset_index(both[np.where(source >= 0, source, n_other + row)])
+    return lambda at: nw.DataFrame.from_dict(
+        {name: nw.maybe_reset_index(series[at[:, j]]) for j, (name, series) in enumerate(columns.items())}
+    )
 
 
 def common_type(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> np.dtype[Any]:

@@ -18,7 +18,7 @@ from illume.data.column_values import (
     numbers_of_values,
     stack,
     storage_of_values,
-    take_stacked,
+    taker,
 )
 from illume.errors import SchemaError, import_extra
 
@@ -205,13 +205,10 @@ class NarwhalsFrame(IsFrame):
             other = as_frame(nw.from_dict(columns, backend=self.view.implementation).to_native())
         theirs = cast(NarwhalsFrame, other)
         both = [stack(self._column(name), theirs._column(name)) for name in self.names]
+        take = taker(dict(zip(self.view.columns, both, strict=True)))
 
         def mixed(mine: IntArray, source: IntArray) -> NarwhalsFrame:
-            columns = {
-                name: take_stacked(series, len(other), mine, source[:, j])
-                for j, (name, series) in enumerate(zip(self.view.columns, both, strict=True))
-            }
-            return replace(self, view=nw.DataFrame.from_dict(columns))
+            return replace(self, view=take(np.where(source >= 0, source, len(other) + mine[:, None])))
 
         return mixed
 
