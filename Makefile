@@ -10,6 +10,9 @@ DEMO := $(if $(wildcard $(READY)),.venv,.venv-demo)
 demo: $(DEMO)/.ready
 	$(DEMO)/bin/python -m illume.cli.demo demo
 
+# Tests start many processes, which should not compile illume each time.
+test coverage test-slow test-service: export PYTHONDONTWRITEBYTECODE =
+
 # Two processes of one thread each: more threads than cores make the fits of two tests wait for each other.
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile

@@ -14,6 +14,7 @@ from illume.shapley.training_run import Effort, Sizes
 
 CHECKS = FEWEST_ROWS + 3 * ROWS + ALONE  # rows that a fit on 64 rows or more asks about again
 FAST = Training(batch_size=128, learning_rate=1e-2, max_epochs=8, patience=8, sparsity_epochs=8)
+BRIEF_SIZES = Sizes(n_embedding=8, n_units=32, n_value_units=16, n_steps=30, n_walks=600)
 # A row in another batch: on some processors, float32 products round by its place among others.
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
@@ -22,7 +23,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 def brief_shapley():
     """Train networks of Shapley values for a few steps: all parts are there, though values are far off."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Effort, "sizes", lambda *_: Sizes(8, 32, 16, 30, 600))
+        patch.setattr(Effort, "sizes", lambda *_: BRIEF_SIZES)
         yield
 
 

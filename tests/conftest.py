@@ -15,12 +15,14 @@ from sklearn.preprocessing import FunctionTransformer
 
 from illume import Explainer
 from illume.shapley import training_run
-from tests.common import FAST, encode_loans, grouped, loans
+from tests.common import BRIEF_SIZES, FAST, encode_loans, grouped, loans
 
 torch.set_num_threads(1)
 os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap would compile for seconds what tests call a few times
-# Fits with few queries would train these networks longer than everything else.
 training_run.FEWEST_STEPS, training_run.FEWEST_WALKS = 40, 400
+# Fits with few queries would train these networks longer than everything else.
+sizes_of_effort = training_run.Effort.sizes
+training_run.Effort.sizes = lambda effort, m, n: BRIEF_SIZES if n <= 1_000 else sizes_of_effort(effort, m, n)
 
 QUICK = grouped(n_latents=3, queries=300, training=FAST)
 

@@ -20,6 +20,7 @@ NAMES = {page: str(page.relative_to(ROOT)) for page in pages()}
 def with_little_work(code):
     """Return the code with few queries and small models."""
     code = re.sub(r"(queries(?:=|\": ))[\d_]+", r"\g<1>300", code)
+    code = re.sub(r"(RandomForest\w+\()(?!\d|.*n_estimators)", r"\1n_estimators=10, ", code)
     return re.sub(r"(HistGradientBoosting\w+\()(?!.*max_iter)", r"\1max_iter=10, ", code)
 
 
@@ -126,6 +127,7 @@ def test_an_example_has_a_title_and_prints_or_draws_something(example):
     assert "# %%" in source
 
 
+@pytest.mark.slow  # `make docs` runs them, too
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")  # of other packages
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -53,11 +53,11 @@ def processor_seconds(*command):
     return after.children_user - before.children_user + after.children_system - before.children_system
 
 
-@pytest.mark.parametrize("words", [("--help",), ("--version",), ("fit", "--help")])
-def test_help_takes_less_than_half_the_processor_time_of_importing_scikit_learn(words):
+def test_help_takes_less_than_half_the_processor_time_of_importing_scikit_learn():
     # A ratio from one run: seconds depend on the processor and on what else it does.
     limit = processor_seconds(sys.executable, "-c", "import sklearn.ensemble")
-    assert 0.0 < processor_seconds(*ILLUME, *words) < 0.5 * limit
+    for words in [("--help",), ("--version",), ("fit", "--help")]:
+        assert 0.0 < processor_seconds(*ILLUME, *words) < 0.5 * limit
 
 
 def test_the_version_is_the_librarys():

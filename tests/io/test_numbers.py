@@ -131,7 +131,9 @@ def test_without_the_model_the_surrogates_numbers_stand_in(saved):
     explainer, rows, _, _, path = saved
     found = illume.load(path)(rows)
     assert found.stand_in
-    np.testing.assert_allclose(found.predictions, explainer(rows).surrogate_predictions, rtol=1e-6)
+    wanted = explainer(rows).surrogate_predictions
+    # The network has single precision; numbers near zero are as exact as the column's largest ones.
+    assert (np.abs(found.predictions - wanted) <= 1e-7 * np.abs(wanted).max(0)).all()
 
 
 def test_another_model_is_told_and_one_of_other_numbers_is_refused(saved_numbers):

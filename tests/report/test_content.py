@@ -111,7 +111,7 @@ def test_the_card_lists_the_settings_one_by_one_without_the_schema(loan_explaine
     assert (facts["surrogate_options: n_latents"], facts["queries"]) == ("3", "300")
     assert facts["data_options: report_size"] == "0.15"
     assert facts["categorical"] == "none given"
-    assert facts["surrogate_options: training"].startswith("Training(batch_size=64")
+    assert facts["surrogate_options: training"].startswith("Training(batch_size=128")
     assert {"surrogate_options: objective", "rule_options: objective"} <= set(facts)  # both, not one of them
     assert not {"data_options: schema", "model", "data_options"} & set(facts)
 
