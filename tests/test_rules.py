@@ -47,8 +47,8 @@ def explainer_of(model, **settings):
 @pytest.fixture(scope="module", params=["binary", "several"])
 def problem(request, loan_model, loan_frame, three_class):
     if request.param == "binary":
-        return loan_model, loan_frame, loans(25, seed=3)
-    return three_class[0], three_class[1], three_class[1].sample(25, random_state=0)
+        return loan_model, loan_frame, loans(12, seed=3)
+    return three_class[0], three_class[1], three_class[1].sample(12, random_state=0)
 
 
 @pytest.fixture(scope="module")
