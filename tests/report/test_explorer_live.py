@@ -77,7 +77,7 @@ def test_rows_are_asked_once_the_hand_rests_and_only_once(view):
 
 def test_an_answer_that_comes_late_is_not_shown_for_another_row(view, loan_explainer):
     names = loan_explainer.fitted_.outputs.names
-    view.until(lambda: view.found and not view.texts(".found .unconfirmed"))
+    view.until(lambda: view.found and view.run("window.asked.length") > 0)
     view.run("(() => { window.slow = true; window.respond = (rows) => rows.map(() => [0.99, 0.01]); })()")
     view.slide("age", 30)
     view.until(lambda: view.run("window.waiting.length") == 1)

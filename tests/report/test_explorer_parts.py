@@ -25,19 +25,66 @@ def downloads(view, tmp_path):
     return tmp_path
 
 
-def test_a_flip_is_marked_as_unconfirmed_and_can_be_applied_and_undone(view, loan_explorer):
+def test_flips_of_a_row_as_it_is_are_confirmed_by_the_model_and_can_be_applied_and_undone(
+    view, loan_explorer, loan_model, loan_frame
+):
     view.open(loan_explorer)
+    row = view.go(3)
     view.until(lambda: view.found)
-    decided = view.find(".answer-cell strong").text
-    assert view.find(".flip .unconfirmed").text == UNCONFIRMED
+    assert view.texts(".flip > .confirmed") == ["Confirmed by the model"]
+    decided = loan_model.predict(loan_frame.iloc[[row]])[0]
+    assert not [text for text in view.texts(".found-answer") if text.startswith(decided)]
     view.find(".found button").click()
     view.frame()
-    assert view.find(".answer-cell strong").text != decided
-    n = len(view.texts(".control-card.changed"))
-    assert n >= 1
+    assert view.cells[-1][1] != decided
+    assert len(view.texts(".control-card.changed")) >= 1
     view.click("Undo")
-    assert view.find(".answer-cell strong").text == decided
+    assert view.cells[-1][1] == decided
     assert view.texts(".control-card.changed") == []
+
+
+def test_flips_of_a_changed_row_are_marked_as_unconfirmed_with_how_often_such_ones_held(view, loan_explorer):
+    view.open(loan_explorer)
+    view.slide("age", float(view.value("age")) + 1)
+    told = view.until(lambda: view.texts(".flip > .unconfirmed"))[0]
+    assert UNCONFIRMED in told
+    assert "such suggestions for other rows, the model confirmed" in told
+
+
+def test_where_nothing_is_found_only_what_can_be_done_is_advised(view, loan_explorer):
+    view.open(loan_explorer)
+    view.slide("age", float(view.value("age")) + 1)
+    for label in ("age", "income", "education", "owner"):
+        view.within(label, ".lock").click()
+    nothing = "No such change was found on the surrogate."
+    view.until(
+        lambda: view.find(".flip [role=status]").text == f"{nothing} You can take away locks and limits."
+    )
+    view.choose(".wish select", "1")
+    hint = "You can allow more values to change, or take away locks and limits."
+    view.until(lambda: view.find(".flip [role=status]").text == f"{nothing} {hint}")
+
+
+def test_locks_and_limits_from_python_are_set_at_first(view, loan_explainer, loan_frame, tmp_path):
+    path = loan_explainer.explorer(
+        loan_frame.iloc[:30],
+        tmp_path / "limited.html",
+        immutable=["age"],
+        direction={"income": "up", "education": ["low", "middle", "high"]},
+        permitted_range={"income": [30, 90]},
+    )
+    view.open(path)
+    assert view.within("age", ".lock").get_attribute("aria-pressed") == "true"
+    assert view.within("income", ".lock").get_attribute("aria-pressed") == "false"
+    assert "locks and limits of 3 features" in view.until(lambda: view.find(".flip").text)
+    view.within("income", ".limits summary").click()
+    view.within("education", ".limits summary").click()
+    view.frame()
+    assert view.within("income", ".limits select").get_attribute("value") == "1"
+    ends = view.card("income").find_elements("css selector", ".limits input[type=range]")
+    assert [float(end.get_attribute("value")) for end in ends] == pytest.approx([30, 90])
+    assert "only forth in: low, middle, high" in view.card("education").text
+    assert view.card("income").find_element("css selector", ".limits summary").text == "Limits (set)"
 
 
 def test_a_locked_feature_is_kept(view, loan_explorer):

@@ -117,6 +117,24 @@ def parse_directions(values: Names) -> dict[str, str | list[str]] | None:
     return found
 
 
+def search_options(
+    desired: str | None, desired_range: str | None, vary: Names, immutable: Names, direction: Names
+) -> dict[str, Any]:
+    """Return the options of counterfactuals that were given.
+
+    >>> search_options("yes", None, None, ["age"], ["debt=down"])
+    {'desired_class': 'yes', 'immutable': ['age'], 'direction': {'debt': 'down'}}
+    """
+    options = {
+        "desired_class": desired,
+        "desired_range": parse_range(desired_range),
+        "features_to_vary": vary,
+        "immutable": immutable,
+        "direction": parse_directions(direction),
+    }
+    return {name: value for name, value in options.items() if value}
+
+
 def split_columns(arguments: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     """Split the names of columns that may change, or may not."""
     given = [name for name in ("features_to_vary", "immutable") if name in arguments]

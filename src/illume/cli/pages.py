@@ -67,13 +67,7 @@ def report(
     frame = read_rows_for(loaded, rows, missing)
     if target is not None:
         require_names(frame.columns, [target], "--target")
-    limits = {
-        "features_to_vary": vary,
-        "immutable": immutable,
-        "direction": options.parse_directions(direction),
-    }
-    wishes = {"desired_class": desired, "desired_range": options.parse_range(desired_range), **limits}
-    given = {name: value for name, value in wishes.items() if value}
+    given = options.search_options(desired, desired_range, vary, immutable, direction)
     messages.info(f"Explaining {count(len(frame), 'row')} for the report …")
     with rows_after(0, file_name(rows)):
         wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
@@ -90,6 +84,11 @@ def explore(
     out: Page = None,
     title: Annotated[str | None, Option(help="Title of the explorer.")] = None,
     max_rows: Annotated[int, Option(min=1, help="Most rows to show, evenly spaced.")] = 1_000,
+    desired: options.Desired = None,
+    desired_range: options.DesiredRange = None,
+    vary: options.Vary = None,
+    immutable: options.Immutable = None,
+    direction: options.Direction = None,
     model: options.Model = None,
     positive_class: options.PositiveClass = None,
     threshold: options.Threshold = None,
@@ -102,8 +101,8 @@ def explore(
 ) -> None:
     """Write an HTML page in which rows of a file can be changed, and are explained anew at once.
 
-    Changed rows are answered by the surrogate. With --model, rows as they are also have the model's answers;
-    `illume serve --explorer` asks the model about changed rows, too.
+    Changed rows are answered by the surrogate. With --model, rows as they are have the model's answers, and
+    counterfactuals that it has confirmed; `illume serve --explorer` asks it about changed rows, too.
 
     [b]illume explore loans.illume new.csv --model loans.model.joblib --trust-model -o explorer.html[/]
     """
@@ -115,9 +114,11 @@ def explore(
     if labels is not None:
         loaded.set_params(labels=labels)
     frame = read_rows_for(loaded, rows, missing)
+    given = options.search_options(desired, desired_range, vary, immutable, direction)
     messages.info(f"Explaining {count(min(len(frame), max_rows), 'row')} for the explorer …")
     with rows_after(0, file_name(rows)):
-        loaded.explorer(frame, page, title=title, max_rows=max_rows)
+        wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
+        loaded.explorer(frame, page, title=title, max_rows=max_rows, **wanted)
     messages.info(f"Explorer written to {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Context, Option
 
@@ -31,6 +31,11 @@ def serve(
         Path | None,
         Option(metavar="ROWS", help="CSV or Parquet file of rows to change at /explorer."),
     ] = None,
+    desired: options.Desired = None,
+    desired_range: options.DesiredRange = None,
+    vary: options.Vary = None,
+    immutable: options.Immutable = None,
+    direction: options.Direction = None,
     host: Annotated[str, Option(help="Address to listen on; by default this machine only.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     api_key: Annotated[
@@ -71,13 +76,17 @@ def serve(
 ) -> None:
     """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health, /ready.
 
-    With --explorer, /explorer is a page to change the rows of a file in, with the model's own answers.
+    With --explorer, /explorer is a page to change the rows of a file in, with the model's own answers; what
+    counterfactuals may change is what its search starts with.
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 
     [b]illume serve loans.illume --model loans.model.joblib --trust-model[/]
     """
     messages = options.start(context, quiet, debug)
+    given = options.search_options(desired, desired_range, vary, immutable, direction)
+    if given and explorer is None:
+        raise UsageError("what counterfactuals may change is for the explorer; give its rows with --explorer")
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for package in PACKAGES:
@@ -116,7 +125,7 @@ def serve(
         note_stand_in(explainer, model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")
-        page = None if explorer is None else _make_page(loaded, explorer, settings, messages)
+        page = None if explorer is None else _make_page(loaded, explorer, settings, messages, given)
         address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         started = f"Serving on http://{address} (Ctrl-C stops)"
         if page is not None:
@@ -124,10 +133,13 @@ def serve(
         run(loaded, settings, listener, lambda: messages.info(started), page)
 
 
-def _make_page(explainer: Explainer, rows: Path, settings: Settings, messages: Messages) -> bytes:
+def _make_page(
+    explainer: Explainer, rows: Path, settings: Settings, messages: Messages, given: dict[str, Any]
+) -> bytes:
     from illume.serve.explorer import make_page
 
     frame = read_rows_for(explainer, rows)
     messages.info(f"Explaining rows of {file_name(rows)} for the explorer …")
     with rows_after(0, file_name(rows)):
-        return make_page(explainer, frame, settings)
+        wanted = options.split_columns(given, list(frame.columns))
+        return make_page(explainer, frame, settings, **wanted)

@@ -135,6 +135,15 @@ def by_feature(layout: Layout, X: FloatArray, n_features: int) -> FloatArray:
     return result
 
 
+def by_column(source: IntArray, names: tuple[str, ...], columns: tuple[str, ...]) -> IntArray:
+    """Return sources of features (n, n_features) as sources of a frame's columns, which may be more."""
+    if names == columns:
+        return source
+    found = np.full((len(source), len(columns)), -1, dtype=source.dtype)
+    found[:, [columns.index(name) for name in names]] = source
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """Rows that should get another answer.

@@ -137,8 +137,14 @@ class CounterfactualRequest:
                 "counterfactuals are checked on the model, and the explainer was loaded without it; "
                 "use illume.load(path, model=…)"
             )
+        self.require_known(fitted)
+
+    def require_known(self, fitted: Fitted) -> None:
+        """Raise unless what is desired can be answered, and names and values are known."""
         self.goal(fitted.outputs, np.empty((0, len(fitted.outputs))))
-        self.permitted_values(fitted.schema, fitted.pool.frame)
+        self.free_features(fitted.schema)
+        if fitted.pool is not None:
+            self.permitted_values(fitted.schema, fitted.pool.frame)
         self.direction_ranks(fitted.schema)
 
     def with_columns(self, fitted: Fitted) -> Self:

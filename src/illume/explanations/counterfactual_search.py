@@ -11,7 +11,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError
-from illume.explanations.counterfactual_pool import Found, Pool, Task, move_closer, pick_diverse
+from illume.explanations.counterfactual_pool import Found, Pool, Task, by_column, move_closer, pick_diverse
 from illume.explanations.counterfactual_screening import worth_trying
 from illume.explanations.fitted import Fitted
 from illume.explanations.neighbours import unit
@@ -281,12 +281,7 @@ class CounterfactualSearch:
 
     def _make(self, row: IntArray, source: IntArray) -> Frame:
         """Return rows of the frame with features from the pool."""
-        frame, names = self.frame, self.fitted.schema.names
-        if names != frame.names:
-            by_column = np.full((len(row), len(frame.names)), -1, dtype=source.dtype)
-            by_column[:, [frame.names.index(name) for name in names]] = source
-            source = by_column
-        return self.mixer(row, source)
+        return self.mixer(row, by_column(source, self.fitted.schema.names, self.frame.names))
 
     def _ask(self, row: IntArray, source: IntArray) -> FloatArray:
         self.n_asked += len(row)

@@ -98,11 +98,13 @@ class Answers(ABC):
         """Return further facts on how far the surrogate is off."""
         return []
 
-    def requests(self, n: int, options: Mapping[str, Any]) -> tuple[RuleRequest, CounterfactualRequest, str]:
-        """Return which rules and counterfactuals a report asks for, and what these reach."""
+    def requests(
+        self, n: int, options: Mapping[str, Any], page: str = "report"
+    ) -> tuple[RuleRequest, CounterfactualRequest, str]:
+        """Return which rules and counterfactuals a page asks for, and what these reach."""
         known = [name for name in CounterfactualRequest.__dataclass_fields__ if name != "n"]
         for name in options.keys() - set(known):
-            raise TypeError(f"report has no option {name!r}; those of counterfactuals are {', '.join(known)}")
+            raise TypeError(f"{page} has no option {name!r}; those of counterfactuals are {', '.join(known)}")
         own = options.keys().isdisjoint(NUMBER_WISHES[:3])
         search = CounterfactualRequest(n, **{**self.wish(own), **options})
         text = search.goal(self.outputs, np.empty((0, len(self.outputs)))).text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +16,7 @@ from illume.report import card
 from illume.report.answers import answers_of
 from illume.report.assemble import STYLES, fill_page, safe_json
 from illume.report.collect import ReportRequest, explain_rows, require_count, require_page
+from illume.report.explorer_flips import flip_data, search_data, search_request
 from illume.report.explorer_payload import explorer_payload
 from illume.report.page import date_text
 from illume.report.payload import Json, row_data
@@ -26,6 +27,8 @@ from illume.results.quality import Quality
 from illume.results.scenarios import describe_table
 from illume.results.text import plain_value
 
+N_COUNTERFACTUALS = 3  # of a row
+MAX_COUNTERFACTUAL_ROWS = 250
 OFFLINE = (
     "This file holds the values of the rows it shows; send it only to those who may see them. "
     "It loads and sends nothing."
@@ -35,23 +38,42 @@ LIVE = "Changed rows are sent to the service that this page comes from, and nowh
 
 @dataclass(frozen=True)
 class ExplorerRequest:
-    """Where to write an explorer, and how many rows to show; see `Explainer.explorer`."""
+    """What an explorer shows, and where to write it; see `Explainer.explorer`."""
 
-    path: Any
+    path: Any = "explorer.html"
     max_rows: int = 1_000
+    max_counterfactual_rows: int = MAX_COUNTERFACTUAL_ROWS
+    counterfactuals: bool = True
     title: str | None = None
     date: Any = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # of counterfactuals
 
     def __post_init__(self) -> None:
         """Check what was given, before any work."""
         object.__setattr__(self, "path", require_page(self.path, "explorer"))
-        require_count("max_rows", self.max_rows)
+        for option in ("max_rows", "max_counterfactual_rows"):
+            require_count(option, getattr(self, option))
+
+    def of_rows(self, fitted: Fitted) -> ReportRequest:
+        """Return what of the rows is explained; counterfactuals where the model can be asked for them."""
+        return ReportRequest(
+            "rows.html",
+            n_counterfactuals=N_COUNTERFACTUALS,
+            max_rows=self.max_rows,
+            max_counterfactual_rows=self.max_counterfactual_rows,
+            rules=fitted.rule_model is not None,
+            counterfactuals=self.counterfactuals
+            and fitted.has_model
+            and fitted.pool is not None
+            and fitted.rule_model is not None,
+            options=self.options,
+        )
 
 
 def write_explorer(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ExplorerRequest) -> Path:
     """Write an explorer of the rows of a frame, and return its path; see `Explainer.explorer`."""
     date = date_text(request.date)
-    data = explorer_data(fitted, settings, frame, request.max_rows)
+    data = explorer_data(fitted, settings, frame, request)
     path: Path = request.path
     archive.write(path, fill_explorer(data, date, request.title))
     return path
@@ -73,22 +95,21 @@ def fill_explorer(data: Json, date: str, title: str | None = None, *, live: bool
     return page.encode("utf-8", "xmlcharrefreplace")
 
 
-def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, max_rows: int) -> Json:
+def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ExplorerRequest) -> Json:
     """Return all that the page shows: what it computes with, the rows explained, and words about both.
 
-    If there are more than `max_rows`, they are evenly spaced ones.
+    If there are more rows than wanted, they are evenly spaced ones.
     """
+    search = search_request(fitted, N_COUNTERFACTUALS, request.options)
     rows = fitted.as_frame(frame)
     if not len(rows):
         raise SchemaError("the frame holds no rows; an explorer needs at least one")
-    wanted = ReportRequest(
-        "rows.html", max_rows=max_rows, rules=fitted.rule_model is not None, counterfactuals=False
-    )
-    explained = explain_rows(fitted, rows, wanted, settings["verbose"])
+    explained = explain_rows(fitted, rows, request.of_rows(fitted), settings["verbose"])
     shown = rows.take(explained.positions) if len(explained.positions) < len(rows) else rows
     found = explained.attributions
     engine = explorer_payload(fitted, shown, predictions=found.predictions, rules=explained.rules)
     engine["rows"]["labels"] = None  # the other rows have them
+    engine["flips"] = flip_data(fitted, explained, shown)
     told = {name: part for name, part in row_data(explained, fitted.schema).items() if name != "columns"}
     agreement, error = answers_of(fitted.outputs).limits
     builder = fitted.dtypes
@@ -99,6 +120,7 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, max_r
         "model": card.model_name(settings["model"]).split(" (")[0],
         "agreement": _agreement(fitted.quality),
         "limits": {"agreement": agreement, "error": error, "share": LARGE_SHARE if fitted.shapley else None},
+        "search": search_data(fitted, search),
         "table": describe_table(replace(builder, names=names)),
     }
     return dict(plain_value({"engine": engine, "rows": told | {"has_model": fitted.has_model}, "page": page}))

@@ -116,6 +116,18 @@ def json_categories(categories: Sequence[Hashable | None]) -> list[Any]:
     return found
 
 
+def page_values(fitted: Fitted, values: np.ndarray[Any, Any]) -> list[list[Any]]:
+    """Return values of rows (n, n_features) as the page knows them: numbers, categories, None if missing."""
+    columns = []
+    for feature, column in zip(fitted.schema.features, values.T, strict=True):
+        if feature.numeric:
+            columns.append([None if math.isnan(value) else float(value) for value in column])
+            continue
+        known = dict(zip(feature.categories, json_categories(feature.categories), strict=True))
+        columns.append([known[value] if value in known else json_categories([value])[0] for value in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def _seen(numbers: FloatArray) -> FloatArray:
     return numbers[np.isfinite(numbers)]
 

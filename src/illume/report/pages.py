@@ -73,36 +73,65 @@ class Pages:
         path: str | PathLike[str] | None = None,
         *,
         title: str | None = None,
+        counterfactuals: bool = True,
         max_rows: int = 1_000,
+        max_counterfactual_rows: int = 250,
         date: Any = None,
+        **options: Any,
     ) -> Path:
         """Write a page in which rows can be changed, and are explained anew at once; return its path.
 
         One HTML file that needs no network. It answers with the surrogate, and holds the values of the rows
-        that it shows: `max_rows` at most, evenly spaced. Path, title and date are as in `report`.
+        that it shows, the model's answers to them, and counterfactuals that the model has confirmed.
+
+        Parameters
+        ----------
+        path, title, date
+            As in `report`.
+        counterfactuals
+            Whether to search them (slow); without them, the page's flips are the surrogate's alone.
+        max_rows, max_counterfactual_rows
+            Rows to show, and rows to search counterfactuals for, evenly spaced.
+        options
+            Those of `counterfactuals`, such as `immutable`, `direction`, `permitted_range` or
+            `desired_class`: what the page's own search for flips starts with, too.
         """
         from illume.report.explorer import ExplorerRequest, write_explorer
 
-        request = ExplorerRequest(path, max_rows, title, date)
-        return write_explorer(self._fit_for_pages(), self.get_params(deep=False), frame, request)
+        limits = (max_rows, max_counterfactual_rows, counterfactuals)
+        request = ExplorerRequest(path, *limits, title, date, options)
+        explainer = self._deciding(options.get("threshold"))
+        return write_explorer(explainer._fit_for_pages(), self.get_params(deep=False), frame, request)
 
-    def explore(self, frame: Any, *, max_rows: int = 1_000) -> ExplorerWidget:
+    def explore(
+        self,
+        frame: Any,
+        *,
+        counterfactuals: bool = True,
+        max_rows: int = 1_000,
+        max_counterfactual_rows: int = 250,
+        **options: Any,
+    ) -> ExplorerWidget:
         """Return the explorer as a widget of notebooks, with the model behind it; needs the extra `notebook`.
 
         The page asks the model in the kernel about each changed row, and shows its answer beside the
         surrogate's. `widget.row` is the edited row as a frame, and can be set; `widget.scenarios` are those
-        that were kept. Rows are as in `explorer`.
+        that were kept. Rows and options are as in `explorer`.
         """
         from illume.errors import import_extra
 
         import_extra("anywidget", "notebook")
-        from illume.report.collect import require_count
-        from illume.report.explorer import explorer_data
+        from illume.report.explorer import ExplorerRequest, explorer_data
         from illume.report.widget import ExplorerWidget
 
-        require_count("max_rows", max_rows)
-        fitted = self._fit_for_pages()
-        data = explorer_data(fitted, self.get_params(deep=False), frame, max_rows)
+        request = ExplorerRequest(
+            max_rows=max_rows,
+            max_counterfactual_rows=max_counterfactual_rows,
+            counterfactuals=counterfactuals,
+            options=options,
+        )
+        fitted = self._deciding(options.get("threshold"))._fit_for_pages()
+        data = explorer_data(fitted, self.get_params(deep=False), frame, request)
         return ExplorerWidget(fitted, data, fitted.as_frame(frame).slice(0, 1))
 
     def _fit_for_pages(self) -> Fitted:

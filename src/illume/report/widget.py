@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from typing import Any
 
@@ -15,7 +14,7 @@ from illume.data.schema import Other
 from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report.assemble import STYLES, bundle_module, lean, modules, read_static
-from illume.report.explorer_payload import json_categories
+from illume.report.explorer_payload import json_categories, page_values
 from illume.report.payload import Json
 from illume.results.scenarios import read_scenarios
 
@@ -30,16 +29,8 @@ class PageRows:
 
     def to_page(self, frame: Frame) -> list[Any]:
         """Return the values of a frame's only row."""
-        values = []
-        (row,) = self.fitted.row_values(frame)
-        for value, feature, known in zip(row, self.fitted.schema.features, self._known, strict=True):
-            if known is None:
-                values.append(None if math.isnan(value) else float(value))
-            elif value in feature.categories:
-                values.append(known[feature.categories.index(value)])
-            else:
-                values.append(json_categories([value])[0])
-        return values
+        (row,) = page_values(self.fitted, self.fitted.row_values(frame))
+        return row
 
     def to_frame(self, rows: list[list[Any]]) -> Frame:
         """Return rows of the page as a frame of the library and types of the fitted one."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from illume.report.explorer import explorer_data, fill_explorer
+from illume.report.explorer import ExplorerRequest, explorer_data, fill_explorer
 from illume.report.page import date_text
 from illume.serve.settings import Settings
 
@@ -23,10 +23,14 @@ HEADERS = {
 }
 
 
-def make_page(explainer: Explainer, frame: Any, settings: Settings) -> bytes:
-    """Return the page that shows the rows of a frame: 1,000 at most, evenly spaced."""
+def make_page(explainer: Explainer, frame: Any, settings: Settings, **options: Any) -> bytes:
+    """Return the page that shows the rows of a frame: 1,000 at most, evenly spaced.
+
+    Options are those of counterfactuals.
+    """
     fitted = explainer._fit_for_pages()
-    data = explorer_data(fitted, explainer.get_params(deep=False), frame, MAX_ROWS)
+    request = ExplorerRequest(max_rows=MAX_ROWS, options=options)
+    data = explorer_data(fitted, explainer.get_params(deep=False), frame, request)
     seconds = 2 * settings.timeout + 1  # for a request to arrive, and for its work
     service = {"model": fitted.has_model, "max_rows": settings.max_rows, "seconds": seconds}
     data["page"]["service"] = service

@@ -5,7 +5,7 @@ import { createCurves } from "./curves.js";
 import { createInputs } from "./inputs.js";
 import { createOutputs } from "./outputs.js";
 import { unpack } from "./packed.js";
-import { createRecourse } from "./recourse.js";
+import { createChoices, createRecourse } from "./recourse.js";
 import { createShapley } from "./shapley.js";
 import { finish } from "./slices.js";
 import { expandAll } from "./squeezed.js";
@@ -29,6 +29,7 @@ export async function loadEngine(payload) {
   const ruleOfRow = payload.rules && unpack(payload.rules.of_row);
   const labels = features.map(({ label }) => label);
   const s = outputs.explained.length;
+  const rows = createRows(payload);
   const base = Float64Array.from(shapley ? shapley.base : unpack(payload.surrogate.intercept), (each) => outputs.sign * each);
 
   function explain(values) {
@@ -42,10 +43,16 @@ export async function loadEngine(payload) {
     return { answers, decision: outputs.decide(answers), score, base, values: contributions, errors: found.errors, remainder: turned(found.remainder) };
   }
 
+  const flipsOf = (i) => (payload.flips?.rows[i] ?? []).map(({ changes, answers }) => {
+    const [values, row] = [rows.values(i), rows.values(i)];
+    for (const [j, to] of changes) row[j] = to;
+    return { row, changes: changes.map(([j, to]) => ({ j, from: values[j], to })), answers, confirmed: true };
+  });
+
   return {
     features,
     outputs,
-    rows: createRows(payload),
+    rows,
     explain,
     explainMany: (many) => many.map(explain),
     /** Slopes (inputs, outputs) of the surrogate on the row's scaled inputs. */
@@ -71,6 +78,26 @@ export async function loadEngine(payload) {
     ...createCurves(parts, variations),
     recourse: (...question) => finish(recourseInSteps(...question)),
     recourseInSteps,
+    /** Flips of shown row i within limits, as `recourse` gives them, that the model confirmed when the page was written; with its answers. */
+    confirmed(i, limits = {}) {
+      const { permits } = createChoices(features, inputs, limits);
+      return flipsOf(i).filter((one) => one.changes.every(({ j, from, to }) => permits(j, from, to)));
+    },
+    /** The model's answers to shown row i with these values, where they are known: to the row itself and to its confirmed flips. */
+    answered(i, values) {
+      const same = (row) => row.every((value, j) => Object.is(value, values[j]));
+      return (same(rows.values(i)) ? rows.model(i) : flipsOf(i).find(({ row }) => same(row)))?.answers ?? null;
+    },
+    /** How far to go beyond what is desired, in units of `recourse`, to be off by so many local errors at most. */
+    margin(values, errors) {
+      const error = errors * lookUp(variations.prepare(values).row.X).error;
+      if (!(error > 0)) return 0;
+      if (!outputs.classes) return outputs.names.length > 1 ? error : error / outputs.spread[0];
+      const share = 0.5 + Math.min(error, 0.48);
+      return Math.log(share / (1 - share));
+    },
+    /** How many suggestions of the surrogate the model confirmed, for rows with such an answer that are to `rise` or not; null if not measured. */
+    heldFlips: (answers, rise) => payload.flips?.measured?.[outputs.classes ? outputs.decide(answers) : rise ? 0 : 1] ?? null,
   };
 }
 

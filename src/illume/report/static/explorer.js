@@ -86,7 +86,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
       make("span", { class: model.connected ? "online" : "offline" }, model.connected ? ONLINE : OFFLINE)));
   root.append(make("div", { class: "explorer-root" }, notice, tabs.list, whatIf, rowsPanel, scenarioPanel));
 
-  const shared = { engine, data, state, words, output, order, live: model, limits: page.limits };
+  const shared = { engine, data, state, words, output, order, live: model, limits: page.limits, start: page.search };
   const trust = createTrust(trustBox, shared);
   const answer = createAnswer(answerBox, shared, trust.badge);
   const why = createWhy(whyBox, { ...shared, onOutput(o) {
@@ -131,8 +131,8 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
     const { values, row, changed } = state;
     const explained = engine.explain(values);
     const asked = model.of(values);
-    const own = changed.length ? null : engine.rows.model(row);
-    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given: asked.answers || (own && own.answers), live: asked };
+    const written = engine.answered(row, values);
+    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given: asked.answers || written, live: asked };
     fill(title, `Row ${data.label(row)}`);
     fill(changedNote, changed.length ? `${countText(changed.length, "value")} changed` : "");
     undo.disabled = !state.canUndo;

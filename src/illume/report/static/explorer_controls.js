@@ -92,11 +92,11 @@ function categoryInput(feature, state, j) {
   return { face: select, body: [], extra: null, update };
 }
 
-/** Show all controls in `box`; `output` gives the output that curves are for, `onLimits` hears of locks and limits. */
-export function createControls(box, { engine, state, order, output, onLimits }) {
+/** Show all controls in `box`; `output` gives the output that curves are for, `start` are the first locks and limits, `onLimits` hears of others. */
+export function createControls(box, { engine, state, order, output, start, onLimits }) {
   const list = make("ol", { class: "controls" });
   const curves = createCurve(engine, state, output);
-  const limits = createLimits(engine, onLimits);
+  const limits = createLimits(engine, start, onLimits);
   const cards = engine.features.map((feature, j) => card(feature, j));
 
   function card(feature, j) {
@@ -108,11 +108,12 @@ export function createControls(box, { engine, state, order, output, onLimits }) 
       input.face.focus();
     } }, icon(RESET));
     const lock = make("button", { type: "button", class: "plain-icon lock", "aria-pressed": "false", "aria-label": `Lock ${feature.label}`, title: "Locked features stay as they are when looking for a flip" }, icon(OPEN));
-    lock.addEventListener("click", () => {
-      const locked = limits.toggle(j);
+    const showLock = (locked) => {
       lock.setAttribute("aria-pressed", String(locked));
       lock.replaceChildren(icon(locked ? LOCKED : OPEN));
-    });
+    };
+    lock.addEventListener("click", () => showLock(limits.toggle(j)));
+    showLock(limits.isLocked(j));
     const curve = curves.add(j);
     const element = make("li", { class: "control-card" },
       make("div", { class: "control-head" },

@@ -8,8 +8,8 @@ const [SECTIONS, ROUNDS] = [8, 3]; // into which a step is divided, how often
 const FINEST = 1000; // numbers are rounded to such parts of their range
 const SURE = 1e-9; // by how much a goal is reached at least, so that rounding does not matter
 
-/** Whether answers are as desired, and how far they are from it: positive where they are, the larger the nearer. */
-function createGoal(outputs, answers, desired, output) {
+/** How far answers are beyond what is desired: log-odds, or standard deviations of numbers; negative before it. */
+function createGoal(outputs, answers, { desired, output, probability }) {
   if (!outputs.classes) {
     const [low, high] = [desired[0] ?? -Infinity, desired[1] ?? Infinity];
     return (each) => Math.min(each[output] - low, high - each[output]) / outputs.spread[output];
@@ -17,19 +17,18 @@ function createGoal(outputs, answers, desired, output) {
   const decided = outputs.decide(answers);
   const wanted = desired === null ? outputs.names.map((_, k) => k).filter((k) => k !== decided) : [desired];
   const log = (share) => Math.log(Math.max(share, 1e-300));
+  const beyond = (share, edge) => log(share) - log(1 - share) - log(edge) + log(1 - edge);
   const lead = (each, k) => {
     const { threshold } = outputs;
-    if (threshold) {
-      const least = k === threshold.class ? threshold.value : 1 - threshold.value;
-      return log(each[k]) - log(1 - each[k]) - log(least) + log(1 - least);
-    }
-    return log(each[k]) - each.reduce((most, share, other) => (other === k ? most : Math.max(most, log(share))), -Infinity);
+    const sure = probability > 0 ? beyond(each[k], probability) : Infinity;
+    if (threshold) return Math.min(sure, beyond(each[k], k === threshold.class ? threshold.value : 1 - threshold.value));
+    return Math.min(sure, log(each[k]) - each.reduce((most, share, other) => (other === k ? most : Math.max(most, log(share))), -Infinity));
   };
   return (each) => wanted.reduce((most, k) => Math.max(most, lead(each, k)), -Infinity);
 }
 
 /** Return the values that a feature may take instead of its own, those nearest to it first. */
-function createChoices(features, inputs, { locked, directions, ranges }) {
+export function createChoices(features, inputs, { locked = [], directions = {}, ranges = {} }) {
   const fixed = new Set(locked);
 
   function limits(j) {
@@ -37,25 +36,29 @@ function createChoices(features, inputs, { locked, directions, ranges }) {
     return features[j].whole ? [Math.ceil(low), Math.floor(high)] : [low, high];
   }
 
+  /** Whether a feature may go from a value to another. */
+  function permits(j, from, to) {
+    const way = directions[j];
+    if (fixed.has(j)) return false;
+    if (features[j].kind === "category") return (!ranges[j] || ranges[j].includes(to)) && (!way || (way.includes(from) && way.indexOf(to) > way.indexOf(from)));
+    const [low, high] = limits(j);
+    return to >= low && to <= high && (!way || (!isMissing(from) && way * (to - from) > 0));
+  }
+
   function categories(j, value) {
     const { categories: known, other } = features[j];
-    const way = Array.isArray(directions[j]) ? directions[j] : null;
-    const after = (each) => !way || (way.includes(value) && way.indexOf(each) > way.indexOf(value));
-    const permitted = (each, at) => (ranges[j] ? ranges[j].includes(each) : at !== other && each !== null);
-    return known.filter((each, at) => at !== inputs.known(j, value) && permitted(each, at) && after(each));
+    return known.filter((each, at) => at !== inputs.known(j, value) && (ranges[j] || (at !== other && each !== null)) && permits(j, value, each));
   }
 
   function numbers(j, value) {
     const [low, high] = limits(j);
     const ends = [low, high].filter(Number.isFinite);
-    const inside = [...new Set([...features[j].knots, ...ends])].filter((each) => each >= low && each <= high && each !== value);
-    if (isMissing(value)) return directions[j] ? [] : inside;
-    return inside
-      .filter((each) => !directions[j] || directions[j] * (each - value) > 0)
-      .sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
+    const inside = [...new Set([...features[j].knots, ...ends])].filter((each) => each !== value && permits(j, value, each));
+    return isMissing(value) ? inside : inside.sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
   }
 
   return {
+    permits,
     of: (j, value) => (fixed.has(j) || !features[j].width ? [] : (features[j].kind === "category" ? categories : numbers)(j, value)),
     /** The permitted number that is nearest to a value. */
     nearest: (j, value) => Math.min(Math.max(value, limits(j)[0]), limits(j)[1]),
@@ -79,14 +82,16 @@ export function createRecourse({ features, inputs, outputs }, variations) {
   /**
    * Return up to `n` examples, those with fewest changes and then the nearest first. `desired` is a class as a
    * position, null for any other class, or [low, high] for numbers, null for an open end. `directions` are 1 or -1
-   * by feature, `ranges` [low, high] or a list of categories.
+   * by feature, or the order of categories, `ranges` [low, high] or a list of categories. Answers are to go `margin`
+   * beyond what is desired, and a class is to have at least this `probability`.
    */
-  return function* recourse(values, { locked = [], directions = {}, ranges = {}, desired = null, output = 0, maxChanges = 3, n = 3 } = {}) {
+  return function* recourse(values, { desired = null, output = 0, maxChanges = 3, n = 3, margin = 0, probability = 0, ...limits } = {}) {
     const prepared = variations.prepare(values);
     if (!outputs.classes && !desired) throw new Error("for numbers, desired must be [low, high]");
-    const goal = createGoal(outputs, prepared.answers, desired, output);
+    const goal = createGoal(outputs, prepared.answers, { desired, output, probability });
     if (goal(prepared.answers) >= 0) return [];
-    const choices = createChoices(features, inputs, { locked, directions, ranges });
+    const bar = Math.max(margin, SURE);
+    const choices = createChoices(features, inputs, limits);
     function* judge(many) {
       return (yield* variations.answersInSteps(prepared, many)).map(goal);
     }
@@ -101,7 +106,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       let [out, good] = [0, 1];
       for (let round = 0; round < ROUNDS; round += 1) {
         const shares = Array.from({ length: SECTIONS - 1 }, (_, i) => out + ((good - out) * (i + 1)) / SECTIONS);
-        const first = (yield* judge(shares.map(example))).findIndex((found) => found > SURE);
+        const first = (yield* judge(shares.map(example))).findIndex((found) => found > bar);
         [out, good] = first < 0 ? [shares[SECTIONS - 2], good] : [first ? shares[first - 1] : out, shares[first]];
       }
       return example(good);
@@ -115,7 +120,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
       const smaller = yield* least((share) => put(between(j, start, far, share)));
       const short = features[j].whole ? [] : roundBeyond(smaller[at][1], farthest, features[j]);
-      const good = (yield* judge(short.map(put))).findIndex((found) => found > SURE);
+      const good = (yield* judge(short.map(put))).findIndex((found) => found > bar);
       return good < 0 ? smaller : put(short[good]);
     }
 
@@ -141,12 +146,12 @@ export function createRecourse({ features, inputs, outputs }, variations) {
         const sides = feature.kind === "category" || isMissing(values[j]) ? [() => true] : [(to) => to > values[j], (to) => to < values[j]];
         for (const side of sides) {
           const own = mine.filter((i) => side(tried[i][0][1]));
-          const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > SURE && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > SURE) ?? -1;
+          const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > bar && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > bar) ?? -1;
           if (good < 0) continue;
           const before = own.indexOf(good) - 1;
           best.push(yield* shrinkOne(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1], tried[good][0][1]));
         }
-        others[j] = mine.filter((i) => !(found[i] > SURE)).sort((a, b) => found[b] - found[a] || a - b).slice(0, SHORT).map((i) => ({ changes: tried[i], found: found[i] }));
+        others[j] = mine.filter((i) => !(found[i] > bar)).sort((a, b) => found[b] - found[a] || a - b).slice(0, SHORT).map((i) => ({ changes: tried[i], found: found[i] }));
       }
       return { best, others };
     }
@@ -172,7 +177,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
         .map((one) => ({ changes: [...changes, ...one.changes], found: found + one.found - own })));
       const tried = sets.sort((a, b) => b.found - a.found).slice(0, TRIED);
       (yield* judge(tried.map(({ changes }) => changes))).forEach((found, i) => { tried[i].found = found; });
-      const reached = tried.filter(({ found }) => found > SURE).map((one) => ({ ...one, distance: distance(one.changes) }));
+      const reached = tried.filter(({ found }) => found > bar).map((one) => ({ ...one, distance: distance(one.changes) }));
       examples = [];
       for (const { changes } of leading(reached, REFINED, (a, b) => a.distance - b.distance)) examples.push(yield* shrink(changes));
       beam = leading(tried, BEAM, (a, b) => b.found - a.found);
