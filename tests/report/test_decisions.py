@@ -48,7 +48,7 @@ def test_the_total_has_the_colour_of_the_decision(page, strict_report, row):
     page.find("#find").send_keys("refuse")
     page.find(f"#table tr[data-row='{row[0]}']").click()
     assert row[1].score < 0
-    assert page.run("document.querySelector('#row tr.sum rect:last-of-type').getAttribute('class')") == "for"
+    assert page.find("#row tr.sum .bar-fill").get_attribute("class").split() == ["bar-fill", "for"]
     assert "where the threshold 0.02 changes the decision" in page.find("#row").text
     assert "refuse from 0.02 on" in page.find("#row .decision").text
 
