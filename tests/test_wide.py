@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import illume
+from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import RANK, WIDE
-from tests.common import FAST, global_explainer, use_local
+from tests.common import FAST, brief_shapley, global_explainer, grouped, use_local
 
 ROWS = np.random.default_rng(0).normal(size=(90, WIDE))
 
@@ -57,3 +58,43 @@ def test_a_rank_that_means_nothing_is_refused_before_the_model_is_asked():
 def test_other_encoders_have_no_rank():
     linear = explainer_of(encoder="linear", rank=3)
     assert not hasattr(linear.fit(ROWS[:, :5]).fitted_.local.encoder, "rank")
+
+
+class Recorder(IdentityEncoder):
+    """An encoder that keeps what it was given to learn from."""
+
+    def fit(self, X, y=None, **options):
+        Recorder.learned = X, y
+        return super().fit(X, y, **options)
+
+
+@pytest.mark.parametrize(("background", "n_mixed"), [(None, 1_000), (ROWS[:5, :4], 0)])
+def test_the_encoder_learns_from_the_rows_that_shapley_values_ask_about(background, n_mixed):
+    settings = {"queries": 3_000, "background": background, "encoder": Recorder(), "verbose": False}
+    with brief_shapley():
+        explainer = illume.Explainer(curved, **grouped(**settings)).fit(ROWS[:, :4])
+    rows, encoding = explainer.fitted_.rows, explainer.fitted_.encoding
+    X, P = Recorder.learned
+    assert len(X) >= len(rows.training) + len(rows.queries) + n_mixed
+    assert n_mixed or len(X) == len(rows.training) + len(rows.queries)
+    np.testing.assert_allclose(P[:, 1], curved(X * encoding.scale + encoding.mean), atol=1e-9)
+
+
+def test_the_network_leaves_out_inputs_without_effect():
+    X = np.random.default_rng(1).normal(size=(600, 120))
+    P = np.full((600, 2), 0.5)  # no input has an effect
+    training = illume.Training(64, learning_rate=5e-3, max_epochs=8)
+    objective = illume.Objective.preset("aligned")
+    encoder = illume.MetaEncoder(1, rank=2, n_bins=0, objective=objective, training=training, verbose=False)
+    encoder.fit(X, P)
+    lengths = np.linalg.norm(encoder.weights_["layers.0.weight"], axis=0)
+    assert np.median(lengths) < 0.5  # .99 where inputs cost nothing
+
+
+@pytest.mark.slow
+def test_the_surrogate_agrees_on_new_rows_of_wide_data():
+    rows = np.random.default_rng(1).normal(size=(4_000, 300))
+    explainer = illume.Explainer(curved, effort="quick", queries=30_000, verbose=False).fit(rows[:3_000])
+    new = explainer.fitted_.encode(explainer.fitted_.as_frame(rows[3_000:])).X
+    found = explainer.fitted_.pair.answers(new)[:, 1] > 0.5
+    assert (found == (curved(rows[3_000:]) > 0.5)).mean() > 0.93

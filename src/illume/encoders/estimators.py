@@ -31,7 +31,7 @@ MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
 N_BINS = 16
 NARROWEST = 0.01  # width of a bin in standard deviations
 QUANTILE_ROWS = 16_384  # enough rows for quantiles
-WIDE, RANK = 500, 32  # `rank="auto"` is RANK from WIDE inputs on
+WIDE, RANK = 200, 32  # `rank="auto"` is RANK from WIDE inputs on
 LOW_RANK_WIDTH = 256  # least width of the hidden layers of low-rank maps
 
 
@@ -220,7 +220,7 @@ class MetaEncoder(TrainedEncoder):
     rank
         None lets the network return whole maps, as in the paper: weights and time grow as m² k. With a
         number r, the map is a constant plus a part of rank r that differs from row to row, and both grow
-        as m. `auto` takes 32 for 500 inputs or more, else whole maps.
+        as m. `auto` takes 32 for 200 inputs or more, else whole maps.
     n_bins
         The network also sees every number through this many soft bins, steps between its quantiles, so that
         maps may differ between ranges of a number; the maps themselves act on the numbers. Wide data have
@@ -282,7 +282,7 @@ class MetaEncoder(TrainedEncoder):
 def resolve_rank(rank: Any, n_inputs: int) -> int | None:
     """Return the rank of low-rank maps, or None for whole maps.
 
-    >>> resolve_rank("auto", 30), resolve_rank("auto", 500), resolve_rank(8, 5), resolve_rank(None, 999)
+    >>> resolve_rank("auto", 30), resolve_rank("auto", 200), resolve_rank(8, 5), resolve_rank(None, 999)
     (None, 32, 5, None)
     """
     if isinstance(rank, str) and rank == "auto":

@@ -192,6 +192,37 @@ def neighbour_spread(A: Tensor, near: Tensor) -> Tensor:
     return (n_pairs - (U * (near @ U)).sum()) / n_pairs.clamp(min=1)
 
 
+USED = 0.1  # length of an input's weights at which it counts as used
+INPUT_PENALTY, MANY_INPUTS = 6e-4, 120  # in full from so many inputs on, in proportion below
+
+
+def input_penalty(objective: Objective, model: EncoderModel) -> Tensor | float:
+    """Return what a network that is trained with a head pays for the inputs it uses."""
+    # PAPER: not in the paper. Without it, a network that sees hundreds of inputs learns noise by those that
+    # matter little.
+    if model.maps.rank == 0 or not objective.joint:
+        return 0.0
+    weight, column = model.maps.layers.get_parameter("0.weight"), model.maps.bins.column
+    n_inputs = weight.shape[1] - len(column)
+    return INPUT_PENALTY * min(1.0, n_inputs / MANY_INPUTS) * input_use(weight, column)
+
+
+def input_use(weight: Tensor, column: Tensor) -> Tensor:
+    r"""Return about how many inputs a first layer uses: :math:`\sum_j \log(1 + |w_j| / 0.1)`.
+
+    The weights of an input j are those in `weight` (h, m + d) of the input and of its bins; `column` (d,)
+    says which input a bin is of. The logarithm takes weights of inputs that matter little to 0 and hardly
+    shrinks the others.
+
+    >>> input_use(torch.tensor([[0.0, 0.3, 0.0], [0.0, 0.0, 0.4]]), torch.tensor([1]))  # 0 and log(1 + 5)
+    tensor(1.7918)
+    """
+    m = weight.shape[1] - len(column)
+    square = weight[:, :m].square().sum(0)
+    square = square.index_add(0, column, weight[:, m:].square().sum(0))
+    return torch.log1p((square + EPSILON**2).sqrt() / USED).sum()
+
+
 def loss_terms(
     objective: Objective, model: EncoderModel, batch: Batch, onehot: OneHot, alpha: int, *, targets: Targets
 ) -> dict[str, Tensor]:

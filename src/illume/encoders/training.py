@@ -23,7 +23,7 @@ from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
 from illume.data.typed_json import dump, read
 from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device, graphed_adam
-from illume.encoders.losses import OneHot, loss_terms, weighted_sum
+from illume.encoders.losses import OneHot, input_penalty, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
 from illume.encoders.ranks import ranks
 from illume.encoders.training_data import TrainingData
@@ -230,7 +230,7 @@ class Trainer:
         batch = self.ranks.share(batch)
         self.optimizer.zero_grad(set_to_none=True)
         loss = weighted_sum(self.objective, self._terms(batch))
-        loss.backward()
+        (loss + input_penalty(self.objective, self.model)).backward()
         loss = self.ranks.average(loss.detach(), self.model.parameters(), len(batch.X))
         self.optimizer.step()
         return {"loss": loss}

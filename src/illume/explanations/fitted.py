@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,13 +75,17 @@ class ReportAnswers:
 
 @dataclass(frozen=True, eq=False)
 class FitRows:
-    """The rows of a fit: training learns, validation chooses, report is reported on, queries are made up."""
+    """The rows of a fit: training learns, validation chooses, report is reported on, queries are made up.
+
+    The encoder also learns from `mixed` rows, which the model was asked about for Shapley values.
+    """
 
     outputs: Outputs
     training: AnsweredRows
     validation: AnsweredRows
     report: AnsweredRows
     queries: AnsweredRows
+    mixed: AnsweredRows = field(default_factory=lambda: AnsweredRows.empty())
 
     @classmethod
     def split(cls, outputs: Outputs, answered: AnsweredRows, split: Split, queries: AnsweredRows) -> FitRows:

@@ -31,7 +31,7 @@ class SurrogateOptions:
         Number of latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
         fidelity on validation rows is within .015 of the best.
     rank
-        For wide data: with `auto`, the maps of 500 inputs or more are a constant plus a part of rank 32
+        For wide data: with `auto`, the maps of 200 inputs or more are a constant plus a part of rank 32
         that differs from row to row, so that weights and time grow linearly with the number of inputs. A
         number is another rank, None never does this. Only for `encoder="meta"`.
     training

@@ -55,7 +55,8 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
-            choice = choose_pair(settings, prepared.encoding, prepared.rows, stages)
+            rows = replace(prepared.rows, mixed=data.mixed) if data else prepared.rows
+            choice = choose_pair(settings, prepared.encoding, rows, stages)
             found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
             fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
         interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)

@@ -14,7 +14,7 @@ from illume.data.progress import tqdm
 from illume.data.schema import Schema, require_columns
 from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
-from illume.explanations.fitted import AnsweredFrame
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows
 from illume.fit.prepare import Asker, Prepared, ask_once, naming_queries
 from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
@@ -23,17 +23,22 @@ from illume.shapley.shapley_model import ShapleyModel
 from illume.shapley.training_run import TrainingProgress
 
 BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
+MIXED_VALUES = 25_000_000  # of all mixed rows that the encoder learns from
 KEPT_ROWS = 1_000  # background rows that refining mixes with
 
 
 @dataclass(frozen=True, eq=False)
 class ShapleyData:
-    """The input of the training of Shapley values, and the background rows that a fitted explainer keeps."""
+    """The input of the training of Shapley values, and the background rows that a fitted explainer keeps.
+
+    `mixed` rows, encoded, are for the encoder.
+    """
 
     encoding: Encoding
     material: Material
     answers: Answers
     background: AnsweredFrame
+    mixed: AnsweredRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +66,16 @@ def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stag
         )
     ask.save()
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
-    return ShapleyData(encoding, material, answers, rows.take(kept))
+    mixed = _mixed_rows(encoding, material, answers) if background is None else AnsweredRows.empty()
+    return ShapleyData(encoding, material, answers, rows.take(kept), mixed)
+
+
+def _mixed_rows(encoding: Encoding, material: Material, answers: Answers) -> AnsweredRows:
+    """Encode mixed rows with their answers, as many as memory allows."""
+    n = min(len(answers.P), MIXED_VALUES // encoding.n_inputs)
+    some = answers.mixtures[:n]
+    mine, others = material.encoded.X[some.row], material.background_encoded.X[some.background]
+    return AnsweredRows(np.where(some.from_row[:, encoding.owner], mine, others), answers.P[:n])
 
 
 def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str) -> TrainedShapley:

@@ -47,11 +47,16 @@ def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows, slot: Slot | None 
 
 def train_encoder(encoder: Encoder, rows: FitRows, slot: Slot | None = None) -> Encoder:
     """Train an encoder; with a slot, the training of one of illume's own resumes from its checkpoint."""
-    learned, validation = rows.learned, rows.validation
+    learned, validation = encoder_rows(rows), rows.validation
     options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
     targets = rows.outputs.targets
     encoder.fit(learned.X, targets(learned.P), validation=(validation.X, targets(validation.P)), **options)
     return encoder
+
+
+def encoder_rows(rows: FitRows) -> AnsweredRows:
+    """Return training rows, queries and mixed rows together."""
+    return rows.learned + rows.mixed if len(rows.mixed) else rows.learned
 
 
 def pair_encoder(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
@@ -215,10 +220,10 @@ class Search:
         return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
 
     def _fit_trial(self, setting: Setting) -> Pair:
-        encoder, learned, validation = self.make(setting, False), self.rows.learned, self.rows.validation
+        encoder, validation = self.make(setting, False), self.rows.validation
         if isinstance(encoder, TrainedEncoder) and _is_dense(encoder):
             targets = self.rows.outputs.targets
-            held_out = (validation.X, targets(validation.P))
+            learned, held_out = encoder_rows(self.rows), (validation.X, targets(validation.P))
             encoder.fit_trial(learned.X, targets(learned.P), validation=held_out)
             return pair_encoder(encoder, self.surrogate, self.rows)
         slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")

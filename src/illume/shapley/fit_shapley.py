@@ -32,6 +32,7 @@ VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
 NO_EFFECT = 1e-9
 BACKGROUND_ROWS = 5_000
 NETWORK_WALKS = 64
+KEPT_ANSWERS = 50_000  # to mixed rows, for the encoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +65,15 @@ class HeldOutWalks:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the model answered: everything that training and measuring need, before either begins."""
+    """What the model answered: everything that training and measuring need, before either begins.
+
+    `scores` are those of all mixed rows, `P` the plain answers to the first of them.
+    """
 
     used: BoolArray
     mixtures: Mixtures
     scores: FloatArray
+    P: FloatArray
     validation: HeldOutWalks
     report: HeldOutWalks
     scale: Scale
@@ -118,6 +123,7 @@ def ask_model(
         used=used,
         mixtures=mixtures,
         scores=parts[0],
+        P=P[: min(len(mixtures), KEPT_ANSWERS)].copy(),
         validation=replace(validation, points=tuple(parts[1 : 1 + n])),
         report=replace(report, points=tuple(parts[1 + n :])),
         scale=scale,
