@@ -21,11 +21,11 @@ def test_ten_rows_are_warned_of_with_what_was_found_and_what_to_do():
         explainer = fitted(10)
     (warning,) = caught
     assert str(warning.message) == (
-        "only 2 report and 2 validation rows, so the figures mean little: were all 2 alike, the agreement "
+        "only 2 held-out and 2 validation rows, so the figures mean little: were all 2 alike, the agreement "
         "might still be 0.34; fit with 130 rows or more (or, in Python, larger validation_size, report_size)"
     )
     assert warning.filename == __file__
-    assert "only 2 report and 2 validation rows" in repr(explainer.quality_)
+    assert "only 2 held-out and 2 validation rows" in repr(explainer.quality_)
 
 
 @pytest.mark.parametrize(("n", "size"), [(130, 0.15), (78, 0.25), (134, 0.15)])
@@ -39,7 +39,7 @@ def test_enough_rows_are_not_warned_of(n, size):
 
 
 def test_one_row_less_is_too_few():
-    with pytest.warns(FewRowsWarning, match=r"only 19 report and 19 validation rows.* fit with 130 rows"):
+    with pytest.warns(FewRowsWarning, match=r"only 19 held-out and 19 validation rows.* fit with 130 rows"):
         fitted(129)
 
 
@@ -60,5 +60,5 @@ def test_so_many_rows_are_needed_and_none_less(size, share):
 
 
 def test_few_rows_that_choose_are_warned_of_too():
-    with pytest.warns(FewRowsWarning, match="only 40 report and 10 validation rows"):
+    with pytest.warns(FewRowsWarning, match="only 40 held-out and 10 validation rows"):
         fitted(100, validation_size=0.1, report_size=0.4)

@@ -24,7 +24,7 @@ def numbers(line):
 def words(line):
     """Return a line without its numbers, bars and spacing, and without the seconds that a fit took."""
     line = re.sub(r"; [\d.,]+ s$", "", line)
-    return " ".join(NUMBER.sub("0", re.sub("[█▏▎▍▌▋▊▉]+", "", line)).split())
+    return " ".join(NUMBER.sub("0", re.sub("[█▒]+", "", line)).split())
 
 
 def last_digit(text):

@@ -93,7 +93,7 @@ def test_all_text_from_data_is_escaped(pullback, rules, found):
 def test_html_shows_every_word_of_the_text(pullback, rules, found, loan_pullback):
     for result in (pullback, pullback[0], rules, rules[0], found, found[0], loan_pullback.quality_):
         html = unescape(re.sub(r"<.*?>", " ", result._repr_html_()))
-        words, shown = (set(re.sub(r"[█→⇒,:]", " ", each).split()) for each in (repr(result), html))
+        words, shown = (set(re.sub(r"[█▒→⇒,:]", " ", each).split()) for each in (repr(result), html))
         assert words <= shown
 
 

@@ -120,6 +120,21 @@ def test_a_row_shows_its_errors_and_how_many_signs_are_sure(measured):
     assert f"typical error of a contribution: {typical:.3f}" in repr(measured)
 
 
+def test_prints_tell_signs_apart_and_mark_those_that_are_unsure(measured):
+    errors = np.tile([0.5, 1.5, 0.0, 0.5], (len(measured), 1))
+    values = np.tile([2.0, -2.0, 0.0, -1.0], (len(measured), 1))
+    one = replace(measured, values=values, standard_errors=errors)[3]
+    lines = {line.split()[0]: line for line in repr(one).splitlines()}
+    names = one.feature_labels
+    assert lines[names[0]].endswith("+2.000 ± 0.500    " + 20 * "█")
+    assert lines[names[1]].endswith("-2.000 ± 1.500 ?  " + 20 * "▒")
+    assert lines[names[2]].endswith("0.000 ± 0.000")
+    assert lines[names[3]].endswith("-1.000 ± 0.500    " + 10 * "▒")
+    assert "the sign is sure (95 %) for 2 of 4 features; 1 the model ignores" in repr(one)
+    assert "; ? stands where it is not" in repr(one)
+    assert "; ? stands" not in repr(replace(measured, standard_errors=0 * errors)[3])
+
+
 def test_errors_go_along_with_rows_features_frames_and_dictionaries(measured):
     errors, one = measured.trust.contribution_error, measured[3]
     np.testing.assert_allclose(errors, np.sqrt(np.square(measured.standard_errors).mean(1)), rtol=1e-6)

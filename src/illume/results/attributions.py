@@ -102,7 +102,7 @@ class Attribution(LabelledRow):
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""
-        return Attribution(self.batch.top(n_features, self.position(output)))
+        return replace(self, batch=self.batch.top(n_features, self.position(output)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
@@ -297,7 +297,7 @@ class Attributions(LabelledBatch[Attribution]):
         self, n: int = 5, threshold: float | None = None, output: int | str | None = None
     ) -> BatchReasons:
         """Return the reasons of every row, see `Attribution.reasons`."""
-        return BatchReasons(lambda row: self[row].reasons(n, threshold, output), self.row_labels.tolist())
+        return BatchReasons(lambda row: self[row].reasons(n, threshold, output), self.row_labels, self.origin)
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.

@@ -13,6 +13,7 @@ from illume.data.terminal_text import printable
 from illume.results import colours
 
 CHARACTERS, PIXELS = 20, 120  # length of the longest bar
+RAISES, LOWERS = "█", "▒"
 # Black text on a light ground, whatever the colours of the page around the table.
 MARK = f";background:{colours.CHANGED};color:black"
 SIDES = {"<": "left", ">": "right"}
@@ -39,20 +40,39 @@ class Table(NamedTuple):
 
 
 class Shown:
-    """A result that describes itself once, for text and HTML."""
+    """A result that describes itself once, for text and HTML.
+
+    `row_name` is written before the first line, and `row_note` is the last one, unless they are empty.
+    """
+
+    @property
+    def row_name(self) -> str:
+        """What the row is called, where that has to be said."""
+        return ""
+
+    @property
+    def row_note(self) -> str:
+        """How rows are taken, where that has to be said."""
+        return ""
 
     def describe(self) -> Iterator[str | Table]:
         """Yield lines of text, and tables."""
         raise NotImplementedError
 
+    def _parts(self) -> list[str | Table]:
+        first, *rest = self.describe()
+        name = f"{self.row_name}: " if self.row_name else ""
+        note = [self.row_note] if self.row_note else []
+        return [f"{name}{first}" if isinstance(first, str) else first, *rest, *note]
+
     def __repr__(self) -> str:
         lines: list[str] = []
-        for part in self.describe():
+        for part in self._parts():
             lines += [part] if isinstance(part, str) else _table_lines(part)
         return printable("\n".join(lines))
 
     def _repr_html_(self) -> str:
-        first, *rest = self.describe()
+        first, *rest = self._parts()
         parts = [
             f'<div style="white-space:pre-wrap">{escape(part)}</div>'
             if isinstance(part, str)
@@ -65,8 +85,8 @@ class Shown:
 def _table_lines(table: Table) -> list[str]:
     """Return indented lines whose cells are padded to the widths of their columns.
 
-    >>> _table_lines(Table([["age", "12"], ["income", "7"]], "<>"))
-    ['  age     12', '  income   7']
+    >>> _table_lines(Table([["age", "12"], ["income", "7"]], "<>", [0.2, -0.1]))
+    ['  age     12  ████████████████████', '  income   7  ▒▒▒▒▒▒▒▒▒▒']
     """
     if table.lines is not None:
         return list(table.lines)
@@ -75,7 +95,7 @@ def _table_lines(table: Table) -> list[str]:
     for cells, bar in zip(table.cells, table.bars(CHARACTERS), strict=True):
         columns = zip(cells, table.sides, widths, strict=True)
         padded = [f"{cell:{side}{width}}" for cell, side, width in columns]
-        lines.append("  ".join(["", *padded, "█" * abs(bar)]).rstrip())
+        lines.append("  ".join(["", *padded, RAISES * bar + LOWERS * -bar]).rstrip())
     return lines
 
 

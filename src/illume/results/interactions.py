@@ -11,6 +11,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.frames import Origin
 from illume.data.number_text import count
+from illume.results.by_label import ByLabel
 from illume.results.display import Shown, Table
 from illume.results.predictions import Labels, row_positions
 
@@ -53,6 +54,11 @@ class Interactions(Shown):
         """Take rows by position, slice or mask; a single one stays a batch of one."""
         taken, _ = row_positions(rows, len(self))
         return replace(self, values=self.values[taken], origin=self.origin.take(taken))
+
+    @property
+    def loc(self) -> ByLabel:
+        """Rows by the labels of their frame's index, as in `Attributions`."""
+        return ByLabel(self, self.origin)
 
     @property
     def contributions(self) -> FloatArray:

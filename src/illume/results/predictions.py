@@ -14,6 +14,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.data.outputs import Outputs
 from illume.data.schema import describe_unknown
+from illume.results.by_label import ByLabel
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown
 
@@ -164,7 +165,21 @@ class Batch(Shown, PerRow, Generic[RowT]):
         """Take one row by its position, or several by a slice, positions or a mask."""
         taken, single = row_positions(rows, len(self))
         batch = self.take_rows(taken, origin=self.origin.take(taken))
-        return self.ROW(batch) if single else batch
+        return self.ROW(batch, taken.start) if single else batch
+
+    @property
+    def loc(self) -> ByLabel:
+        """Rows by the labels of their frame's index: `result.loc[126]`, or `result.loc[[126, 607]]`."""
+        return ByLabel(self, self.origin)
+
+    @property
+    def row_note(self) -> str:
+        """See `Shown`: how rows are taken, where their labels are no positions."""
+        index = self.origin.index
+        if index is None or not len(index) or index.tolist() == list(range(len(index))):
+            return ""
+        one = f".loc[{index[:1].tolist()[0]!r}]"
+        return f"rows have the labels of their frame: {one} takes one by label, [0] by position"
 
     @property
     def row_labels(self) -> np.ndarray[Any, Any]:
@@ -235,14 +250,27 @@ class LabelledBatch(Batch[RowT]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Row(Shown):
-    """One row of a batch, itself a batch of one row."""
+    """One row of a batch, itself a batch of one row; `at` is its position in the batch that it comes from."""
 
     batch: Any
+    at: int | None = None
 
     status = row_entry("refinement.status")
     """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
     outside = row_entry("outside")
     """Whether the row is outside of what the explainer was fitted on."""
+
+    @property
+    def label(self) -> Any:
+        """What the row is called: its label in the index of the frame, or its position."""
+        index = self.batch.origin.index
+        return self.at if index is None else index.tolist()[0]
+
+    @property
+    def row_name(self) -> str:
+        """See `Shown`: label and position, where these differ."""
+        same = self.at is None or self.label == self.at
+        return "" if same else f"row {self.label} (position {self.at})"
 
     @property
     def prediction(self) -> Any:

@@ -7,7 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
+import numpy as np
+
+from illume.data.frames import Origin
 from illume.data.number_text import count
+from illume.results.by_label import ByLabel
 from illume.results.display import Shown, Table
 
 SHOWN = 5
@@ -30,7 +34,7 @@ class Line(NamedTuple):
     @property
     def unsure(self) -> bool:
         """Whether the contribution may have the other sign: it is within 1.96 standard errors of 0."""
-        return abs(self.contribution) <= SURE * self.standard_error
+        return bool(abs(self.contribution) <= SURE * self.standard_error and self.standard_error > 0)
 
     @classmethod
     def rest(cls, name: str, contribution: float) -> Line:
@@ -79,7 +83,13 @@ class BatchReasons(Shown, Sequence[Reasons]):
     """The reasons of several rows, one `Reasons` for each, found when they are read."""
 
     find: Callable[[int], Reasons]
-    row_labels: Sequence[Any]
+    row_labels: Any
+    origin: Origin = Origin()  # noqa: RUF009 -- frozen
+
+    @property
+    def loc(self) -> ByLabel:
+        """Reasons by the labels of the rows, as in `Attributions`."""
+        return ByLabel(self, self.origin)
 
     def __len__(self) -> int:
         return len(self.row_labels)
@@ -89,8 +99,8 @@ class BatchReasons(Shown, Sequence[Reasons]):
     @overload
     def __getitem__(self, i: slice) -> Sequence[Reasons]: ...
     def __getitem__(self, i: Any) -> Any:
-        positions = range(len(self))[i]
-        return self.find(positions) if isinstance(positions, int) else [self.find(row) for row in positions]
+        positions = np.arange(len(self))[i]
+        return self.find(int(positions)) if np.ndim(positions) == 0 else list(map(self.find, positions))
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the reasons of the first rows as a table."""

@@ -22,6 +22,7 @@ SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
 OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
 MOVED = "with slopes moved towards those of a similar row"
+UNSURE = "?"  # behind a contribution that may have the other sign
 STAND_IN = "without the black box: the answers are the surrogate's own"
 
 
@@ -99,14 +100,15 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     if total != row.headline:
         yield f"{total} ({owner(batch)})"
     width = max(8, *(len(outputs.format_score(line.contribution, i)) for line in lines))
-    cells = [[line.label, line.value, format_contribution(line, outputs, i, width)] for line in lines]
+    shown = (format_contribution(line, outputs, i, width) + f" {UNSURE}" * line.unsure for line in lines)
+    cells = [[line.label, line.value, text] for line, text in zip(lines, shown, strict=True)]
     numbers = [math.nan, *(line.contribution for line in lines)]
     yield Table([["base value", "", f"{outputs.format_total(base, i):>{width}}"], *cells], "<><", numbers)
     yield from outputs.scale_notes(base, i)
-    yield from _row_notes(row)
+    yield from _row_notes(row, [line.unsure for line in lines])
 
 
-def _row_notes(row: Attribution) -> Iterator[str]:
+def _row_notes(row: Attribution, unsure: list[bool]) -> Iterator[str]:
     """Yield notes on trust, refinement and missing values of one row."""
     batch, trust, shapley = row.batch, row.trust, row.batch.kind == "shapley"
     if batch.stand_in:
@@ -114,7 +116,7 @@ def _row_notes(row: Attribution) -> Iterator[str]:
     if row.outside:
         yield batch.novelty.note()
     if shapley:
-        yield _certainty(row)
+        yield _certainty(row) + (f"; {UNSURE} stands where it is not" if any(unsure) else "")
     if int(trust.n_rows):
         parts = " (slopes, rules)" if shapley else ""
         off = batch.outputs.format_answer_error(float(trust.error))
