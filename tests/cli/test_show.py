@@ -15,7 +15,7 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
         "'grant' or 'refuse'",
         "education  categorical  high, low, middle",
         "Contributions: trust ",
-        "report rows",
+        "held-out rows",
         "always the most common decision",
         "contributions shapley, effort standard",
         "Rules of",
