@@ -167,7 +167,7 @@ docs: $(READY) .venv-docs/.ready
 pictures: $(READY)
 	$(BIN)/python tools/front_picture.py docs/picture.png
 	$(BIN)/python tools/method_pictures.py docs/images/method
-	$(BIN)/python tools/explorer_picture.py docs/images/explorer.png
+	$(BIN)/python tools/explorer_picture.py docs/images
 
 # Without compiled files for modules that the demo never imports, and without the headers and test programs that
 # torch may bring: both are a third of the size.

@@ -97,8 +97,10 @@ class Explained:
     wish: str
 
 
-def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None) -> Explained:
-    """Explain the rows of a frame, or evenly spaced ones if there are too many."""
+def explain_rows(
+    fitted: Fitted, frame: Frame, request: ReportRequest, verbose: bool | None, page: str = "report"
+) -> Explained:
+    """Explain the rows of a frame, or evenly spaced ones if there are too many; `page` names the progress."""
     wanted, search, wish = answers_of(fitted.outputs).requests(request.n_counterfactuals, request.options)
     if request.counterfactuals:
         search = search.with_columns(fitted)
@@ -108,7 +110,7 @@ def explain_rows(fitted: Fitted, frame: Frame, request: ReportRequest, verbose: 
     searched = evenly_spaced(len(rows), request.max_counterfactual_rows if request.counterfactuals else 0)
     disable = None if verbose is None else not verbose
     n_steps = 2 + request.rules + request.counterfactuals
-    with tqdm(desc="report", total=n_steps, unit="step", disable=disable) as bar:
+    with tqdm(desc=page, total=n_steps, unit="step", disable=disable) as bar:
 
         def step(name: str, explain: Callable[..., Any], part: IntArray, *request: Any) -> Any:
             """Explain a part of the rows; errors name rows by their positions in the whole frame."""

@@ -104,7 +104,7 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
     rows = fitted.as_frame(frame)
     if not len(rows):
         raise SchemaError("the frame holds no rows; an explorer needs at least one")
-    explained = explain_rows(fitted, rows, request.of_rows(fitted), settings["verbose"])
+    explained = explain_rows(fitted, rows, request.of_rows(fitted), settings["verbose"], "explorer")
     shown = rows.take(explained.positions) if len(explained.positions) < len(rows) else rows
     found = explained.attributions
     engine = explorer_payload(fitted, shown, predictions=found.predictions, rules=explained.rules)

@@ -77,7 +77,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
     button("Choose another row", () => tabs.show(ALL_ROWS)), changedNote, make("span", { class: "buttons" }, undo, reset, keep));
   const whatIf = make("div", { class: "panel what-if" }, bar,
     make("div", { class: "whole" },
-      make("div", { class: "results" }, answerBox, make("div", { class: "questions" }, whyBox, make("div", { class: "doubts" }, flipBox, trustBox, ruleBox))),
+      make("div", { class: "results" }, answerBox, make("div", { class: "questions" }, whyBox, make("div", { class: "doubts" }, ruleBox, flipBox, trustBox))),
       controlBox), heatBox);
   const [rowsPanel, scenarioPanel] = ["panel rows-panel", "panel scenario-panel"].map((kind) => make("div", { class: kind }));
   const tabs = createTabs([{ name: "What if", panel: whatIf }, { name: "All rows", panel: rowsPanel }, { name: "Scenarios", panel: scenarioPanel }], showPart);

@@ -1,11 +1,12 @@
 // Response curves: what the surrogate would answer, and the feature's contribution, over the feature's whole range.
 
 import { isSame, rangeOf, valueText } from "./explorer_words.js";
-import { draw, make } from "./text.js";
+import { draw, formatGrouped, make, percent } from "./text.js";
 
 const POINTS = 33;
 const PAUSE = 120; // milliseconds without an edit before curves are drawn anew
 const [WIDE, HIGH] = [100, 40];
+const FLAT = 0.01; // as a share of all probabilities, or of a standard deviation
 
 const later = (work) => (window.requestIdleCallback ? requestIdleCallback(work, { timeout: 500 }) : setTimeout(work, 16));
 
@@ -71,6 +72,7 @@ export function createCurve(engine, state, output) {
     const answers = found.answers.map((each) => answerOf(each, o));
     const part = parts.get(j);
     part.drawing.replaceChildren(...(feature.kind === "number" ? numberCurve(found.x, heights, answers, part) : categoryBars(found.x, heights, answers, part)));
+    part.flat.textContent = flatWords(answers, o);
     part.element.setAttribute("aria-label", words(feature, found.x, answers, o));
     move(j);
   }
@@ -119,6 +121,13 @@ export function createCurve(engine, state, output) {
     if (known) part.mark.setAttribute("d", `M${Math.min(at, WIDE).toFixed(2)} 0V${HIGH}`);
   }
 
+  /** Say so where the answer is much the same for all values: a line at the edge looks like none. */
+  function flatWords(answers, o) {
+    const [low, high] = [Math.min(...answers), Math.max(...answers)];
+    if (high - low > FLAT * (outputs.classes ? 1 : outputs.spread[o])) return "";
+    return `Flat: ${outputs.classes ? percent(answers[0]) : formatGrouped(answers[0], outputs.answer_decimals[o])} for all of its values.`;
+  }
+
   function words(feature, x, answers, o) {
     const tell = (i) => `${outputs.classes ? `${(100 * answers[i]).toFixed(0)} %` : answers[i].toFixed(outputs.answer_decimals[o])} at ${valueText(feature, x[i])}`;
     const shown = x.length <= 6 ? x.map((_, i) => i) : [0, Math.floor(x.length / 2), x.length - 1];
@@ -133,10 +142,11 @@ export function createCurve(engine, state, output) {
       const element = draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", class: "curve", role: "img", "aria-label": `Response to ${engine.features[j].label}` }, drawing, mark);
       const labels = engine.features[j].kind === "category" && engine.features[j].categories.length <= 5
         ? make("p", { class: "curve-labels", "aria-hidden": "true" }, ...engine.features[j].category_labels.map((label) => make("span", { title: label }, label))) : null;
-      parts.set(j, { j, element, drawing, mark, at: () => NaN });
+      const flat = make("p", { class: "curve-flat quiet" });
+      parts.set(j, { j, element, drawing, mark, flat, at: () => NaN });
       stale.add(j);
       return {
-        element: make("div", { class: "curve-box" }, element, labels),
+        element: make("div", { class: "curve-box" }, element, labels, flat),
         move: () => move(j),
         observe(target) {
           owners.set(target, j);

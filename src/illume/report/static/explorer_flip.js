@@ -11,6 +11,7 @@ const N_ASKED = 6; // that a live model is asked about; those it confirms are sh
 const MOST_CHANGES = 5; // of the search on the surrogate
 const MOST_ERRORS = 2; // that the surrogate's answer goes beyond the boundary, where nothing better was measured
 const FEWEST_MEASURED = 5;
+const FAR = 2; // standard deviations that are called a large change
 const UNCONFIRMED = "Found on the surrogate, not confirmed by the model";
 const CONFIRMED = "Confirmed by the model";
 
@@ -23,6 +24,8 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   const mark = make("p", {});
   const limited = make("p", { class: "quiet" });
   box.append(make("h3", {}, outputs.classes ? "What would flip it?" : "What would change it?"), wishBox, mark, list, told, limited);
+  mark.hidden = true;
+  told.textContent = "Looking …";
   const slices = createSlices();
   const wish = createWish(wishBox, { outputs, words, output, start, onChange: () => search() });
   let found = [];
@@ -56,7 +59,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
       }
       const some = yield* engine.recourseInSteps(values, { ...options, margin });
       const measured = n ? ` Of ${n} such suggestions for other rows, the model confirmed ${held === n ? "all" : held || "none"}.` : "";
-      if (some.length) return { some, note: `${close ? "Too close to call. " : ""}${UNCONFIRMED}.${measured}` };
+      if (some.length) return { some, note: `${close ? "Too close to call. " : ""}${UNCONFIRMED}.${measured}`, message: closest(some) };
     }
     const hints = [wish.most < MOST_CHANGES ? "allow more values to change" : "", limits().count ? "take away locks and limits" : ""].filter(Boolean);
     return { message: refused || `No such change was found on the surrogate.${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
@@ -86,6 +89,16 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   function follows(one) {
     const { answers } = live.of(one.row);
     return answers && wish.reached(answers, asked.wanted, asked.answers);
+  }
+
+  /** Say what was looked for and not found: fewer values, nearer ones, or other features. */
+  function closest(all) {
+    const said = [];
+    const fewest = all[0].changes.length;
+    if (fewest > 1) said.push(`No change of ${fewest === 2 ? "one value" : `${fewest - 1} values`} is enough.`);
+    if (all[0].distance > FAR) said.push(`Nothing nearer was found: even the first is a large change, of ${all[0].distance.toFixed(1)} standard deviations.`);
+    if (all.length < N_FOUND) said.push(all.length === 1 ? "No other way was found." : "No third way was found.");
+    return said.join(" ");
   }
 
   /** What the model says to a change that was found; nothing where that was said for all. */

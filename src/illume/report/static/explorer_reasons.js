@@ -53,8 +53,9 @@ export function createWhy(box, { engine, data, state, output, onOutput }) {
       const o = output();
       const lines = original ? changedLines(explained, original, o) : contributionLines(data, state.row, o, all);
       const base = original ? explained.base[o] : data.base[o];
-      const whose = original || !data.hasModel ? "the surrogate's" : data.whose;
-      fill(note, `Contributions to ${whose} ${outputs.meanings[o]}: blue raises it, orange lowers it.`);
+      const who = original || !data.hasModel || data.whose.includes("surrogate") ? "the surrogate" : "the model itself";
+      const when = original ? "The row is changed, so the numbers explain" : "The numbers explain";
+      fill(note, `${when} ${who}: what each feature adds to its ${outputs.meanings[o]}. Blue raises it, orange lowers it.`);
       chart.update({ base, lines, total: outputs.classes ? "log-odds" : outputs.meanings[o], fromZero: outputs.classes, edge: data.edge, say: say(o) });
       fill(more, all ? "Fewer" : `All ${features.length}`);
       more.setAttribute("aria-label", all ? "Show the strongest features only" : `Show all ${features.length} features`);

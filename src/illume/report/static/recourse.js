@@ -3,7 +3,7 @@
 import { isMissing } from "./inputs.js";
 
 const [SHORT, TRIED, BEAM] = [3, 192, 24]; // values of a feature to add to others, sets to try, those to go on from
-const REFINED = 5; // examples to make smaller
+const NEAREST = 3; // examples to make smaller, beside those of other features
 const [SECTIONS, ROUNDS] = [8, 3]; // into which a step is divided, how often
 const FINEST = 1000; // numbers are rounded to such parts of their range
 const SURE = 1e-9; // by how much a goal is reached at least, so that rounding does not matter
@@ -80,7 +80,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
   }
 
   /**
-   * Return up to `n` examples, those with fewest changes and then the nearest first. `desired` is a class as a
+   * Return up to `n` examples of different features, those with fewest changes and then the nearest first. `desired` is a class as a
    * position, null for any other class, or [low, high] for numbers, null for an open end. `directions` are 1 or -1
    * by feature, or the order of categories, `ranges` [low, high] or a list of categories. Answers are to go `margin`
    * beyond what is desired, and a class is to have at least this `probability`.
@@ -165,12 +165,27 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       }).slice(0, most);
     }
 
+    /** Return up to `n` examples, each with as few features of those before it as possible. */
+    function diverse(all) {
+      const [left, kept, used] = [[...all], [], new Set()];
+      const shared = ({ changes }) => changes.filter(([j]) => used.has(j)).length / changes.length;
+      while (left.length && kept.length < n) {
+        const next = left.reduce((first, one) => (shared(one) < shared(first) ? one : first));
+        left.splice(left.indexOf(next), 1);
+        kept.push(next);
+        for (const [j] of next.changes) used.add(j);
+      }
+      return kept.sort(inOrder);
+    }
+
+    const inOrder = (a, b) => a.changes.length - b.changes.length || a.distance - b.distance;
     const { best, others } = yield* singles();
-    const steps = others.flat();
+    const enough = new Set(best.map(([[j]]) => j)); // features that need no others
+    const steps = others.flat().filter(({ changes }) => !enough.has(changes[0][0]));
     const own = goal(prepared.answers);
     let examples = best;
     let beam = steps;
-    for (let size = 2; size <= maxChanges && !examples.length && beam.length; size += 1) {
+    for (let size = 2; size <= maxChanges && examples.length < n && beam.length; size += 1) {
       // What changes reach together is about the sum of what each does; the most promising sets are tried.
       const sets = beam.flatMap(({ changes, found }) => steps
         .filter((one) => one.changes[0][0] > changes[changes.length - 1][0] || (size > 2 && changes.every(([j]) => j !== one.changes[0][0])))
@@ -178,11 +193,13 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       const tried = sets.sort((a, b) => b.found - a.found).slice(0, TRIED);
       (yield* judge(tried.map(({ changes }) => changes))).forEach((found, i) => { tried[i].found = found; });
       const reached = tried.filter(({ found }) => found > bar).map((one) => ({ ...one, distance: distance(one.changes) }));
-      examples = [];
-      for (const { changes } of leading(reached, REFINED, (a, b) => a.distance - b.distance)) examples.push(yield* shrink(changes));
+      const before = examples.map((changes) => changes.map(([j]) => j));
+      const fresh = reached.filter(({ changes }) => !before.some((own) => own.every((j) => changes.some(([k]) => k === j))));
+      const near = leading(fresh, fresh.length, (a, b) => a.distance - b.distance);
+      for (const { changes } of new Set([...near.slice(0, NEAREST), ...diverse(near)])) examples.push(yield* shrink(changes));
       beam = leading(tried, BEAM, (a, b) => b.found - a.found);
     }
-    return leading(examples.map((changes) => ({ changes, distance: distance(changes) })), n, (a, b) => a.changes.length - b.changes.length || a.distance - b.distance)
+    return diverse(leading(examples.map((changes) => ({ changes, distance: distance(changes) })), examples.length, inOrder))
       .map(({ changes, distance: far }) => {
         const row = values.map((value, j) => changes.find(([changed]) => changed === j)?.[1] ?? value);
         const listed = changes.map(([j, to]) => ({ j, from: values[j], to }));
