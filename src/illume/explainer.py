@@ -71,7 +71,7 @@ class Explainer(Learned, Pages, BaseEstimator):
         `SurrogateOptions`, `RuleOptions` and `DataOptions`. The defaults serve without them.
     device, random_state, verbose
         `auto` uses a CUDA device where there is one. On the CPU, equal seeds give identical explainers.
-        None shows progress bars only on a terminal.
+        None shows progress bars only on a terminal; elsewhere, `logging` has a line for each part of a fit.
     checkpoint_dir
         A folder, or `Checkpoints`: `fit` saves its progress there, and a fit that was killed resumes
         from there when it is started again with the same parameters, rows and model, to the same result.

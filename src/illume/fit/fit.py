@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +31,8 @@ from illume.fit.trials import Choice, choose_pair
 from illume.results.dictionary import DataDictionary, parse_labels
 from illume.shapley.training_run import training_threads
 
+LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
+
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
@@ -50,12 +53,16 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
     limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
     dictionary = DataDictionary.of(settings.labels, source.schema)  # raises before the model is asked
+    LOG.info("fit on %d rows of %d columns: asking the model", len(source.frame), len(source.schema.names))
     with open_checkpoint(settings, source) as stages:
         prepared = prepare(source, settings, np.random.default_rng(seed), stages)
         data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
+        asked = prepared.black_box.n_asked
+        LOG.info("%.0f s: the model has answered %d rows; training", time.perf_counter() - start, asked)
         with training_threads(settings.device) as device:
             shapley = train_shapley(data, settings, seed, device) if data else None
             rows = replace(prepared.rows, mixed=data.mixed) if data else prepared.rows
+            LOG.info("%.0f s: training the surrogate", time.perf_counter() - start)
             choice = choose_pair(settings, prepared.encoding, rows, stages)
             found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
             fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
@@ -64,6 +71,7 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
             stages = None
         elif stages is not None and not settings.trains_rule_encoder:
             stages.finish()
+    LOG.info("%.0f s: fitted", time.perf_counter() - start)
     warn_few_rows(fitted.quality, settings)
     warn_of_model(fitted.quality)
     return FitResult(replace(fitted, original=None), stages, interrupted)

@@ -1,0 +1,26 @@
+"""A fit that shows no progress bar tells the log what it does, and nothing else."""
+
+import logging
+
+import numpy as np
+
+from tests.common import global_explainer, linear_black_box
+
+ROWS = np.random.default_rng(0).normal(size=(60, 2))
+
+
+def test_a_fit_off_the_terminal_prints_nothing_and_logs_each_part(caplog, capfd):
+    model = linear_black_box([2.0, -1.0])
+    with caplog.at_level(logging.INFO, logger="illume"):
+        global_explainer(model).fit(ROWS)
+    said = [record.getMessage() for record in caplog.records]
+    assert said[0] == "fit on 60 rows of 2 columns: asking the model"
+    assert said[1].endswith("rows; training")
+    assert said[-1].endswith("s: fitted")
+    assert all(record.name.startswith("illume.") for record in caplog.records)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_verbose_shows_bars_anywhere(capfd):
+    global_explainer(linear_black_box([2.0, -1.0]), queries=50, verbose=True).fit(ROWS)
+    assert "training, Shapley values" in capfd.readouterr().err
