@@ -67,7 +67,7 @@ def test_true_classes_are_a_column_a_filter_and_part_of_the_panel(
     page.open(true_report)
     position = 1 + page.texts("#table thead .head-name").index("True")
     assert page.column(position) == labels[:20].tolist()
-    assert page.find("#row .truth").text == f"wrong, truly {labels[0]}"
+    assert page.find("#row .truth").text == f"truly {labels[0]}"
     alike = decided == decided[0]
     right = int((labels[alike] == decided[0]).sum())
     said = page.find("#row .trust").text
@@ -81,7 +81,7 @@ def test_true_classes_are_a_column_a_filter_and_part_of_the_panel(
     page.choose("#by-right", "right")
     assert page.shown.startswith("160 rows of 200")
     page.find("#table tbody tr").click()
-    assert page.find("#row .truth").text == "right"
+    assert page.find("#row .truth").text == f"truly {decided[1]}"
     assert page.errors == []
 
 

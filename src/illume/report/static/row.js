@@ -31,7 +31,7 @@ export function createPanel(root, data, onStep) {
   /** The true answer to a row, beside the model's. */
   function truthText(row) {
     if (data.numbers) return `actually ${formatGrouped(data.truth[row], data.numbers.answer_decimals)}`;
-    return data.right(row) ? "right" : `wrong, truly ${data.classes[data.truth[row]]}`;
+    return `truly ${data.classes[data.truth[row]]}`;
   }
 
   /** How often the model is right where it decides so; of numbers, how far it is off. */
