@@ -115,7 +115,7 @@ class Notebook:
 
     @property
     def model_says(self):
-        return self.inside(".answer-cell")[2].text
+        return self.inside(".answer-cell.by-model")[0].text
 
     def age_box(self):
         cards = self.inside(".control-card")

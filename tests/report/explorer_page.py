@@ -81,9 +81,15 @@ class ExplorerPage(Page):
 
     @property
     def cells(self):
-        """What the surrogate says, of the original row, and the model itself; those that are shown."""
+        """What is said first, of the original row, and by the other of model and surrogate; as shown."""
         cells = self.driver.find_elements("css selector", ".answer-cell")
         return [cell.text.split("\n") for cell in cells if cell.is_displayed()]
+
+    @property
+    def model_says(self):
+        """What the model itself says to the row, line by line."""
+        badges = ("Nothing unusual", "Be careful here", "Too close to call")
+        return [text for text in self.find(".answer-cell.by-model").text.split("\n") if text not in badges]
 
     @property
     def found(self):

@@ -53,11 +53,11 @@ def test_the_models_answer_stands_beside_the_surrogates_with_the_difference(view
     view.go(3)
     view.slide("age", 30)
     names, at = loan_explainer.fitted_.outputs.names, loan_explainer.fitted_.outputs.at
-    view.until(lambda: view.cells[-1][1] == names[1])
+    view.until(lambda: view.model_says[1] == names[1])
     changed = loan_frame.iloc[[3]].assign(age=30)
     own = answers_of(loan_explainer, changed)[0, at]
     theirs = [0.25, 0.75][at]
-    text = view.cells[-1][2]
+    text = view.model_says[2]
     assert text.startswith(f"{share(theirs)} for {names[at]}; the surrogate differs by ")
     off = float(text.split("differs by ")[1].split(" ")[0].replace("−", "-"))
     assert off == pytest.approx(100 * (own - theirs), abs=0.06)
@@ -86,23 +86,23 @@ def test_an_answer_that_comes_late_is_not_shown_for_another_row(view, loan_expla
         "(() => { window.waiting.shift()(); window.slow = false;"
         "window.respond = (rows) => rows.map(() => [0.01, 0.99]); })()"
     )
-    view.until(lambda: view.run("window.waiting.length") == 0 and view.cells[-1][1] == names[1])
+    view.until(lambda: view.run("window.waiting.length") == 0 and view.model_says[1] == names[1])
     view.slide("age", 30)
-    view.until(lambda: view.cells[-1][1] == names[0])  # what was answered before is kept for its row
+    view.until(lambda: view.model_says[1] == names[0])  # what was answered before is kept for its row
 
 
 def test_a_failure_is_said_plainly_and_tried_again_after_the_next_change(view, loan_explainer):
     names = loan_explainer.fitted_.outputs.names
-    view.until(lambda: view.cells[-1][1] == names[1])
+    view.until(lambda: view.model_says[1] == names[1])
     view.run("(() => { window.respond = () => { throw new Error('the service is down'); }; })()")
     view.slide("age", 31)
-    view.until(lambda: "no answer" in view.cells[-1])
-    assert "The model could not be asked: the service is down" in view.cells[-1]
+    view.until(lambda: "no answer" in view.model_says)
+    assert "The model could not be asked: the service is down" in view.model_says
     view.run("(() => { window.respond = (rows) => rows.map(() => [0.3]); })()")
     view.slide("age", 32)
     view.run("(() => { window.respond = (rows) => rows.map(() => [0.3, 0.7]); })()")
     view.slide("age", 33)
-    view.until(lambda: view.cells[-1][1] == names[1])
+    view.until(lambda: view.model_says[1] == names[1])
 
 
 @pytest.mark.parametrize("decided", [0, 1])

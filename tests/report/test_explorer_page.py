@@ -53,19 +53,23 @@ def test_the_surrogate_is_named_and_that_no_model_is_connected_is_said(view, loa
     assert "Answers here come from a surrogate" in note
     assert "imitates a HistGradientBoostingClassifier" in note
     assert "The model itself is not connected" in note
-    assert view.cells[0][0] == "The surrogate says"
+    assert view.cells[-1][0] == "The surrogate says"
 
 
-def test_the_row_as_it_is_shows_the_answer_of_the_model_itself(
+def test_the_row_as_it_is_leads_with_the_answer_of_the_model_itself(
     view, loan_explorer, loan_explainer, loan_frame
 ):
     view.open(loan_explorer)
     row = int(view.find(".what-if h2").text.removeprefix("Row "))
     found = loan_explainer(loan_frame.iloc[[row]])[0]
-    surrogate, model = view.cells
-    assert model[:2] == ["The model itself", found.decision]
+    model, surrogate = view.cells
+    assert view.model_says[:2] == ["The model says", found.decision]
     at = loan_explainer.fitted_.outputs.at
-    assert model[2].startswith(f"{share(found.batch.probabilities[0, at])} for")
+    assert (
+        model[-1]
+        == f"{share(found.batch.probabilities[0, at])} for {loan_explainer.fitted_.outputs.names[at]}"
+    )
+    assert surrogate[0] == "The surrogate says"
     Q = answers_of(loan_explainer, loan_frame.iloc[[row]])
     assert f"{share(Q[0, at])} for" in " ".join(surrogate)
     total = view.texts(".waterfall .sum .number")[0]
@@ -84,10 +88,17 @@ def test_an_edit_shows_what_python_says(edit, view, loan_explorer, loan_explaine
     fitted = loan_explainer.fitted_
     Q = answers_of(loan_explainer, edited(loan_frame, row, **{label: value}))
     decided = fitted.outputs.names[int(fitted.outputs.decide(Q)[0])]
-    head, said, note = [text for text in view.cells[0] if text not in ("Nothing unusual", "Be careful here")]
+    badges = ("Nothing unusual", "Be careful here", "Too close to call")
+    head, said, note = [text for text in view.cells[0] if text not in badges]
     assert head == "Changed row, says the surrogate"
     assert said == decided
     assert note.startswith(f"{share(Q[0, fitted.outputs.at])} for")
+    assert view.find(".switched").text.startswith(
+        "Changed: answer and contributions are now the surrogate's. For the row as it is, it says "
+    )
+    own = answers_of(loan_explainer, loan_frame.iloc[[row]])[0, fitted.outputs.at]
+    assert view.cells[1][0] == "The original row, says the surrogate"
+    assert view.cells[1][2].startswith(f"{share(own)} for")
     assert view.find(".changed-note").text == "1 value changed"
     assert "changed" in view.card(label).get_attribute("class")
     assert view.texts(".waterfall .changed .name") == [label]
@@ -150,6 +161,7 @@ def test_a_value_outside_the_data_is_said(view, loan_explorer):
     assert "outside the data" in view.card("age").text
     assert any("age has a value not seen while fitting" in text for text in view.texts(".trust li"))
     assert view.texts(".trust .badge") == ["Be careful here"]
+    assert "held-out rows most like this one" not in view.find(".trust").text  # nothing is known of such rows
 
 
 def test_the_rule_says_which_conditions_are_broken(view, loan_explorer, loan_explainer, loan_frame):
@@ -164,6 +176,44 @@ def test_the_rule_says_which_conditions_are_broken(view, loan_explorer, loan_exp
     view.slide(numeric.name, ends[0] if kept else ends[1])
     assert [text for text in view.texts(".rule .broken") if str(numeric) in text]
     assert "no longer applies" in view.find(".rule").text
+
+
+def test_a_rule_that_does_not_match_the_answer_any_more_says_so(
+    view, loan_explorer, loan_explainer, loan_frame
+):
+    view.open(loan_explorer)
+    fitted, rules = loan_explainer.fitted_, loan_explainer.rules(loan_frame)
+    ages = np.arange(18, 80)
+    for row, rule in enumerate(rules):
+        made = loan_frame.iloc[[row] * len(ages)].assign(age=ages)
+        other = fitted.outputs.decide(answers_of(loan_explainer, made)) != rules.decisions[row]
+        free = np.flatnonzero(other & rule.covers(made))
+        if len(free):
+            break
+    view.go(row)
+    assert "The rule says" in view.find(".rule").text
+    view.slide("age", int(ages[free[0]]))
+    told = view.find(".rule").text
+    assert f"The rule no longer matches the answer. It says “{rule.decision}” for all rows with" in told
+    assert view.texts(".rule .broken") == []
+
+
+def test_an_answer_within_the_surrogates_error_of_the_boundary_is_too_close_to_call(
+    view, loan_explorer, loan_explainer, loan_frame
+):
+    view.open(loan_explorer)
+    fitted, incomes = loan_explainer.fitted_, np.linspace(20, 50, 301).round(1)
+    for row in range(len(loan_frame)):
+        made = loan_frame.iloc[[row] * len(incomes)].assign(income=incomes)
+        error = fitted.trust_map(fitted.encode(fitted.as_frame(made)).X).error
+        off = np.abs(answers_of(loan_explainer, made)[:, 1] - 0.5)
+        if (off < error / 2).any():
+            break
+    view.go(row)
+    view.slide("income", float(incomes[(off - error).argmin()]))
+    assert view.texts(".trust .badge") == ["Too close to call"]
+    assert view.find(".trust").text.count("Too close to call: ") == 1
+    assert "low" in view.find(".answer .badge").get_attribute("class")
 
 
 def test_each_class_has_its_own_contributions(view, three_class_explorer, three_class_explainer, three_class):

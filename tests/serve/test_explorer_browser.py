@@ -34,7 +34,7 @@ def opened(url, **headers):
 
 
 def model_says(driver):
-    return driver.find_elements(By.CSS_SELECTOR, ".answer-cell")[2].text
+    return driver.find_element(By.CSS_SELECTOR, ".answer-cell.by-model").text
 
 
 def set_number(driver, label, value):

@@ -119,11 +119,22 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
     page = {
         "model": card.model_name(settings["model"]).split(" (")[0],
         "agreement": _agreement(fitted.quality),
-        "limits": {"agreement": agreement, "error": error, "share": LARGE_SHARE if fitted.shapley else None},
+        "limits": {
+            "agreement": agreement,
+            "error": error,
+            "share": LARGE_SHARE if fitted.shapley else None,
+            "classes": _class_agreements(fitted.quality),
+        },
         "search": search_data(fitted, search),
         "table": describe_table(replace(builder, names=names)),
     }
     return dict(plain_value({"engine": engine, "rows": told | {"has_model": fitted.has_model}, "page": page}))
+
+
+def _class_agreements(quality: Quality) -> list[float | None]:
+    """Return how often the surrogate decides like the model for each class; None where nothing is known."""
+    known = {each.name: each.agreement for each in quality.classes if each.n_rows}
+    return [known.get(name) for name in quality.outputs.names] if quality.outputs.decides else []
 
 
 def _agreement(quality: Quality) -> str:

@@ -132,15 +132,17 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
     const explained = engine.explain(values);
     const asked = model.of(values);
     const written = engine.answered(row, values);
-    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given: asked.answers || written, live: asked };
+    const given = asked.answers || written;
+    const known = changed.length ? written : given; // a changed row is the surrogate's, unless the model's answer stands in the page
+    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given, live: asked, lead: known || explained.answers, byModel: Boolean(known) };
     fill(title, `Row ${data.label(row)}`);
     fill(changedNote, changed.length ? `${countText(changed.length, "value")} changed` : "");
     undo.disabled = !state.canUndo;
     reset.disabled = !changed.length;
     answer.update(present);
     why.update(present);
-    rule.update();
-    trust.update(present);
+    rule.update(present);
+    trust.update({ ...present, rule: engine.rule(row, values) });
     controls.update(present.trust);
     if (!search) return;
     recourse.update();

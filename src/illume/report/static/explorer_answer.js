@@ -1,4 +1,4 @@
-// The answer at the top: the surrogate's, beside that of the original row and the model's own.
+// The answer at the top: the model's where it is known, else the surrogate's; beside that of the original row and the other's.
 
 import { fill } from "./explorer_morph.js";
 import { make, percent } from "./text.js";
@@ -25,23 +25,28 @@ function createBar(kind) {
 }
 
 /** Show answers in `box`; `data` gives the look of classes, `words` their text, and `badge` says how far to trust them. */
-export function createAnswer(box, { engine, data, words }, badge) {
+export function createAnswer(box, { engine, data, state, words }, badge) {
   const { outputs } = engine;
   const ownHead = make("span", { class: "label" });
   const own = make("strong", {});
   const note = make("span", { class: "quiet" });
-  const cell = (name, ...parts) => make("div", { class: "answer-cell" }, typeof name === "string" ? make("span", { class: "label" }, name) : name, ...parts);
+  const cell = (...parts) => make("div", { class: "answer-cell" }, ...parts);
   const before = make("strong", {});
   const beforeNote = make("span", { class: "quiet" });
-  const model = make("strong", {});
-  const modelNote = make("span", { class: "quiet" });
+  const otherHead = make("span", { class: "label" });
+  const other = make("strong", {});
+  const otherNote = make("span", { class: "quiet" });
+  const switched = make("p", { class: "switched" });
   const bars = make("div", { class: "answer-bars" });
   const said = make("p", { class: "unseen", role: "status" });
   const lines = new Map();
   let telling = 0;
-  const beforeCell = cell("The original row, says the surrogate", before, beforeNote);
+  const beforeHead = make("span", { class: "label" });
+  const ownCell = cell(ownHead, make("span", { class: "said" }, own, badge), note);
+  const otherCell = cell(otherHead, other, otherNote);
+  const beforeCell = cell(beforeHead, before, beforeNote);
   const range = outputs.classes ? null : outputs.names.map((_, i) => spanOf(i));
-  box.append(make("div", { class: "answer-cells" }, cell(ownHead, make("span", { class: "said" }, own, badge), note), beforeCell, cell("The model itself", model, modelNote)), bars, said);
+  box.append(make("div", { class: "answer-cells" }, ownCell, beforeCell, otherCell), bars, switched, said);
 
   /** The smallest and the largest prediction of the shown rows. */
   function spanOf(i) {
@@ -80,8 +85,7 @@ export function createAnswer(box, { engine, data, words }, badge) {
       });
     } else if (words.two) {
       const at = outputs.positive;
-      const turn = outputs.threshold ? (outputs.threshold.class === at ? outputs.threshold.value : 1 - outputs.threshold.value) : 0.5;
-      put(at, outputs.names[at], `${data.kind(at)}-back`, answers[at], original && original[at], percent(answers[at]), turn);
+      put(at, outputs.names[at], `${data.kind(at)}-back`, answers[at], original && original[at], percent(answers[at]), words.edge);
     } else {
       const order = [...answers.keys()].sort((a, b) => Math.max(answers[b], original ? original[b] : 0) - Math.max(answers[a], original ? original[a] : 0));
       for (const i of order.slice(0, MOST_CLASSES).sort((a, b) => a - b)) {
@@ -103,35 +107,52 @@ export function createAnswer(box, { engine, data, words }, badge) {
     return `${percent(answers[at])} for ${outputs.names[at]}`;
   };
 
-  /** The model's own answer: given for original rows, live for others. `live` is {state, answers, message}. */
-  function showModel(answers, given, live) {
-    modelNote.classList.toggle("caution", live.state === "failed");
-    if (given) {
-      fill(model, ...decisionParts(given));
-      fill(modelNote, `${shareNote(given)}; the surrogate differs by ${words.difference(given, answers)}`);
-      modelNote.classList.toggle("caution", !words.alike(given, answers));
+  const speaker = (byModel) => (byModel ? "the model" : "the surrogate");
+
+  /** The other's answer: the surrogate's beside the model's; beside the surrogate's the model's, given or live. `live` is {state, answers, message}. */
+  function showOther(answers, { given, live, byModel }) {
+    const failed = !byModel && live.state === "failed";
+    fill(otherHead, byModel ? "The surrogate says" : "The model itself");
+    const theirs = byModel ? answers : given;
+    otherNote.classList.toggle("caution", failed || Boolean(given && !words.alike(given, answers)));
+    if (theirs) {
+      fill(other, ...decisionParts(theirs));
+      fill(otherNote, `${shareNote(theirs)}; ${byModel ? "it" : "the surrogate"} differs by ${words.difference(given, answers)}`);
       return;
     }
-    fill(model, live.state === "failed" ? "no answer" : live.state === "asking" ? "asking …" : "not asked");
-    fill(modelNote, live.message);
+    fill(other, failed ? "no answer" : live.state === "asking" ? "asking …" : "not asked");
+    fill(otherNote, live.message);
+  }
+
+  /** Say that numbers are another's than before the first change. */
+  function showSwitch(original, byModel) {
+    const own = engine.rows.model(state.row);
+    switched.hidden = !original || !own;
+    if (switched.hidden) return;
+    fill(switched, byModel ? "Changed: the answer is still the model's, contributions are now the surrogate's." : `Changed: answer and contributions are now the surrogate's. For the row as it is, it says ${words.short(original.answers)}, the model ${words.short(own.answers)}.`);
   }
 
   return {
-    /** `explained` is the edited row's explanation, `original` that of the row as it was, or null if it is the same. */
-    update({ explained, original, given, live }) {
-      const { answers } = explained;
-      fill(ownHead, original ? "Changed row, says the surrogate" : "The surrogate says");
-      fill(own, ...decisionParts(answers));
-      fill(note, original ? `${shareNote(answers)} (${words.difference(original.answers, answers)})` : shareNote(answers));
-      beforeCell.hidden = !original;
-      if (original) {
-        fill(before, ...decisionParts(original.answers));
-        fill(beforeNote, shareNote(original.answers));
+    /** `explained` is the edited row's explanation, `original` that of the row as it was, or null if it is the same; `lead` is the answer to show first. */
+    update({ explained, original, given, live, lead, byModel }) {
+      const who = speaker(byModel);
+      const was = original && (byModel ? engine.rows.model(state.row).answers : original.answers);
+      fill(ownHead, original ? `Changed row, says ${who}` : `${who[0].toUpperCase()}${who.slice(1)} says`);
+      ownCell.classList.toggle("by-model", byModel);
+      otherCell.classList.toggle("by-model", !byModel);
+      fill(own, ...decisionParts(lead));
+      fill(note, was ? `${shareNote(lead)} (${words.difference(was, lead)})` : shareNote(lead));
+      beforeCell.hidden = !was;
+      if (was) {
+        fill(beforeHead, `The original row, says ${who}`);
+        fill(before, ...decisionParts(was));
+        fill(beforeNote, shareNote(was));
       }
-      showModel(answers, given, live);
-      showBars(answers, original && original.answers);
+      showOther(explained.answers, { given, live, byModel });
+      showBars(lead, was);
+      showSwitch(original, byModel);
       clearTimeout(telling); // told once a gesture ends
-      telling = setTimeout(() => { said.textContent = `The surrogate says ${words.short(answers)}`; }, 600);
+      telling = setTimeout(() => { said.textContent = `${who[0].toUpperCase()}${who.slice(1)} says ${words.short(lead)}`; }, 600);
     },
   };
 }

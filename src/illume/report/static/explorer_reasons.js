@@ -55,7 +55,7 @@ export function createWhy(box, { engine, data, state, output, onOutput }) {
       const base = original ? explained.base[o] : data.base[o];
       const who = original || !data.hasModel || data.whose.includes("surrogate") ? "the surrogate" : "the model itself";
       const when = original ? "The row is changed, so the numbers explain" : "The numbers explain";
-      fill(note, `${when} ${who}: what each feature adds to its ${outputs.meanings[o]}. Blue raises it, orange lowers it.`);
+      fill(note, `${when} ${who}: what each feature adds to its ${outputs.meanings[o]}. Blue raises it, orange lowers it.${original ? " “Was” is the surrogate's for the row as it is." : ""}`);
       chart.update({ base, lines, total: outputs.classes ? "log-odds" : outputs.meanings[o], fromZero: outputs.classes, edge: data.edge, say: say(o) });
       fill(more, all ? "Fewer" : `All ${features.length}`);
       more.setAttribute("aria-label", all ? "Show the strongest features only" : `Show all ${features.length} features`);
@@ -76,24 +76,36 @@ export function createRule(box, { engine, state }) {
   const conclusion = (rule) => (outputs.classes ? quote(rule.decision) : `${outputs.names[0]} ${rule.decision}`);
   const precisionOf = ({ precision }) => (precision ? `${outputs.classes ? "right" : "in this interval"} on ${percent(precision[0])} of the held-out rows it covers (95 % interval ${percent(precision[1])} to ${percent(precision[2])})` : "covers no held-out row, so how often it is right is not known");
 
-  function setWords() {
+  /** Whether a rule ends in what was answered. */
+  const matches = ({ position, interval }, answers) => (interval ? answers[0] >= interval[0] && answers[0] <= interval[1] : position === outputs.decide(answers));
+
+  function setWords(answers) {
     const found = engine.ruleSet(state.values);
     if (!found) return "";
-    const what = found.position < 0 ? "None of the few rules for all rows covers it" : `Of the few rules for all rows, number ${found.position + 1} covers it`;
-    return `${what}: ${conclusion(found.applies)}.`;
+    const what = found.position < 0 ? "None of the few rules for all rows covers it, and others are" : `Of the few rules for all rows, number ${found.position + 1} covers it:`;
+    return `${what} ${conclusion(found.applies)}${matches(found.applies, answers) ? "" : ", which does not match the answer"}.`;
+  }
+
+  function headline(rule, broken, answers) {
+    if (broken) return `The row's own rule says ${conclusion(rule)}, but no longer applies: ${countText(broken, "condition")} broken.`;
+    if (matches(rule, answers)) return `The rule says ${conclusion(rule)} for rows with`;
+    return state.changed.length
+      ? `The rule no longer matches the answer. It says ${conclusion(rule)} for all rows with`
+      : `The rule does not match the answer. It says ${conclusion(rule)} for all rows with`;
   }
 
   return {
-    update() {
+    update({ lead }) {
       const rule = engine.rule(state.row, state.values);
       box.hidden = !rule;
       if (!rule) return;
       const broken = rule.conditions.filter(({ holds }) => !holds).length;
-      fill(told, broken ? `The row's own rule says ${conclusion(rule)}, but no longer applies: ${countText(broken, "condition")} broken.` : `The rule says ${conclusion(rule)} for rows with`);
+      fill(told, headline(rule, broken, lead));
+      told.classList.toggle("caution", !broken && !matches(rule, lead));
       fill(list, ...rule.conditions.map(({ text, holds }) => make("li", { class: holds ? "kept" : "broken" },
         make("span", { "aria-hidden": "true" }, holds ? "✓ " : "✗ "), text, make("span", { class: "unseen" }, holds ? " (kept)" : " (broken)"))));
       fill(figures, rule.conditions.length ? `It is ${precisionOf(rule)}.`.replace("It is covers", "It covers") : "It has no condition and holds for every row.");
-      fill(set, setWords());
+      fill(set, setWords(lead));
     },
   };
 }
@@ -113,16 +125,34 @@ export function createTrust(box, { engine, limits, words }) {
     return `On the ${rows} held-out rows most like this one, the surrogate ${alike} on ${percent(agreement)}, and ${off}.`;
   }
 
-  /** Reasons for doubt, and whether they are serious. */
-  function judge(trust, explained, given, live) {
+  /** Whether answers are nearer to another decision than the surrogate's error; what says so, or nothing. */
+  function tooClose(answers, { error }) {
+    if (!outputs.classes || !(error > 0)) return "";
+    const [first, second] = [...answers].sort((a, b) => b - a);
+    const at = words.shown(answers);
+    const edge = words.two ? words.edge : null;
+    const off = words.two ? Math.abs(answers[at] - edge) : (first - second) / 2;
+    if (off >= error) return "";
+    const where = words.two ? `the decision turns at ${percent(edge)}` : "another class has almost as much";
+    return `Too close to call: ${percent(answers[at])} for ${outputs.names[at]}, and ${where}. The surrogate is off by ${formatFixed(error, 2)} on rows like this.`;
+  }
+
+  /** Reasons for doubt. */
+  function judge({ trust, explained, given, live, lead, byModel, rule }) {
     const doubts = [];
+    const close = byModel ? "" : tooClose(lead, trust);
     for (const reason of trust.reasons) doubts.push(`Outside the data: ${reason}. The answer is a guess.`);
+    if (close && !trust.outside) doubts.push(close);
     if (given && !words.alike(given, explained.answers)) doubts.push(`The surrogate and the model differ on this row: ${words.short(explained.answers)} against ${words.short(given)}.`);
     if (live.answers && !words.alike(live.answers, explained.answers)) doubts.push(`The live model answers otherwise: ${words.short(live.answers)}.`);
+    const decided = outputs.decide(lead);
+    const alike = outputs.classes ? limits.classes[decided] ?? NaN : NaN;
+    if (alike < limits.agreement) doubts.push(`Of the held-out rows that the model decides ${quote(outputs.names[decided])}, the surrogate does so on ${percent(alike)} only.`);
+    if (rule && rule.covers && rule.precision && rule.precision[0] < limits.agreement) doubts.push(`The rule behind it is ${outputs.classes ? "right" : "in its interval"} on ${percent(rule.precision[0])} only of the held-out rows it covers.`);
     // What is not known is no reason to trust
     const wrong = !(trust.agreement >= limits.agreement && trust.error <= limits.error);
     const vague = limits.share !== null && !(trust.contributionError <= limits.share * sizeOf(explained));
-    return { doubts, wrong, vague };
+    return { doubts, wrong, vague, close: close && !trust.outside };
   }
 
   const sizeOf = ({ values }) => Math.sqrt(values.reduce((sum, value, i) => sum + (value / outputs.commonUnit(i % outputs.explained.length)) ** 2, 0) / values.length);
@@ -130,15 +160,17 @@ export function createTrust(box, { engine, limits, words }) {
   return {
     /** The same in a word, to be put elsewhere. */
     badge: badges[1],
-    update({ explained, trust, given, live }) {
-      const { doubts, wrong, vague } = judge(trust, explained, given, live);
+    update(present) {
+      const { trust } = present;
+      const { doubts, wrong, vague, close } = judge(present);
       const low = doubts.length > 0 || wrong || vague;
       for (const badge of badges) {
         badge.className = `badge ${low ? "low" : "high"}`;
-        fill(badge, low ? "Be careful here" : "Nothing unusual");
+        fill(badge, close ? "Too close to call" : low ? "Be careful here" : "Nothing unusual");
       }
       box.classList.toggle("low", low);
-      const lines = [...doubts.map((text) => [text, "caution"]), [around(trust), wrong ? "caution" : ""]];
+      const lines = doubts.map((text) => [text, "caution"]);
+      if (!trust.outside) lines.push([around(trust), wrong ? "caution" : ""]); // rows like this one are not known
       if (vague) lines.push([Number.isFinite(trust.contributionError) ? VAGUE : "How accurate the contributions are was not measured.", "caution"]);
       fill(list, ...lines.map(([text, kind]) => make("li", { class: kind }, text)));
     },

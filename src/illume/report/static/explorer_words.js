@@ -42,8 +42,11 @@ export function createAnswerWords(outputs) {
   const { classes, names, positive, answer_decimals: decimals } = outputs;
   const two = classes && names.length === 2;
   const number = (value, i) => formatGrouped(value, decimals[i]);
+  const { threshold } = outputs;
   return {
     two,
+    /** The share of the positive one of two classes at which the decision turns. */
+    edge: threshold ? (threshold.class === positive ? threshold.value : 1 - threshold.value) : 0.5,
     /** The class that a probability is shown of: the positive one of two, else the decided one. */
     shown: (answers) => (two ? positive : outputs.decide(answers)),
     number,
