@@ -50,7 +50,7 @@ def test_markup_in_names_and_values_shows_as_text_and_runs_nothing(view, odd_exp
 def test_the_surrogate_is_named_and_that_no_model_is_connected_is_said(view, loan_explorer):
     view.open(loan_explorer)
     note = view.find(".surrogate-note").text
-    assert "Answers here come from a surrogate" in note
+    assert "Answers to changed rows come from a surrogate" in note
     assert "imitates a HistGradientBoostingClassifier" in note
     assert "The model itself is not connected" in note
     assert view.cells[-1][0] == "The surrogate says"

@@ -82,7 +82,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
   const [rowsPanel, scenarioPanel] = ["panel rows-panel", "panel scenario-panel"].map((kind) => make("div", { class: kind }));
   const tabs = createTabs([{ name: "What if", panel: whatIf }, { name: "All rows", panel: rowsPanel }, { name: "Scenarios", panel: scenarioPanel }], showPart);
   const notice = make("aside", { class: "surrogate-note", "aria-label": "What answers here" },
-    make("p", {}, "Answers here come from a ", make("b", {}, "surrogate"), `, a small model that imitates ${page.model} and is quick enough to run in this page. ${page.agreement} `,
+    make("p", {}, data.hasModel ? "Answers to changed rows come from a " : "Answers here come from a ", make("b", {}, "surrogate"), `, a small model that imitates ${page.model} and is quick enough to run in this page. ${page.agreement} `,
       make("span", { class: model.connected ? "online" : "offline" }, model.connected ? ONLINE : OFFLINE)));
   root.append(make("div", { class: "explorer-root" }, notice, tabs.list, whatIf, rowsPanel, scenarioPanel));
 

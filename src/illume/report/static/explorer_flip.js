@@ -51,18 +51,19 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
     const { answers } = engine.explain(values);
     if (wish.reached(answers, wanted, answers)) return { message: "The surrogate answers so already, the model does not: the surrogate cannot tell what would change that." };
     const options = { ...given, desired: wanted, output: outputs.classes ? 0 : output(), probability: wish.least, maxChanges: Math.min(wish.most, MOST_CHANGES), n: live.connected ? N_ASKED : N_FOUND };
-    let refused = "";
+    let [refused, searched] = ["", false];
     for (const { margin, n, held, close } of aims(values, answers, wanted)) {
       if (!live.connected && n >= FEWEST_MEASURED && 2 * held < n) {
         refused ||= `Suggestions of the surrogate are not shown here: of ${n} for rows like this one, the model confirmed ${held || "none"}.`;
         continue;
       }
+      searched = true;
       const some = yield* engine.recourseInSteps(values, { ...options, margin });
       const measured = n ? ` Of ${n} such suggestions for other rows, the model confirmed ${held === n ? "all" : held || "none"}.` : "";
       if (some.length) return { some, note: `${close ? "Too close to call. " : ""}${UNCONFIRMED}.${measured}`, message: closest(some) };
     }
     const hints = [wish.most < MOST_CHANGES ? "allow more values to change" : "", limits().count ? "take away locks and limits" : ""].filter(Boolean);
-    return { message: refused || `No such change was found on the surrogate.${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
+    return { message: (!searched && refused) || `No such change was found on the surrogate.${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
   }
 
   function search() {
