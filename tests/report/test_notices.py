@@ -104,6 +104,24 @@ def test_rows_of_low_trust_are_counted(shapley, quality):
     assert (low_trust(replace(shapley, trust=Trust.unknown(20))) == 3).all()
 
 
+def test_where_few_queries_make_most_rows_doubtful_it_is_said_once_how_many_are_needed(shapley, quality):
+    trust = replace(shapley.trust, contribution_error=np.full(20, 1e9))
+    few = replace(quality, contributions=replace(MEASURED, n_rows=14), n_queries=20_000)
+    (notice,) = find_notices(replace(shapley, trust=trust), few, None)
+    assert notice.found.startswith("20 rows of 20")
+    assert "about only 14 held-out rows" in notice.advice
+    assert "fit with queries=80_000 or more (now 20_000)" in notice.advice
+    assert "queries=80_000 would narrow them" in few.more
+    (notice,) = find_notices(replace(shapley, trust=trust), quality, None)
+    assert "queries" not in notice.advice, "errors were measured on 200 rows: more would not help"
+
+
+def test_errors_that_are_not_known_are_not_called_large(shapley, quality):
+    trust = replace(shapley.trust, contribution_error=np.full(20, np.nan))
+    (found,) = texts(WARNING, replace(shapley, trust=trust), quality)
+    assert "the errors of their contributions are not known" in found
+
+
 def test_rows_outside_of_the_fit_are_counted(shapley, quality):
     features = np.zeros((20, len(shapley.feature_names)), dtype=bool)
     features[:2, 0] = True

@@ -171,7 +171,7 @@ def find_notices(
         *_contribution_notices(quality),
         *_surrogate_notices(quality),
         *_class_notices(quality),
-        *_row_notices(attributions),
+        *_row_notices(attributions, quality),
         *by_kind(attributions),
         *_rule_notices(rules),
     ]
@@ -257,20 +257,26 @@ def _class_notices(quality: Quality) -> Iterator[Notice]:
         yield Notice(WARNING, found, "Fit with more rows of these classes.")
 
 
-def _row_notices(attributions: Attributions) -> Iterator[Notice]:
-    n, n_low, n_outside = (
-        len(attributions),
-        int(np.sum(low_trust(attributions) > 0)),
-        attributions.outside.sum(),
-    )
+def _row_notices(attributions: Attributions, quality: Quality) -> Iterator[Notice]:
+    low, n, n_outside = low_trust(attributions), len(attributions), attributions.outside.sum()
+    n_low, needed = int(np.sum(low > 0)), quality.queries_for_errors
     if n_low:
         errors = "their contributions have a typical error of more than half their size, or "
+        if np.isnan(attributions.trust.contribution_error).all():
+            errors = "the errors of their contributions are not known, or "
         found = (
             f"{count(n_low, 'row')} of {n:,} ({percent(n_low / n)}) have low trust: "
             f"{errors if attributions.kind == 'shapley' else ''}"
             f"{answers_of(attributions.outputs).inaccurate}."
         )
         advice = "They are marked in the table and can be filtered. For these rows, use counterfactuals."
+        if needed and quality.contributions and np.mean(low % 2) >= 0.5:  # of the fit, not of single rows
+            rows = count(quality.contributions.n_rows, "held-out row")
+            advice = (
+                f"Errors of contributions were learned from queries about only {rows}, and are wide for "
+                f"that: fit with queries={needed:_} or more (now {quality.n_queries:_}), and fewer rows will "
+                "be marked."
+            )
         yield Notice(WARNING, found, advice)
     if n_outside:
         found = (

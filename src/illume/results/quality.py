@@ -14,7 +14,7 @@ from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown, Table
 from illume.results.noise import Noise
 
-FEW = 20  # fewer validation or report rows than this say next to nothing
+FEW, ENOUGH = 20, 50  # fewer held-out rows say next to nothing; with fewer, standard errors are widened
 HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
 HIGH_R2, SURELY_HIGH_R2 = 0.9, 0.8  # measured, and the lower end of its 95 % interval
 FAIR_R2, SURELY_FAIR_R2 = 0.7, 0.5
@@ -211,12 +211,20 @@ class Quality(Shown):
         return f"one linear model for {'every row' if local else 'all rows'}"
 
     @property
+    def queries_for_errors(self) -> int:
+        """How many queries would measure errors of contributions on 50 rows; 0 where they are not needed."""
+        n, wanted = self.contributions.n_rows if self.contributions else 0, min(ENOUGH, self.report.n_rows)
+        return -(-self.n_queries * wanted // (10_000 * n)) * 10_000 if 0 < n < wanted else 0
+
+    @property
     def more(self) -> str:
         """What a fit with more effort would cost; empty where contributions are not measured."""
         found = self.contributions
         if found is None or not math.isfinite(found.r2) or self.effort is None:
             return ""
-        missed = f"contributions miss {max(1 - found.r2, 0.0):.1%} of the variance"
+        needed = self.queries_for_errors
+        wide = f", and standard errors are wide (queries={needed:_} would narrow them)" if needed else ""
+        missed = f"contributions miss {max(1 - found.r2, 0.0):.1%} of the variance{wide}"
         step = self.next_effort
         if step is None:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
