@@ -8,7 +8,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 
-BITS = 9  # weights are off by a two-thousandth of their root mean square, far less than they were learned to
+BITS = 8  # moves contributions by some ten-thousandths of their size, far less than their errors
 
 
 def round_weights(array: Any, bits: int = BITS) -> FloatArray:
