@@ -44,7 +44,7 @@ def main(folder: str = "demo", *, verbose: bool = True) -> None:
     accuracy = model.score(X_test, y_test)
     print(f"Black box: gradient boosting, accuracy {accuracy:.3f} on {len(X_test)} test rows")
 
-    explainer = Explainer(model, effort="quick", queries=30_000, verbose=verbose).fit(X_train)
+    explainer = Explainer(model, effort="quick", queries=50_000, verbose=verbose).fit(X_train)
     attributions = explainer(X_test)
     print(f"\n{explainer.quality_}\n\n{attributions}\n")
     disagreed = np.flatnonzero(~attributions.agreed).tolist()
