@@ -197,7 +197,7 @@ INPUT_PENALTY, MANY_INPUTS = 6e-4, 120  # in full from so many inputs on, in pro
 
 
 def input_penalty(objective: Objective, model: EncoderModel) -> Tensor | float:
-    """Return what a network that is trained with a head pays for the inputs it uses."""
+    """Return the penalty on the inputs that a network uses, if it is trained with a head."""
     # PAPER: not in the paper. Without it, a network that sees hundreds of inputs learns noise by those that
     # matter little.
     if model.maps.rank == 0 or not objective.joint:

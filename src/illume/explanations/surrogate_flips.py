@@ -30,9 +30,11 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class HeldFlips:
-    """How many suggestions the model confirmed: those with a lead, and those with any.
+    """How many suggested changes the model confirmed.
 
-    `margin` is the least lead of which it confirmed nine in ten, or the best there is.
+    `margin` is the smallest lead at which it confirmed 90 % of them, or else the lead with the highest share.
+    `n` and `held` count suggestions with that lead, `n_close` and `held_close` those that just cross the
+    boundary.
     """
 
     margin: float
@@ -83,7 +85,7 @@ class OtherClass(Aim):
 
 
 class OtherNumber(Aim):
-    """A larger number for every other row, a smaller one for the others."""
+    """A larger number for half of the rows, a smaller one for the other half."""
 
     leads = (0.0, 0.1, 0.2, 0.3, 0.5)
     n_groups = 2
