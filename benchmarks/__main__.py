@@ -42,7 +42,6 @@ COMMANDS = {
     "service-load": ("service", "service_load", "latency of a server at a steady rate"),
     "explorer": ("explorer", "explorer", "the explorer's engine in Node: milliseconds and bytes"),
     "killed-saves": ("crashes", "killed_saves", "kill processes while they save"),
-    "killed-fits": ("crashes", "killed_fits", "kill processes while they fit with checkpoints"),
     "mutated-files": ("mutated_files", "mutated_files", "load randomly changed files"),
     "gpu-fit": ("gpu", "gpu_fit", "a whole fit on a GPU"),
     "gpu-throughput": ("gpu", "gpu_throughput", "attributions a second from GPU memory"),

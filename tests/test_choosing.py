@@ -12,7 +12,7 @@ from illume.explanations.fitted import AnsweredRows, FitRows
 from illume.explanations.trial import Setting
 from illume.fit.settings import Settings
 from illume.fit.trials import fit_pair, validation_fidelity
-from tests.checkpoints.common import ROWS, Killed, explainer, kill_at
+from tests.brief_fits import ROWS, explainer
 
 
 def test_no_more_validation_rows_choose_than_are_needed():
@@ -42,17 +42,6 @@ def test_encoders_that_are_thinned_out_are_tried_by_all_phases(monkeypatch):
     found = explainer(n_latents="auto", objective=sparse).fit(ROWS)
     assert [trial.setting.n_latents for trial in found.fitted_.trials] == [4, 8, 16]
     assert found.fitted_.local.encoder.alpha_ == 2
-
-
-def test_a_resumed_fit_repeats_its_trials_and_chooses_the_same(tmp_path):
-    settings = {"n_latents": "auto", "objective": "aligned"}
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(patch, 2)
-        with pytest.raises(Killed):
-            explainer(tmp_path, **settings).fit(ROWS)
-    again, once = explainer(tmp_path, **settings).fit(ROWS), explainer(**settings).fit(ROWS)
-    assert again.fitted_.trials == once.fitted_.trials
-    np.testing.assert_array_equal(again(ROWS).values, once(ROWS).values)
 
 
 @pytest.mark.parametrize("encoder", ["meta", "linear", MetaEncoder(2)], ids=["meta", "linear", "an object"])

@@ -1,4 +1,4 @@
-"""A loss that becomes NaN is never returned as a success."""
+"""A training whose loss becomes NaN, or that is interrupted, is never returned as a success."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from illume import Explainer, Objective, Training
 from illume.encoders.training import Trainer
-from tests.checkpoints.common import BRIEF, ROWS, SMALL, Model
+from tests.brief_fits import BRIEF, ROWS, SMALL, bent
 from tests.common import grouped
 
 SPARSE = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
@@ -15,7 +15,7 @@ SPARSE = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
 
 def fitted(objective=SMALL, training=BRIEF, **settings):
     usual = {"n_latents": 2, "queries": 60, "verbose": False}
-    return Explainer(Model(), **grouped(objective=objective, training=training, **usual | settings)).fit(ROWS)
+    return Explainer(bent, **grouped(objective=objective, training=training, **usual | settings)).fit(ROWS)
 
 
 def explode_at(monkeypatch, epoch):
@@ -98,3 +98,17 @@ def test_a_training_for_which_memory_runs_out_is_told_with_advice(monkeypatch):
     monkeypatch.setattr(Trainer, "train_epoch", full)
     with pytest.raises(OutOfMemoryError, match=r"training on batches of 32 rows .*use smaller ones"):
         fitted()
+
+
+def test_an_interrupt_while_rules_are_trained_is_told(monkeypatch):
+    explainer, original = fitted(rule_objective=SMALL), Trainer.train_epoch
+
+    def train(self):
+        if self.state.epochs:
+            raise KeyboardInterrupt
+        return original(self)
+
+    monkeypatch.setattr(Trainer, "train_epoch", train)
+    with pytest.warns(UserWarning, match=r"rules' encoder ended early: interrupted, the best so far .* fit"):
+        explainer.fit_rules()
+    assert "training ended early: interrupted" in explainer.rule_quality_.reason

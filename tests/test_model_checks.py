@@ -9,7 +9,6 @@ import pytest
 import illume
 from illume.errors import (
     BlackBoxError,
-    CheckpointError,
     IgnoredColumnsWarning,
     LostDigitsWarning,
     ModelChangedWarning,
@@ -121,32 +120,6 @@ def test_a_random_model_is_not_blamed_for_having_changed(tmp_path):
     assert loaded.quality_.noise.n_rows == 64
     with pytest.warns(ModelChangedWarning):
         illume.load(tmp_path / "noisy.illume", lambda X: 1 - steady(X))
-
-
-def stop_early(explainer, monkeypatch):
-    """Begin a fit, which ends before training."""
-
-    def stop(*_, **__):
-        raise RuntimeError("stopped")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("illume.fit.fit.choose_pair", stop)
-        with pytest.raises(RuntimeError, match="stopped"):
-            explainer.fit(ROWS)
-
-
-def test_a_fit_of_a_random_model_resumes(tmp_path, monkeypatch):
-    explainer = global_explainer(Noisy(0.02), checkpoint_dir=tmp_path)
-    stop_early(explainer, monkeypatch)
-    with pytest.warns(NoisyModelWarning):
-        explainer.fit(ROWS)
-    assert explainer.quality_.n_asked > len(ROWS)
-
-
-def test_another_model_is_still_noticed_when_a_fit_resumes(tmp_path, monkeypatch):
-    stop_early(global_explainer(Noisy(0.02), checkpoint_dir=tmp_path), monkeypatch)
-    with pytest.raises(CheckpointError, match="answers have changed"):
-        global_explainer(lambda X: 1 - steady(X), checkpoint_dir=tmp_path).fit(ROWS)
 
 
 def test_columns_that_the_model_ignores_are_named_once():

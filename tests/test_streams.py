@@ -10,8 +10,7 @@ import pytest
 
 from illume import DataOptions, Explainer, Schema, load
 from illume.data.load_rows import RowLimit, load_rows
-from illume.errors import CheckpointError, SchemaError
-from tests.checkpoints.common import Killed, kill_at
+from illume.errors import SchemaError
 from tests.common import CHECKS, FAST, grouped, loans
 
 BUDGET = 120
@@ -181,26 +180,6 @@ def test_explanations_of_a_folder_come_piece_by_piece(streamed, folder, rows, ki
         pd.testing.assert_frame_equal(one.to_frame(), other.to_frame().reset_index(drop=True))
     with pytest.raises(SchemaError, match="column 'income' is missing"):
         next(streamed.stream(ds.dataset(_arrow(rows).drop("income"))))
-
-
-def test_a_killed_fit_of_a_folder_goes_on_and_other_rows_are_refused(streamed, folder, rows, tmp_path):
-    mine = Explainer(model, **grouped(row_budget=BUDGET, checkpoint_dir=tmp_path / "points", **QUICK))
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(patch, 2)
-        with pytest.raises(Killed):
-            mine.fit(folder)
-    extreme = drawn(folder, check_seed()).frame.native  # a row that is not drawn, and widens a range
-    changed = rows.copy()
-    left_out = next(i for i in range(1_000) if i not in set(_places(extreme, rows)))
-    changed.loc[left_out, "age"] = 130
-    with pytest.raises(CheckpointError, match="differs in the data"):
-        mine.fit(changed)
-    alike(mine.fit(folder), streamed, rows[:50])
-
-
-def _places(some, rows):
-    merged = some.astype(str).merge(rows.astype(str).reset_index(), how="left")
-    return merged["index"]
 
 
 def test_too_few_rows_and_columns_of_another_kind_are_refused(tmp_path, rows):

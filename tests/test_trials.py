@@ -24,5 +24,5 @@ def test_the_fewest_latents_and_strongest_alignment_near_the_best_score_win(know
             names = {s: s.n_latents if s.alignment == 1 else (s.n_latents, s.alignment) for s in settings}
             return {setting: known.get(name, 0.0) for setting, name in names.items()}
 
-    search = KnownScores(None, None, None, None)
+    search = KnownScores(None, None, None)
     assert search.best_setting(Choices((16, 4, 8), (1.0, 0.5, 0.0))) == Setting(n_latents, alignment)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from illume import distributed, errors, plots
-    from illume.data.checkpoints import Checkpoints
     from illume.data.schema import Feature, Kind, Schema
     from illume.encoders.base import IdentityEncoder
     from illume.encoders.estimators import LinearEncoder, MetaEncoder
@@ -33,7 +32,6 @@ __version__ = "0.1.0"
 # The modules of the public names. lazy_loader does the same from a stub file; for this few names, the table
 # is shorter.
 _HOMES = {
-    "illume.data.checkpoints": ("Checkpoints",),
     "illume.data.schema": ("Feature", "Kind", "Schema"),
     "illume.encoders.base": ("IdentityEncoder",),
     "illume.encoders.estimators": ("LinearEncoder", "MetaEncoder"),
@@ -59,7 +57,6 @@ _MODULES = {
 # Without mlflow: `from illume import *` would otherwise hide the package of that name.
 __all__ = [
     "Attributions",
-    "Checkpoints",
     "Counterfactuals",
     "DataOptions",
     "Explainer",

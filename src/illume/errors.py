@@ -107,14 +107,6 @@ class ExportError(IllumeError, TypeError):
     """An explainer cannot be exported: a foreign encoder, or two categories of the same text."""
 
 
-class CheckpointError(IllumeError, RuntimeError):
-    """The checkpoints in a folder belong to another fit, or cannot be read."""
-
-
-class CheckpointWarning(UserWarning):
-    """A checkpoint could not be written, or its folder could not be locked; the fit goes on without it."""
-
-
 class OutOfMemoryError(IllumeError, MemoryError):
     """Memory ran out even for a single row, or for a batch of a training."""
 

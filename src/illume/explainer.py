@@ -8,7 +8,6 @@ from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
 
-from illume.data.checkpoints import Checkpoints
 from illume.data.schema import Unknown
 from illume.explanations.attributions import attribute
 from illume.explanations.check_options import check_request
@@ -72,9 +71,6 @@ class Explainer(Learned, Pages, BaseEstimator):
     device, random_state, verbose
         `auto` uses a CUDA device where there is one. On the CPU, equal seeds give identical explainers.
         None shows progress bars only on a terminal; elsewhere, `logging` has a line for each part of a fit.
-    checkpoint_dir
-        A folder, or `Checkpoints`: `fit` saves its progress there, and a fit that was killed resumes
-        from there when it is started again with the same parameters, rows and model, to the same result.
 
     Examples
     --------
@@ -105,7 +101,6 @@ class Explainer(Learned, Pages, BaseEstimator):
         device: str = "auto",
         random_state: Any = 0,
         verbose: bool | None = None,
-        checkpoint_dir: str | PathLike[str] | Checkpoints | None = None,
     ) -> None:
         self.model = model
         self.contributions = contributions
@@ -123,14 +118,12 @@ class Explainer(Learned, Pages, BaseEstimator):
         self.device = device
         self.random_state = random_state
         self.verbose = verbose
-        self.checkpoint_dir = checkpoint_dir
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn to explain the model from rows; `y` is ignored, labels are not needed.
 
         `X` is a frame, or rows that are read once, in bounded memory: a path to a Parquet file or folder, a
-        `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame. In a group of processes
-        (`torchrun`), all call `fit` with the same rows: one asks the model, all train the encoders together.
+        `pyarrow.dataset.Dataset` or `RecordBatchReader`, or a polars LazyFrame.
         """
         require_rows_first(X, y)
         require_complete(parameters := self.get_params(deep=False))
@@ -279,5 +272,5 @@ def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | Non
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known, max_bytes)
     explainer = Explainer(model, labels=fitted.dictionary.to_dict() or None, **parameters)
-    explainer._keep(FitResult(fitted if model is None else attach_model(fitted, model), None, False))
+    explainer._keep(FitResult(fitted if model is None else attach_model(fitted, model), False))
     return explainer

@@ -9,9 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import illume
 from illume import Explainer, RuleOptions
-from illume.data.checkpoints import Stages
 from illume.encoders.training import Trainer
-from tests.checkpoints.common import Killed, kill_at, refusal
 from tests.cli.conftest import loan_table
 
 FEW = ("--n-latents 2 --queries 0",)
@@ -144,27 +142,6 @@ def test_rows_without_a_class_are_left_out(run, folder, fast, tmp_path):
     assert json.loads(answer.stdout)["n_rows"] == 190
 
 
-def test_a_killed_fit_goes_on_when_the_command_is_given_again(run, folder, own_model, fast, tmp_path):
-    words = ("fit", folder / "loans.csv", "--model", own_model, "--trust-model", *FEW, "--json")
-    checkpoints = tmp_path / "checkpoints"
-    whole = run(*words, "-o", tmp_path / "a.illume")
-    again = (*words, "--checkpoint-dir", checkpoints, "-o", tmp_path / "b.illume")
-    with pytest.MonkeyPatch.context() as patch:
-        kill_at(patch, 4)
-        with pytest.raises(Killed):
-            run(*again)
-    assert (checkpoints / "fit.checkpoint").exists()
-    other = run(*again, "--seed 1")
-    assert other.exit_code == 1
-    assert "holds the checkpoint of another fit, which differs in random_state" in other.stderr
-    answer = run(*again)
-    assert answer.exit_code == 0, answer.stderr
-    assert not list(checkpoints.iterdir())
-    one, two = (json.loads(each.stdout) for each in (whole, answer))
-    for name in ("quality", "rule_quality"):
-        assert {**one[name], "seconds": 0} == {**two[name], "seconds": 0}
-
-
 @pytest.mark.parametrize(("words", "rank"), [((), "auto"), (("--rank 5",), 5), (("--rank none",), None)])
 def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, monkeypatch):
     folder = own_model.parent
@@ -204,31 +181,6 @@ def test_an_interrupted_training_leaves_no_file(run, own_model, tmp_path, monkey
     assert not list(tmp_path.iterdir())
     if objective == "joint":
         assert "training of the rules' encoder ended early: interrupted" in answer.stderr
-
-
-@pytest.mark.usefixtures("fast")
-def test_checkpoints_are_the_commands_alone_until_they_are_removed(
-    run, folder, own_model, tmp_path, monkeypatch
-):
-    checkpoints, seen = tmp_path / "checkpoints", []
-
-    def watched(owner, name):
-        original = getattr(owner, name)
-
-        def call(self, *words, **options):
-            seen.append((name, refusal(checkpoints / "fit.lock")))
-            return original(self, *words, **options)
-
-        monkeypatch.setattr(owner, name, call)
-
-    watched(illume.Explainer, "fit_rules")
-    watched(illume.Explainer, "save")
-    watched(Stages, "remove")
-    words = ("fit", folder / "loans.csv", "--model", own_model, "--trust-model", *FEW)
-    answer = run(*words, "--checkpoint-dir", checkpoints, "-o", tmp_path / "a.illume")
-    assert answer.exit_code == 0, answer.stderr
-    assert set(seen) == {(name, "this very process") for name in ("fit_rules", "save", "remove")}
-    assert not list(checkpoints.iterdir())
 
 
 @pytest.fixture(scope="module")

@@ -5,16 +5,13 @@ import math
 import numpy as np
 import pytest
 import torch
-from sklearn.base import clone
 
-from illume import Checkpoints, LinearEncoder, MetaEncoder, Objective, Training
-from illume.data.checkpoints import Slot, Stages
+from illume import LinearEncoder, MetaEncoder, Objective, Training
 from illume.encoders import losses
 from illume.encoders.batches import Batch
 from illume.encoders.networks import EncoderModel, MapNetwork, linear
 from illume.encoders.options import QUICK
 from illume.encoders.targets import ClassTargets, NumberTargets
-from tests.checkpoints.common import Killed, kill_at
 from tests.common import FAST
 
 ALL = Objective(lambda_so=1, lambda_g=1, lambda_l=1, lambda_e=1, lambda_n=1, lambda_py=1, lambda_pn=1)
@@ -194,23 +191,6 @@ def test_a_trial_is_in_units_too(rows):
     X, y = rows
     encoder = MetaEncoder(3, task="regression", objective=ALIGNED, training=FAST).fit_trial(X, 1e5 + y)
     assert abs(answers(encoder, X).mean() - 1e5) < 10
-
-
-def test_a_training_on_numbers_that_is_killed_goes_on_to_the_same_head(rows, tmp_path, monkeypatch):
-    X, y = rows
-    stages = Stages(Checkpoints(tmp_path, every=0.0), {})
-    stages.begin()
-    encoder = MetaEncoder(3, task="regression", objective=ALIGNED, training=FAST)
-    whole = clone(encoder).fit(X, 1e5 + y)
-    kill_at(monkeypatch, 3)
-    with pytest.raises(Killed):
-        clone(encoder).fit(X, 1e5 + y, checkpoint=Slot(stages, "encoder"))
-    monkeypatch.undo()
-    seen = kill_at(monkeypatch, 10**9)
-    again = clone(encoder).fit(X, 1e5 + y, checkpoint=Slot(stages, "encoder"))
-    assert len(seen) == len(whole.history_) - 3
-    np.testing.assert_array_equal(again.head_.coef, whole.head_.coef)
-    np.testing.assert_array_equal(again.head_.intercept, whole.head_.intercept)
 
 
 @pytest.mark.parametrize("task", ["ranking", None, ["regression"]])

@@ -6,14 +6,8 @@ import numpy as np
 import pytest
 
 import illume
-from illume import Explainer
-from illume.data.frames import as_frame
-from illume.data.load_rows import LoadedRows
-from illume.data.schema import Schema
-from illume.fit.resume import fingerprint
-from illume.fit.settings import Settings
 from tests.io.common import change_arrays, forged, members_of, same
-from tests.io.conftest import KINDS, bent, pandas_rows
+from tests.io.conftest import KINDS
 
 MODEL, ROWS, BACKGROUND = "model.safetensors", "rows.safetensors", "background.json"
 
@@ -64,19 +58,6 @@ def test_background_rows_are_no_setting(of_own_background, tmp_path):
     loaded = illume.load(path, model=model)
     with pytest.raises(ValueError, match=r"background was a frame of 25 rows.*set it again"):
         loaded.fit(rows)
-
-
-def test_checkpoints_tell_backgrounds_apart():
-    rows = pandas_rows()
-    source = LoadedRows(as_frame(rows), Schema.infer(rows), frozenset(), len(rows))
-    marks = [
-        fingerprint(Settings(**Explainer(bent, background=background).get_params(deep=False)), source)[
-            "background"
-        ]
-        for background in (None, rows, rows.copy(), rows.iloc[:5], rows.assign(age=3))
-    ]
-    assert marks[1] == marks[2]
-    assert len(set(marks)) == 4
 
 
 def changed(names, change, member=MODEL):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -103,9 +102,6 @@ def fit(
     threshold: options.Threshold = None,
     unknown: Annotated[Unknown, Option(help="Refuse rows with unseen categories, or accept them.")] = "error",
     labels: options.Labels = None,
-    checkpoint_dir: Annotated[
-        Path | None, Option(metavar="DIR", help="Save progress here; to resume, run the same command again.")
-    ] = None,
     trust_model: options.TrustModel = False,
     json: options.Json = False,
     quiet: options.Quiet = False,
@@ -119,10 +115,9 @@ def fit(
 
     [b]illume fit loans.csv --target decision --train gbm -o loans.illume[/]
     """
-    from illume import Checkpoints, DataOptions, SurrogateOptions
+    from illume import DataOptions, SurrogateOptions
     from illume.cli.targets import parse_target
     from illume.cli.train import load_training_rows
-    from illume.data.checkpoints import lock_folder
     from illume.results.dictionary import parse_labels
 
     messages = options.start(context, quiet, debug)
@@ -140,8 +135,6 @@ def fit(
         "positive_class": positive_class,
         "threshold": threshold,
         "surrogate_options": surrogate_options,
-        # kept until the explainer is written
-        "checkpoint_dir": checkpoint_dir and Checkpoints(checkpoint_dir, keep=True),
     }
     max_stored = _number_or_word(stored_rows, ("all", "none"), "--rows")
     _require_model_source(model, trainer, target)
@@ -155,24 +148,20 @@ def fit(
     names, left_out = split_names(categorical, rows.columns), (target, *split_names(drop))
     settings["labels"] = {name: each for name, each in settings["labels"].items() if name not in left_out}
     require_names(rows.columns, names, "--categorical")
-    # The lock is held until the explainer is written and the checkpoints are removed.
-    with nullcontext() if checkpoint_dir is None else lock_folder(checkpoint_dir):
-        score, model_file = None, model or model_path(out)
-        if model is not None:
-            black_box = load_model(model, messages, trust_model)
-            require_features(black_box, rows.columns, target)
-        else:
-            known = parse_target(rows.target, task, link)
-            asked = replace(asked, task=known.task).check()
-            black_box, score = _train_model(rows, known, names, seed, messages)
-            write_model(black_box, model_file, messages)
-        settings["data_options"] = DataOptions(row_budget=row_budget, **asked.for_model(black_box))
-        explainer = _fit_explainer(black_box, rows, names, messages, **settings)
-        if missing is not None:  # rows to explain are then read in the same way
-            explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
-        explainer.save(out, rows=max_stored)
-        if explainer.stages_ is not None:
-            explainer.stages_.remove()
+    score, model_file = None, model or model_path(out)
+    if model is not None:
+        black_box = load_model(model, messages, trust_model)
+        require_features(black_box, rows.columns, target)
+    else:
+        known = parse_target(rows.target, task, link)
+        asked = replace(asked, task=known.task).check()
+        black_box, score = _train_model(rows, known, names, seed, messages)
+        write_model(black_box, model_file, messages)
+    settings["data_options"] = DataOptions(row_budget=row_budget, **asked.for_model(black_box))
+    explainer = _fit_explainer(black_box, rows, names, messages, **settings)
+    if missing is not None:  # rows to explain are then read in the same way
+        explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
+    explainer.save(out, rows=max_stored)
     messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file} --trust-model")
     _print_answer(explainer, {"Explainer": out, "Model": model_file}, score, rows.n_rows, json=json)
 

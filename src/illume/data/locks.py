@@ -12,8 +12,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from illume.errors import CheckpointWarning
-
 _warned: set[str] = set()
 
 
@@ -72,6 +70,6 @@ def _warn(path: Path, error: Exception) -> None:
     warnings.warn(
         f"{path.parent} cannot be locked ({getattr(error, 'strerror', None) or error}); make sure that "
         f"nothing else writes there",
-        CheckpointWarning,
+        UserWarning,
         stacklevel=5,
     )

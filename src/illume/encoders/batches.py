@@ -81,21 +81,20 @@ WARMUP = 3  # steps before recording, in which libraries and the optimizer alloc
 class GraphedStep:
     """A step on a batch; on a GPU, recorded once per shape of batch and then replayed as a CUDA graph.
 
-    With `record=False` the step always runs directly, as one that communicates with other processes must.
     A step is hundreds of small operations, and launching them takes longer than computing them. On an H200,
     with 8,000 rows of 23 numbers, graphs bring a default fit from 45 to 29 s (1.5 times), and one with
     contributions="pullback" from 20 to 3 s. `torch.compile(mode="reduce-overhead")` compiles for 18 s, and
     its steps then take 1.2 ms instead of 0.5.
     """
 
-    def __init__(self, step: Callable[[Batch], Terms], *, record: bool = True) -> None:
-        self.step, self.record = step, record
+    def __init__(self, step: Callable[[Batch], Terms]) -> None:
+        self.step = step
         self.warmups: dict[tuple[int, int], int] = {}
         self.graphs: dict[tuple[int, int], tuple[torch.cuda.CUDAGraph, Batch, Terms]] = {}
 
     def __call__(self, batch: Batch) -> Terms:
         """Return the results for a batch."""
-        if not (batch.X.is_cuda and self.record):
+        if not batch.X.is_cuda:
             return self.step(batch)
         shape = (len(batch.X), len(batch.v))
         self.warmups[shape] = self.warmups.get(shape, 0) + 1

@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._typing import FloatArray
-from illume.data.checkpoints import Slot
 from illume.data.threads import in_chunks
 from illume.encoders.base import Head, Latent, PulledBack
 from illume.encoders.forward import LARGEST, Forward, SoftBins, resolve_n_bins
@@ -78,14 +77,12 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         y: Any = None,
         *,
         validation: tuple[FloatArray, FloatArray] | None = None,
-        checkpoint: Slot | None = None,
     ) -> Self:
         """Train on rows X (n, m) and y: labels (n,), the black box's probabilities (n, c), or its numbers.
 
-        Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows. With a
-        `checkpoint`, it resumes from what is stored there.
+        Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows.
         """
-        self._trainer(X, y, validation, checkpoint).fit()
+        self._trainer(X, y, validation).fit()
         return self
 
     def fit_trial(
@@ -95,13 +92,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._trainer(X, y, validation).fit_trial()
         return self
 
-    def _trainer(
-        self,
-        X: FloatArray,
-        y: Any,
-        validation: tuple[FloatArray, FloatArray] | None,
-        checkpoint: Slot | None = None,
-    ) -> Trainer:
+    def _trainer(self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None) -> Trainer:
         import_extra("torch", "train")
         from illume.encoders.targets import find_targets
         from illume.encoders.training import Trainer
@@ -118,9 +109,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if y is None:
             objective = objective.without_predictions()
         training, seed = self.training or Training(), int(rng.randint(2**31 - 1))
-        return Trainer(
-            self, TrainingData(rows, objective, training, self._fit_bins(rows.X), seed), checkpoint
-        )
+        return Trainer(self, TrainingData(rows, objective, training, self._fit_bins(rows.X), seed))
 
     def _fit_bins(self, X: FloatArray) -> SoftBins:
         numeric = np.ones(X.shape[1], dtype=bool)

@@ -5,35 +5,29 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
-from illume.data.checkpoints import Slot
 from illume.data.progress import tqdm
 from illume.data.rounded_weights import round_weights
-from illume.data.stored_arrays import ArrayReader, ArrayWriter
 from illume.data.threads import is_out_of_memory
-from illume.data.typed_json import dump, read
 from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device, graphed_adam
 from illume.encoders.losses import OneHot, input_penalty, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
-from illume.encoders.ranks import ranks
 from illume.encoders.training_data import TrainingData
-from illume.errors import CheckpointError, FormatError, OutOfMemoryError
+from illume.errors import OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
     from illume.encoders.estimators import TrainedEncoder
 
-DENSE, THINNING, SPARSE, FINISHED = range(4)
 DIVERGED = "the loss became NaN; the best weights before that were kept"
 NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
 INTERRUPTED = "interrupted, the best so far was kept"
@@ -43,10 +37,9 @@ AVERAGED_SHARE = 0.25  # the last steps of a trial, over which its weights are a
 
 @dataclass
 class TrainingState:
-    """The phase of a training: epochs done in it, the best of them, and why it ended; and all epochs."""
+    """The state of a phase: epochs done in it, the best of them, and why it ended; and all epochs."""
 
     alpha: int
-    phase: int = DENSE
     done: int = 0
     best_loss: float = math.inf
     best: int = 0
@@ -60,16 +53,12 @@ class TrainingState:
 
 
 class Trainer:
-    """Trains the network of an encoder and keeps the weights that are best on validation rows.
+    """Trains the network of an encoder and keeps the weights that are best on validation rows."""
 
-    With a slot, training resumes from the checkpoint there, and writes checkpoints now and then.
-    """
-
-    def __init__(self, encoder: TrainedEncoder, data: TrainingData, slot: Slot | None = None) -> None:
-        self.encoder, self.objective, self.slot = encoder, data.objective, slot
+    def __init__(self, encoder: TrainedEncoder, data: TrainingData) -> None:
+        self.encoder, self.objective = encoder, data.objective
         rows, self.bins, self.targets = data.rows, data.bins, data.rows.targets
-        self.ranks = ranks()
-        self.training = self.ranks.widen(data.training)
+        self.training = data.training
         device = find_device(encoder.device)
         self.rows = RowTensors.from_arrays(rows.X, rows.P, device)
         self.validation = RowTensors.from_arrays(*rows.validation, device)
@@ -80,9 +69,8 @@ class Trainer:
         self.onehot = OneHot(mask, len(set(encoder.onehot)))
         # apart from the weights' generator: encoders of all sizes see the same batches
         self.generator = torch.Generator().manual_seed(data.seed ^ BATCH_SEED)
-        self.ranks.align(self.model.parameters(), self.generator)
         self.optimizer = graphed_adam(self.model, self.training.learning_rate)
-        self.train_step = GraphedStep(self._train_step, record=self.ranks.alone)
+        self.train_step = GraphedStep(self._train_step)
         self.validation_step = GraphedStep(self._terms)
         self.state = TrainingState(alpha=self.n_inputs)
         self.best = copy.deepcopy(self.model.state_dict())
@@ -105,13 +93,11 @@ class Trainer:
 
     def fit(self) -> None:
         """Train dense until early stopping; then, for a sparse objective, thin out and fine-tune."""
-        self._resume()
         state = self.state
         thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
         n_epochs = self.n_epochs + (thinning + self.n_epochs if thinning else 0)
         interrupted = False
         with self._progress("training", "epoch", n_epochs) as self.bar, self._memory_errors():
-            self.bar.update(len(state.epochs))
             try:
                 self._run_phases(thinning)
                 ended, best = state.ended, state.best
@@ -138,27 +124,20 @@ class Trainer:
 
     def _run_phases(self, thinning: int) -> None:
         state = self.state
-        if state.phase == DENSE:
-            self._train_until_no_better()
-            if thinning and not state.diverged:
-                self._begin(THINNING, state.best)
-        if state.phase == THINNING:
+        self._train_until_no_better()
+        if thinning and not state.diverged:
+            self._begin(state.best)
             self._thin(thinning)
             if not state.diverged:
-                self._begin(SPARSE, len(state.epochs))
-        if state.phase == SPARSE:
-            self._train_until_no_better()
-        if state.phase != FINISHED:
-            self._set_alpha(self.target)
-            state.phase = FINISHED
-            self._write_checkpoint(due=True)
+                self._begin(len(state.epochs))
+                self._train_until_no_better()
+        self._set_alpha(self.target)
 
-    def _begin(self, phase: int, best: int) -> None:
+    def _begin(self, best: int) -> None:
         """Begin another phase; `best` is the epoch to return to if none is better."""
         state = self.state
-        state.phase, state.done, state.best_loss, state.best, state.ended = phase, 0, math.inf, best, ""
+        state.done, state.best_loss, state.best, state.ended = 0, math.inf, best, ""
         self._keep_best()
-        self._write_checkpoint()
 
     def _train_until_no_better(self) -> None:
         """Train until the validation loss stops falling, and return to the weights where it was lowest."""
@@ -168,15 +147,12 @@ class Trainer:
                 self._set_learning_rate(state.done / self.n_epochs)
                 epoch = self.run_epoch()
                 if not math.isfinite(epoch.loss + epoch.validation_loss):
-                    first = math.isinf(state.best_loss) and state.phase == DENSE
-                    state.ended = NOTHING if first else DIVERGED
+                    state.ended = NOTHING if epoch.number == 1 else DIVERGED
                 elif epoch.validation_loss < state.best_loss:
                     state.best_loss, state.best = epoch.validation_loss, epoch.number
                     self._keep_best()
                 elif epoch.number - state.best >= patience:
                     state.ended = f"no better for {patience} epochs"
-                if not state.ended:
-                    self._write_checkpoint()
         finally:
             if state.best or state.ended:  # otherwise no epoch is complete
                 self.model.load_state_dict(self.best)
@@ -192,7 +168,6 @@ class Trainer:
                 self.model.load_state_dict(self.best)
                 self.state.ended = DIVERGED
                 return
-            self._write_checkpoint()
         self._set_alpha(self.target)
 
     def _keep_best(self) -> None:
@@ -200,7 +175,7 @@ class Trainer:
 
     def run_epoch(self) -> Epoch:
         """Train one epoch, validate, and record both."""
-        loss, terms = self.ranks.agree((self.train_epoch(), self.validate()))
+        loss, terms = self.train_epoch(), self.validate()
         weights = self.objective.weights
         validation_loss = sum(weights[name] * term for name, term in terms.items())
         seconds = time.perf_counter() - self.start
@@ -226,14 +201,12 @@ class Trainer:
         return {name: float(term) for name, term in sums.items()}
 
     def _train_step(self, batch: Batch) -> Terms:
-        """Take one step on this process's share of a batch; return the loss before it."""
-        batch = self.ranks.share(batch)
+        """Take one step on a batch; return the loss before it."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = weighted_sum(self.objective, self._terms(batch))
         (loss + input_penalty(self.objective, self.model)).backward()
-        loss = self.ranks.average(loss.detach(), self.model.parameters(), len(batch.X))
         self.optimizer.step()
-        return {"loss": loss}
+        return {"loss": loss.detach()}
 
     def _terms(self, batch: Batch) -> Terms:
         alpha, targets = self.state.alpha, self.targets
@@ -279,48 +252,9 @@ class Trainer:
         self.encoder.history_ = history
         self.encoder.set_weights(maps, self.n_inputs, self.state.alpha, head, self.bins)
 
-    def _resume(self) -> None:
-        """Continue from the checkpoint, if there is one."""
-        stage = None if self.slot is None else self.slot.load()
-        if stage is None:
-            return
-        try:
-            self.state = read(TrainingState, stage.values, "training")
-            self._take_arrays(stage.arrays)
-        except FormatError as error:
-            raise CheckpointError(f"the checkpoint does not fit the training: {error}") from error
-        if self.state.epochs:
-            self.start = time.perf_counter() - self.state.epochs[-1].seconds
-
-    def _take_arrays(self, arrays: ArrayReader) -> None:
-        now, adam = self.model.state_dict(), self.optimizer.state_dict()
-        self.model.load_state_dict(_take(arrays, "model", now))
-        if self.state.phase != FINISHED:
-            self.best = _take(arrays, "best", now)
-            self.generator.set_state(torch.from_numpy(arrays.take("generator", np.uint8, (None,))))
-            if "adam.0.step" in arrays:  # otherwise no step was taken yet
-                for i, weights in enumerate(self.model.parameters()):
-                    like = {"step": torch.zeros(1), "exp_avg": weights, "exp_avg_sq": weights}
-                    adam["state"][i] = _take(arrays, f"adam.{i}", like)
-                    adam["state"][i]["step"].squeeze_()
-                self.optimizer.load_state_dict(adam)
-        arrays.finish()
-
-    def _write_checkpoint(self, due: bool = False) -> None:
-        if self.slot is None or not (due or self.slot.due):
-            return
-        arrays = ArrayWriter()
-        _add(arrays, "model", self.model.state_dict())
-        if self.state.phase != FINISHED:
-            _add(arrays, "best", self.best)
-            arrays.add("generator", self.generator.get_state().numpy())
-            for i, moments in self.optimizer.state_dict()["state"].items():
-                _add(arrays, f"adam.{i}", moments)
-        self.slot.save(dump(TrainingState, self.state), arrays)
-
     def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
         verbose = self.encoder.verbose
-        disable = self.ranks.rank > 0 or (None if verbose is None else not verbose)
+        disable = None if verbose is None else not verbose
         return tqdm(desc=f"{what}, {self.encoder.n_latents} latents", unit=unit, total=total, disable=disable)
 
     @contextmanager
@@ -334,17 +268,3 @@ class Trainer:
                 f"memory ran out while training on batches of {self.training.batch_size} rows ({error}); "
                 f"use smaller ones, Training(batch_size=…), or device='cpu'"
             ) from error
-
-
-def _add(arrays: ArrayWriter, prefix: str, tensors: Mapping[str, Tensor]) -> None:
-    for name, tensor in tensors.items():
-        arrays.add(f"{prefix}.{name}", tensor.detach().cpu().numpy())
-
-
-def _take(arrays: ArrayReader, prefix: str, like: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Return copies of stored tensors with the shapes and on the device of others."""
-    found = {}
-    for name, tensor in like.items():
-        array = arrays.take(f"{prefix}.{name}", np.float32, tuple(tensor.shape), finite=False)
-        found[name] = torch.from_numpy(np.ascontiguousarray(array)).to(tensor.device, copy=True)
-    return found

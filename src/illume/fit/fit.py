@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from illume.data.checkpoints import Stages
 from illume.data.load_rows import LoadedRows, RowLimit, load_rows
-from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, LeftOutError
 from illume.explanations.boxes import Layout
 from illume.explanations.counterfactuals import pool_rows
@@ -23,7 +21,6 @@ from illume.fit.ask import ask
 from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
 from illume.fit.model_checks import warn_of_model
 from illume.fit.prepare import Prepared, prepare
-from illume.fit.resume import open_checkpoint, reopen_for_rules
 from illume.fit.rule_trees import fit_rule_model, rule_pairs
 from illume.fit.settings import Settings
 from illume.fit.shapley_values import TrainedShapley, ask_for_shapley, train_shapley
@@ -36,10 +33,9 @@ LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
 
 @dataclass(frozen=True, eq=False)
 class FitResult:
-    """The fitted value, the checkpoints that rules may still need, and whether training was interrupted."""
+    """The fitted value, and whether training was interrupted."""
 
     fitted: Fitted
-    stages: Stages | None
     interrupted: bool
 
 
@@ -48,33 +44,28 @@ def fit_explainer(settings: Settings, X: Any) -> FitResult:
     start = time.perf_counter()
     settings.validate()
     parse_labels(settings.labels)  # raises before rows are read
-    seed = ranks().agree(check_random_state(settings.random_state).randint(2**31 - 1))
+    seed = check_random_state(settings.random_state).randint(2**31 - 1)
     options = settings.data_options
     limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
     dictionary = DataDictionary.of(settings.labels, source.schema)  # raises before the model is asked
     LOG.info("fit on %d rows of %d columns: asking the model", len(source.frame), len(source.schema.names))
-    with open_checkpoint(settings, source) as stages:
-        prepared = prepare(source, settings, np.random.default_rng(seed), stages)
-        data = ask_for_shapley(prepared, settings.background, seed, stages) if settings.shapley else None
-        asked = prepared.black_box.n_asked
-        LOG.info("%.0f s: the model has answered %d rows; training", time.perf_counter() - start, asked)
-        with training_threads(settings.device) as device:
-            shapley = train_shapley(data, settings, seed, device) if data else None
-            rows = replace(prepared.rows, mixed=data.mixed) if data else prepared.rows
-            LOG.info("%.0f s: training the surrogate", time.perf_counter() - start)
-            choice = choose_pair(settings, prepared.encoding, rows, stages)
-            found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
-            fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
-        interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
-        if interrupted:
-            stages = None
-        elif stages is not None and not settings.trains_rule_encoder:
-            stages.finish()
+    prepared = prepare(source, settings, np.random.default_rng(seed))
+    data = ask_for_shapley(prepared, settings.background, seed) if settings.shapley else None
+    asked = prepared.black_box.n_asked
+    LOG.info("%.0f s: the model has answered %d rows; training", time.perf_counter() - start, asked)
+    with training_threads(settings.device) as device:
+        shapley = train_shapley(data, settings, seed, device) if data else None
+        rows = replace(prepared.rows, mixed=data.mixed) if data else prepared.rows
+        LOG.info("%.0f s: training the surrogate", time.perf_counter() - start)
+        choice = choose_pair(settings, prepared.encoding, rows)
+        found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
+        fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
+    interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
     LOG.info("%.0f s: fitted", time.perf_counter() - start)
     warn_few_rows(fitted.quality, settings)
     warn_of_model(fitted.quality)
-    return FitResult(replace(fitted, original=None), stages, interrupted)
+    return FitResult(replace(fitted, original=None), interrupted)
 
 
 def _assemble(
@@ -119,7 +110,7 @@ def _assemble(
     )
 
 
-def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitResult:
+def fit_rules(fitted: Fitted, settings: Settings) -> FitResult:
     """Grow the tree that rules come from, and measure its rules."""
     if fitted.monotony:
         raise BlackBoxError(f"{fitted.monotony}; without it, rules and counterfactuals have no two decisions")
@@ -127,9 +118,8 @@ def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitR
     encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents, fitted.outputs.task)
     if fitted.rule_encoder is not None or rows is not fitted.rows:  # another question: nothing is trained
         encoder, local = None, replace(local, encoder=fitted.rule_encoder or local.encoder)
-    used = stages if encoder is not None else None
-    with training_threads(settings.device), reopen_for_rules(used) as slot:
-        pairs = rule_pairs(local, encoder, settings.rule_options.tree, rows, slot)
+    with training_threads(settings.device):
+        pairs = rule_pairs(local, encoder, settings.rule_options.tree, rows)
         layout, training = Layout.of(fitted.encoding), fitted.rows.training
         search = settings.surrogate_options.search
         model = fit_rule_model(pairs, rows, layout, search)
@@ -140,9 +130,7 @@ def fit_rules(fitted: Fitted, settings: Settings, stages: Stages | None) -> FitR
         fitted = replace(fitted, rule_model=model)
         quality = measure_rules(fitted, time.perf_counter() - start)
         interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
-        if slot is not None and not interrupted:
-            slot.stages.finish()
-    return FitResult(replace(fitted, rule_quality=quality), None if interrupted else stages, interrupted)
+    return FitResult(replace(fitted, rule_quality=quality), interrupted)
 
 
 def _rows_to_grow_on(fitted: Fitted) -> FitRows:

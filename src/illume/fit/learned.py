@@ -38,7 +38,6 @@ class Learned:
     positive_class: Any
     threshold: float | None
     fitted_: Fitted
-    stages_: Any
     get_params: Any
     _others: Any
 
@@ -105,7 +104,7 @@ class Learned:
         """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
         fitted = self._require_fitted()
         if fitted.rule_model is None:
-            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False)), self.stages_))
+            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False))))
         return self
 
     def stream(
@@ -146,7 +145,7 @@ class Learned:
         return other
 
     def _keep(self, found: FitResult) -> None:
-        self.fitted_, self.stages_, self._interrupted = found.fitted, found.stages, found.interrupted
+        self.fitted_, self._interrupted = found.fitted, found.interrupted
         self.n_features_in_ = len(self.fitted_.schema)
 
     def __setattr__(self, name: str, value: Any) -> None:

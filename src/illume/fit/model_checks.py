@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import asdict
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.black_box import BlackBox
-from illume.data.checkpoints import Slot
 from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
-from illume.data.stored_arrays import ArrayWriter
-from illume.encoders.ranks import ranks
 from illume.errors import BlackBoxError, IgnoredColumnsWarning, NoisyModelWarning
 from illume.explanations.compare_answers import TOLERANCE
 from illume.results.noise import Noise
@@ -27,30 +23,11 @@ ROUNDING = 0.02  # of it; less, in another batch, may be the rounding of half pr
 FACTOR = 5.0  # by which the noise of another order must exceed that of asking again, to be no chance
 
 
-def check_model(black_box: BlackBox, frame: Frame, P: FloatArray, slot: Slot | None = None) -> Noise | None:
+def check_model(black_box: BlackBox, frame: Frame, P: FloatArray) -> Noise | None:
     """Ask some rows again, in reverse order and alone; return the noise of the answers, None without any.
 
     Raise if answers depend on the other rows of a batch or on their order. P are the answers to all rows.
     """
-    stage = None if slot is None else slot.load()
-    if stage is not None:
-        black_box.n_asked = int(stage.values["n_asked"])
-        return read_noise(slot)
-    noise, black_box.n_asked = ranks().from_first(lambda: (_measure(black_box, frame, P), black_box.n_asked))
-    if slot is not None:
-        values = {"n_asked": black_box.n_asked, "noise": None if noise is None else asdict(noise)}
-        slot.save(values, ArrayWriter())
-    return noise
-
-
-def read_noise(slot: Slot | None) -> Noise | None:
-    """Return the noise that a checkpoint holds; None without one."""
-    stage = None if slot is None else slot.load()
-    found = None if stage is None else stage.values["noise"]
-    return None if found is None else Noise(**found)
-
-
-def _measure(black_box: BlackBox, frame: Frame, P: FloatArray) -> Noise | None:
     outputs = black_box.require_outputs()
     start = time.perf_counter()
     few = evenly_spaced(len(frame), FEWEST_ROWS)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
-from illume.data.checkpoints import Slot
 from illume.data.questions import Bands, Question
 from illume.data.sampling import evenly_spaced, stratified
 from illume.encoders.base import Encoder, IdentityEncoder
@@ -67,13 +66,11 @@ def _by_coverage(curve: PrecisionCurve) -> tuple[FloatArray, FloatArray]:
     return curve.coverage[known][order], curve.precision[known][order]
 
 
-def rule_pairs(
-    local: Pair, encoder: Encoder | None, tree: Any, rows: FitRows, slot: Slot | None = None
-) -> dict[str, Pair]:
+def rule_pairs(local: Pair, encoder: Encoder | None, tree: Any, rows: FitRows) -> dict[str, Pair]:
     """Fit trees on the latents of an encoder for rules, or else of the local pair, and on the inputs."""
     pairs, decided = {}, rows.decided
     if encoder is not None:
-        own = fit_surrogate(train_encoder(encoder, rows, slot), tree, decided)
+        own = fit_surrogate(train_encoder(encoder, rows), tree, decided)
         ending = describe_early_end(own.history)
         if ending:
             if getattr(own.history, "interrupted", False):

@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from illume.data.black_box import TASKS
-from illume.data.checkpoints import Checkpoints
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
 from illume.data.scales import LINKS
@@ -21,7 +19,6 @@ from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncoder, resolve_rank
 from illume.encoders.options import PAPER, QUICK, Objective, Training
-from illume.encoders.ranks import ranks
 from illume.errors import import_extra
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
@@ -70,7 +67,6 @@ class Settings:
     device: str
     random_state: Any
     verbose: bool | None
-    checkpoint_dir: str | PathLike[str] | Checkpoints | None
 
     @property
     def shapley(self) -> bool:
@@ -154,7 +150,6 @@ class Settings:
                 raise TypeError(f"{name} must be {kind.__name__}(…), found {getattr(self, name)!r}")
         self._validate_values()
         self._validate_parts()
-        self._validate_checkpoints()
         if self.named_encoder or self.shapley or isinstance(self.surrogate_options.encoder, TrainedEncoder):
             import_extra("torch", "train")
 
@@ -211,21 +206,6 @@ class Settings:
         resolve_objective(options.objective)
         resolve_rank(options.rank, 1)
         _ = self.choices
-
-    def _validate_checkpoints(self) -> None:
-        """Raise where a fit could not be resumed: it would draw other numbers, or has many processes."""
-        if self.checkpoint_dir is None:
-            return
-        if not ranks().alone:
-            raise ValueError(
-                "checkpoint_dir cannot be used by several processes that train together; leave it out"
-            )
-        for seed in (self.random_state, getattr(self.surrogate_options.encoder, "random_state", 0)):
-            if not isinstance(seed, Integral):
-                raise ValueError(
-                    f"with checkpoint_dir, random_state must be a number, found {seed!r}: a fit that is "
-                    f"resumed must draw the same numbers again"
-                )
 
 
 def resolve_objective(objective: str | Objective) -> Objective:

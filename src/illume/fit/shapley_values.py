@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from illume.data.checkpoints import Stages, checkpoint_slot
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.progress import tqdm
 from illume.data.schema import Schema, require_columns
-from illume.encoders.ranks import ranks
 from illume.errors import SchemaError
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows
-from illume.fit.prepare import Asker, Prepared, ask_once, naming_queries
+from illume.fit.prepare import Prepared, naming_queries
 from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
 from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
@@ -51,20 +49,16 @@ class TrainedShapley:
     background: AnsweredFrame
 
 
-def ask_for_shapley(prepared: Prepared, background: Any, seed: int, stages: Stages | None) -> ShapleyData:
+def ask_for_shapley(prepared: Prepared, background: Any, seed: int) -> ShapleyData:
     """Ask the model all that training Shapley values needs."""
     rng = np.random.default_rng([seed, 1])
     encoding, split = prepared.encoding, prepared.split
     rows = _background_rows(prepared, background)
     encoded = encoding.transform(rows.frame.select(encoding.schema.names))
     material = Material(prepared.frame, prepared.encoded, prepared.P, split, rows.frame, encoded, rows.P)
-    ask = Asker(prepared.black_box, checkpoint_slot(stages, "mixed rows"))
     n_queries = prepared.n_queries - len(prepared.rows.queries)
     with naming_queries():
-        answers = ranks().from_first(
-            lambda: ask_model(encoding, prepared.outputs, material, ask, n_queries, rng=rng)
-        )
-    ask.save()
+        answers = ask_model(encoding, prepared.outputs, material, prepared.black_box, n_queries, rng=rng)
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
     mixed = _mixed_rows(encoding, material, answers) if background is None else AnsweredRows.empty()
     return ShapleyData(encoding, material, answers, rows.take(kept), mixed)
@@ -79,17 +73,13 @@ def _mixed_rows(encoding: Encoding, material: Material, answers: Answers) -> Ans
 
 
 def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str) -> TrainedShapley:
-    """Train Shapley values; where several processes fit together, the first one does it for all."""
-
-    def train() -> tuple[ShapleyModel, ContributionQuality, bool]:
-        disable = None if settings.verbose is None else not settings.verbose
-        with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
-            running = TrainingProgress(lambda share: bar.update(100 * share))
-            given = (data.encoding, data.material, data.answers, settings.budget)
-            model, quality = fit_shapley(*given, seed=seed, device=device, running=running)
-        return model, quality, running.interrupted
-
-    return TrainedShapley(*ranks().from_first(train), data.background)
+    """Train Shapley values."""
+    disable = None if settings.verbose is None else not settings.verbose
+    with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
+        running = TrainingProgress(lambda share: bar.update(100 * share))
+        given = (data.encoding, data.material, data.answers, settings.budget)
+        model, quality = fit_shapley(*given, seed=seed, device=device, running=running)
+    return TrainedShapley(model, quality, running.interrupted, data.background)
 
 
 def ignored_features(schema: Schema, model: ShapleyModel) -> tuple[str, ...]:
@@ -106,4 +96,4 @@ def _background_rows(prepared: Prepared, background: Any) -> AnsweredFrame:
     frame = require_columns(as_frame(background), prepared.frame.names)
     if not len(frame):
         raise SchemaError("background has no rows; give at least one, or leave it out")
-    return AnsweredFrame(frame, ask_once(prepared.black_box, frame))
+    return AnsweredFrame(frame, prepared.black_box(frame))

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.checkpoints import Slot, Stages, checkpoint_slot
 from illume.data.encoding import Encoding
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import TrainedEncoder
-from illume.encoders.ranks import ranks
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.trial import Setting, Trial
 from illume.fit.settings import Choices, EncoderMaker, Settings
@@ -40,17 +38,16 @@ VALIDATION_ROWS = 50_000  # that choose; with this many, agreement is known to .
 ADVICE = "try a smaller learning rate, Training(learning_rate=…), and look for extreme values among the rows"
 
 
-def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows, slot: Slot | None = None) -> Pair:
+def fit_pair(encoder: Encoder, surrogate: Any, rows: FitRows) -> Pair:
     """Train an encoder, then pair it with its surrogate."""
-    return pair_encoder(train_encoder(encoder, rows, slot), surrogate, rows)
+    return pair_encoder(train_encoder(encoder, rows), surrogate, rows)
 
 
-def train_encoder(encoder: Encoder, rows: FitRows, slot: Slot | None = None) -> Encoder:
-    """Train an encoder; with a slot, the training of one of illume's own resumes from its checkpoint."""
+def train_encoder(encoder: Encoder, rows: FitRows) -> Encoder:
+    """Train an encoder."""
     learned, validation = encoder_rows(rows), rows.validation
-    options: dict[str, Any] = {"checkpoint": slot} if slot and isinstance(encoder, TrainedEncoder) else {}
     targets = rows.outputs.targets
-    encoder.fit(learned.X, targets(learned.P), validation=(validation.X, targets(validation.P)), **options)
+    encoder.fit(learned.X, targets(learned.P), validation=(validation.X, targets(validation.P)))
     return encoder
 
 
@@ -94,7 +91,7 @@ def validation_fidelity(pair: Pair, rows: FitRows, most: int = VALIDATION_ROWS) 
     """Return the fidelity on validation rows by which choices are made; NaN where weights diverged."""
     validation = rows.validation
     some = validation_sample(len(validation), most)
-    P, Q = validation.P[some], ranks().from_first(lambda: pair.answers(validation.X[some]))
+    P, Q = validation.P[some], pair.answers(validation.X[some])
     return fidelity(P, Q, rows.outputs) if np.isfinite(Q).all() else Fidelity(math.nan, math.nan, len(P))
 
 
@@ -123,7 +120,7 @@ class Choice:
     interrupted: bool
 
 
-def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: Stages | None) -> Choice:
+def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows) -> Choice:
     """Choose a setting by short trials, train, and fall back to a global surrogate that is clearly better.
 
     Every choice is made on validation rows.
@@ -131,7 +128,7 @@ def choose_pair(settings: Settings, encoding: Encoding, rows: FitRows, stages: S
     choices, surrogate = settings.choices, settings.surrogate_options.model
     baseline = fit_pair(IdentityEncoder(), surrogate, rows)
     require_linear(baseline.surrogate, rows.outputs)
-    search = Search(settings.encoder_maker(encoding, rows.outputs.task), surrogate, rows, stages)
+    search = Search(settings.encoder_maker(encoding, rows.outputs.task), surrogate, rows)
     setting = search.best_setting(choices)
     pair, setting = search.best if search.interrupted and search.best else (search.train(setting), setting)
     ending = describe_early_end(pair.history, search.interrupted)
@@ -182,8 +179,8 @@ class Search:
     training of all phases instead.
     """
 
-    def __init__(self, make: EncoderMaker, surrogate: Any, rows: FitRows, stages: Stages | None) -> None:
-        self.make, self.surrogate, self.rows, self.stages = make, surrogate, rows, stages
+    def __init__(self, make: EncoderMaker, surrogate: Any, rows: FitRows) -> None:
+        self.make, self.surrogate, self.rows = make, surrogate, rows
         self.trials: dict[Setting, Fidelity] = {}
         self.best: tuple[Pair, Setting] | None = None
         self.interrupted = False
@@ -216,8 +213,7 @@ class Search:
 
     def train(self, setting: Setting) -> Pair:
         """Return the pair of a whole training."""
-        slot = checkpoint_slot(self.stages, "training")
-        return fit_pair(self.make(setting, False), self.surrogate, self.rows, slot)
+        return fit_pair(self.make(setting, False), self.surrogate, self.rows)
 
     def _fit_trial(self, setting: Setting) -> Pair:
         encoder, validation = self.make(setting, False), self.rows.validation
@@ -226,8 +222,7 @@ class Search:
             learned, held_out = encoder_rows(self.rows), (validation.X, targets(validation.P))
             encoder.fit_trial(learned.X, targets(learned.P), validation=held_out)
             return pair_encoder(encoder, self.surrogate, self.rows)
-        slot = checkpoint_slot(self.stages, f"trial-{setting.n_latents}-{setting.alignment:g}")
-        return fit_pair(self.make(setting, True), self.surrogate, self.rows, slot)
+        return fit_pair(self.make(setting, True), self.surrogate, self.rows)
 
     def _measure(self, setting: Setting, pair: Pair) -> None:
         self.trials[setting] = validation_fidelity(pair, self.rows, TRIAL_ROWS)

@@ -35,7 +35,7 @@ from illume.results.quality import Quality, RuleQuality
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 POOL, BACKGROUND = "pool", "background"
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
-NOT_STORED = ("model", "labels", "checkpoint_dir")  # parameters
+NOT_STORED = ("model", "labels")  # parameters
 HELD_ROWS = 20_000
 MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
 AS_THEY_ARE = (

@@ -18,7 +18,7 @@ from illume.results.quality import UNKNOWN, Quality, RuleQuality
 from illume.results.text import format_value
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
-HIDDEN_SETTINGS = {"checkpoint_dir", "labels", "model", "schema", "verbose"}
+HIDDEN_SETTINGS = {"labels", "model", "schema", "verbose"}
 MOST_CATEGORIES = 12
 
 PULLBACK_LIMITS = (

@@ -5,13 +5,12 @@ import subprocess
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from illume.data import locks
 from illume.data.locks import lock
-from illume.errors import CheckpointError, CheckpointWarning
-from tests.checkpoints.common import ROWS, HeldError, Killed, explainer, kill_at, refusal, same
 
 HOLD = """
 import sys
@@ -24,9 +23,27 @@ with lock(Path(sys.argv[1]), RuntimeError):
 """
 
 
+class HeldError(Exception):
+    """Raised for a lock that somebody else holds."""
+
+
+def refusal(path):
+    """Return how another thread that wants a lock is refused, None if it gets it."""
+
+    def acquire():
+        try:
+            with lock(path, HeldError):
+                return None
+        except HeldError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(acquire).result()
+
+
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "fit.lock"
+    return tmp_path / "run.lock"
 
 
 @pytest.fixture
@@ -46,8 +63,8 @@ def test_a_lock_is_reentrant_in_its_thread_and_gone_afterwards(path):
         assert json.loads(path.read_text())["pid"] == os.getpid()
         assert refusal(path) == "this very process"
     assert not list(path.parent.iterdir())
-    with pytest.raises(Killed), lock(path, HeldError):
-        raise Killed
+    with pytest.raises(KeyboardInterrupt), lock(path, HeldError):
+        raise KeyboardInterrupt
     assert not list(path.parent.iterdir())
     assert refusal(path) is None
 
@@ -119,7 +136,7 @@ def test_where_files_cannot_be_locked_there_is_one_warning_and_no_lock(path, mon
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(locks.FileLock, "_acquire", refuse)
-    with pytest.warns(CheckpointWarning, match=r"cannot be locked \(.*\); make sure"), lock(path, HeldError):
+    with pytest.warns(UserWarning, match=r"cannot be locked \(.*\); make sure"), lock(path, HeldError):
         assert not path.exists()
     with warnings.catch_warnings(action="error"), lock(path, HeldError):
         pass
@@ -134,21 +151,3 @@ def test_the_lock_of_another_user_is_respected(path, monkeypatch):
     with pytest.raises(HeldError, match=r"another user, whose .* cannot be opened"), lock(path, HeldError):
         raise AssertionError
     assert path.exists()
-
-
-def test_a_fit_in_a_folder_that_another_one_uses_is_refused(path, other):
-    with pytest.raises(CheckpointError, match=rf"another fit, of process {other.pid}, is using .*; wait"):
-        explainer(path.parent).fit(ROWS)
-    assert list(path.parent.iterdir()) == [path]
-
-
-def test_a_fit_that_failed_leaves_no_lock_and_can_be_resumed(tmp_path, monkeypatch):
-    with monkeypatch.context() as patch:
-        kill_at(patch, 2)
-        with pytest.raises(Killed):
-            explainer(tmp_path).fit(ROWS)
-    names = [each.name for each in tmp_path.iterdir()]
-    assert "fit.lock" not in names
-    assert "fit.checkpoint" in names
-    assert same(explainer(tmp_path).fit(ROWS), explainer().fit(ROWS))
-    assert list(tmp_path.iterdir()) == []
