@@ -295,7 +295,7 @@ def test_cloning_keeps_the_fitted_model_and_copies_the_rest(loan_explainer, loan
 
 def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, monkeypatch):
     model, X = three_class
-    original, trainers = Trainer._train_step, []
+    original, trainers = Trainer.train_step, []
 
     def interrupted(self, batch):
         if self not in trainers:
@@ -304,7 +304,7 @@ def test_an_interrupt_while_trying_ends_the_fit_with_what_there_is(three_class, 
             raise KeyboardInterrupt
         return original(self, batch)
 
-    monkeypatch.setattr(Trainer, "_train_step", interrupted)
+    monkeypatch.setattr(Trainer, "train_step", interrupted)
     training = Training(batch_size=64, max_epochs=40)
     with pytest.warns(UserWarning, match="training ended early: interrupted"):
         explainer = explainer_of(model, n_latents="auto", training=training).fit(X)

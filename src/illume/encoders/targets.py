@@ -230,7 +230,7 @@ class NumberTargets:
         >>> NumberTargets.fit(np.ones((2, 1))).decisions(torch.tensor([[-2.0], [-0.1], [0.1], [2.0]]))
         tensor([0, 1, 2, 3])
         """
-        above = [P[:, 0] > edge for edge in QUARTILES]  # no new tensor of edges: CUDA graphs cannot copy one
+        above = [P[:, 0] > edge for edge in QUARTILES]
         return torch.stack(above).sum(0)
 
     def explained(self, coef: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from torch.optim.swa_utils import AveragedModel
 from illume.data.progress import tqdm
 from illume.data.rounded_weights import round_weights
 from illume.data.threads import is_out_of_memory
-from illume.encoders.batches import Batch, GraphedStep, RowTensors, Terms, find_device, graphed_adam
+from illume.encoders.batches import Batch, RowTensors, find_device
 from illume.encoders.losses import OneHot, input_penalty, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
 from illume.encoders.training_data import TrainingData
@@ -69,9 +69,7 @@ class Trainer:
         self.onehot = OneHot(mask, len(set(encoder.onehot)))
         # apart from the weights' generator: encoders of all sizes see the same batches
         self.generator = torch.Generator().manual_seed(data.seed ^ BATCH_SEED)
-        self.optimizer = graphed_adam(self.model, self.training.learning_rate)
-        self.train_step = GraphedStep(self._train_step)
-        self.validation_step = GraphedStep(self._terms)
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=self.training.learning_rate, fused=True)
         self.state = TrainingState(alpha=self.n_inputs)
         self.best = copy.deepcopy(self.model.state_dict())
         self.target = min(self.objective.alpha or self.n_inputs, self.n_inputs)
@@ -131,7 +129,7 @@ class Trainer:
             if not state.diverged:
                 self._begin(len(state.epochs))
                 self._train_until_no_better()
-        self._set_alpha(self.target)
+        state.alpha = self.target
 
     def _begin(self, best: int) -> None:
         """Begin another phase; `best` is the epoch to return to if none is better."""
@@ -162,13 +160,13 @@ class Trainer:
         """Reduce the inputs per latent epoch by epoch; if the loss becomes NaN, return to dense weights."""
         self._set_learning_rate(0.0)
         while self.state.done < n_epochs:
-            self._set_alpha(self.training.scheduled_alpha(self.state.done, self.n_inputs, self.target))
+            self.state.alpha = self.training.scheduled_alpha(self.state.done, self.n_inputs, self.target)
             epoch = self.run_epoch()
             if not math.isfinite(epoch.loss + epoch.validation_loss):
                 self.model.load_state_dict(self.best)
                 self.state.ended = DIVERGED
                 return
-        self._set_alpha(self.target)
+        self.state.alpha = self.target
 
     def _keep_best(self) -> None:
         self.best = copy.deepcopy(self.model.state_dict())
@@ -188,27 +186,27 @@ class Trainer:
 
     def train_epoch(self) -> float:
         """Take one step on every batch of an epoch; return the mean loss."""
-        return float(torch.stack([self.train_step(each)["loss"] for each in self._training_batches()]).mean())
+        return float(torch.stack([self.train_step(each) for each in self._training_batches()]).mean())
 
     @torch.no_grad()
     def validate(self) -> dict[str, float]:
         """Return each term on the validation rows, with the same random directions every time."""
         generator = torch.Generator().manual_seed(self.validation_seed)
-        sums: Terms = {}
+        sums: dict[str, Tensor] = {}
         for batch in self.validation.batches(self.validation_order, self.training, generator):
-            for name, term in self.validation_step(batch).items():
+            for name, term in self._terms(batch).items():
                 sums[name] = sums.get(name, 0.0) + term * (len(batch.X) / len(self.validation_order))
         return {name: float(term) for name, term in sums.items()}
 
-    def _train_step(self, batch: Batch) -> Terms:
+    def train_step(self, batch: Batch) -> Tensor:
         """Take one step on a batch; return the loss before it."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = weighted_sum(self.objective, self._terms(batch))
         (loss + input_penalty(self.objective, self.model)).backward()
         self.optimizer.step()
-        return {"loss": loss.detach()}
+        return loss.detach()
 
-    def _terms(self, batch: Batch) -> Terms:
+    def _terms(self, batch: Batch) -> dict[str, Tensor]:
         alpha, targets = self.state.alpha, self.targets
         return loss_terms(self.objective, self.model, batch, self.onehot, alpha, targets=targets)
 
@@ -224,26 +222,14 @@ class Trainer:
     def _set_learning_rate(self, done: float) -> None:
         """Set the learning rate for the share of epochs done."""
         factor = 0.5 * (1 + math.cos(math.pi * done)) if self.training.decay else 1.0
-        rate, group = self.training.learning_rate * factor, self.optimizer.param_groups[0]
-        if isinstance(group["lr"], Tensor):
-            group["lr"].fill_(rate)
-        else:
-            group["lr"] = rate
-
-    def _set_alpha(self, alpha: int) -> None:
-        if alpha != self.state.alpha:
-            self.state.alpha = alpha
-            self.train_step.reset()
-            self.validation_step.reset()
+        self.optimizer.param_groups[0]["lr"] = self.training.learning_rate * factor
 
     def _best_epoch(self) -> int:
         same = [epoch for epoch in self.state.epochs if epoch.alpha == self.state.alpha]
         return min(same, key=lambda epoch: epoch.validation_loss).number if same else 0
 
     def _finish(self, history: History) -> None:
-        """Hand history and weights to the encoder, and free what a GPU holds for graphs."""
-        self.train_step.reset()
-        self.validation_step.reset()
+        """Hand history and weights to the encoder."""
         arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.state_dict().items()}
         joint = self.model.head is not None
         head = self.targets.head(arrays["head.weight"], arrays["head.bias"]) if joint else None
