@@ -149,6 +149,10 @@ class Classes(ClassWords, Outputs):
             raise ValueError(f"the least probability is {least!r}, expected {LEAST} to {MOST}")
         return LogOdds(least)
 
+    def scale_of(self, link: str) -> str:
+        """See `Outputs`."""
+        return "log-odds" if link in ("logistic", "softmax") else "probability"
+
     def scores(self, P: FloatArray) -> FloatArray:
         """See `Outputs`."""
         return LogOdds()(P)
@@ -164,7 +168,7 @@ class Classes(ClassWords, Outputs):
         >>> Classes(("no", "yes")).answers(np.array([[0.0]]))
         array([[0.5, 0.5]])
         """
-        from scipy.special import expit, softmax  # type: ignore[import-untyped]
+        from scipy.special import expit, softmax
 
         if S.shape[1] == 1:
             return np.column_stack([expit(-S[:, 0]), expit(S[:, 0])])

@@ -143,6 +143,10 @@ class Numbers(NumberWords, Outputs):
             raise ValueError(f"there are {len(center)} centers and {len(unit)} units of {len(self)} numbers")
         return NumberScale(self.link, center, unit)
 
+    def scale_of(self, link: str) -> str:
+        """See `Outputs`."""
+        return self.link if link == {"identity": "identity", "log": "exp"}[self.link] else ""
+
     def scores(self, P: FloatArray) -> FloatArray:
         """See `Outputs`."""
         return apply_link(P, self.link)

@@ -149,6 +149,10 @@ class Outputs(ABC):
         """Return the scale with stored figures; raise ValueError if it cannot have these."""
 
     @abstractmethod
+    def scale_of(self, link: str) -> str:
+        """Return the scale of the raw scores of which a link makes the answers; empty if it is none of ours."""
+
+    @abstractmethod
     def scores(self, P: FloatArray) -> FloatArray:
         """Return the scores (n, s) of answers (n, c), on the scale that contributions add up on."""
 

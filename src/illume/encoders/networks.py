@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 import torch
-from scipy.sparse.linalg import lsqr  # type: ignore[import-untyped]
+from scipy.sparse.linalg import lsqr
 from torch import Tensor, nn
 from torch.nn import functional
 

@@ -307,7 +307,7 @@ def more_than_chance(count: int, n: int, share: float, n_tests: int) -> bool:
     >>> more_than_chance(5, 100, 0.01, 1), more_than_chance(5, 100, 0.01, 30)
     (True, False)
     """
-    from scipy.stats import binom  # type: ignore[import-untyped]
+    from scipy.stats import binom
 
     return bool(binom.sf(count - 1, n, share) < LEVEL / max(n_tests, 1))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri  # type: ignore[import-untyped]
+from scipy.special import ndtri
 
 from illume._typing import FloatArray
 from illume.explanations.boxes import Boxes

@@ -140,7 +140,7 @@ def _near(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 def _centred_ranks(A: FloatArray) -> FloatArray:
-    from scipy.stats import rankdata  # type: ignore[import-untyped]
+    from scipy.stats import rankdata
 
     ranks: FloatArray = rankdata(A, axis=1)
     return ranks - (ranks.shape[1] + 1) / 2
