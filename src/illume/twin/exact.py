@@ -8,12 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
-from illume.data.encoding import Encoded
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
+from illume.errors import LeftOutError
 from illume.twin.features import FeatureCodes
 from illume.twin.forest import Forest, ForestValues
-from illume.twin.twin import Contributions, Pairs
+from illume.twin.twin import Contributions, Mixing, Pairs
 
 
 class Values(Protocol):
@@ -32,7 +33,10 @@ class Sum(Protocol):
 
     @property
     def n_outputs(self) -> int: ...
+    @property
+    def used(self) -> BoolArray: ...
     def read(self, frame: Frame) -> Any: ...
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> Any: ...
     def scores(self, rows: Any) -> FloatArray: ...
     def against(self, background: Any) -> Values: ...
 
@@ -50,9 +54,19 @@ class Trees:
         """How many raw scores there are."""
         return self.forest.n_outputs
 
+    @property
+    def used(self) -> BoolArray:
+        """Which features any node tests, (n_features,)."""
+        inner = self.forest.left >= 0
+        return np.isin(np.arange(self.forest.n_features), self.forest.feature[inner])
+
     def read(self, frame: Frame) -> IntArray:
         """Return the codes (n_features, n) of a frame's rows."""
         return self.codes(frame)
+
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> IntArray:
+        """Return the codes of encoded rows."""
+        return self.codes.of_encoded(encoding, X, imputed)
 
     def scores(self, rows: IntArray) -> FloatArray:
         """Return raw scores (n, s)."""
@@ -60,14 +74,16 @@ class Trees:
 
     def against(self, background: IntArray) -> Values:
         """Return what gives Shapley values against background rows."""
-        return _TreeValues(self, ForestValues(self.forest, background), background)
+        return TreeValues(self, ForestValues(self.forest, background), background)
 
 
 @dataclass(frozen=True, eq=False)
-class _TreeValues:
+class TreeValues:
+    """Values of trees against background rows, None where only their tables are there."""
+
     trees: Trees
     values: ForestValues
-    background: IntArray
+    background: IntArray | None
 
     @property
     def base(self) -> FloatArray:
@@ -81,6 +97,8 @@ class _TreeValues:
         return self.values(rows)
 
     def pairs(self, rows: IntArray) -> FloatArray:
+        if self.background is None:
+            raise LeftOutError("interactions need background rows; save the explainer with rows")
         return self.values.interactions(rows, self.background)
 
 
@@ -95,21 +113,27 @@ class ExactTwin:
     centred
         Whether scores are raw ones less their mean over all classes, of which softmax makes probabilities.
     background
-        The rows that values are against, as `parts` reads them.
+        The rows that values are against, as `parts` reads them; None where `stored` values are there instead.
     """
 
     parts: Sum
     centred: bool
     background: Any
+    stored: Values | None = None
     exact: bool = True
 
     @cached_property
-    def _values(self) -> Values:
-        return self.parts.against(self.background)
+    def against_background(self) -> Values:
+        """Values against the background rows; their tables are made when they are first needed."""
+        return self.parts.against(self.background) if self.stored is None else self.stored
 
     def read(self, frame: Frame, encoded: Encoded) -> Any:
         """See `Twin`."""
         return self.parts.read(frame)
+
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> Any:
+        """See `Twin`."""
+        return self.parts.read_encoded(encoding, X, imputed)
 
     def _center(self, array: FloatArray) -> FloatArray:
         return array - array.mean(-1, keepdims=True) if self.centred else array
@@ -117,12 +141,12 @@ class ExactTwin:
     @property
     def base_values(self) -> FloatArray:
         """See `Twin`."""
-        return self._center(self._values.base)
+        return self._center(self.against_background.base)
 
     @property
     def bytes(self) -> int:
         """How much memory its tables take."""
-        return self._values.bytes
+        return self.against_background.bytes
 
     def scores(self, rows: Any) -> FloatArray:
         """See `Twin`."""
@@ -130,13 +154,17 @@ class ExactTwin:
 
     def values(self, rows: Any, P: FloatArray) -> Contributions:
         """See `Twin`; the model's answers are not needed, and errors are 0."""
-        found = self._center(self._values(rows))
+        found = self._center(self.against_background(rows))
         return Contributions(found, np.zeros(found.shape, dtype=np.float32))
+
+    def refine(self, rows: Any, frame: Frame, P: FloatArray, mixing: Mixing) -> Contributions:
+        """See `Twin`; there is nothing to refine."""
+        return self.values(rows, P)
 
     def pairs(self, rows: Any, P: FloatArray, most: int | None = None) -> Pairs:
         """See `Twin`; a feature's row adds up to its contribution."""
-        values: FloatArray = self._values(rows)
-        found: FloatArray = self._values.pairs(rows) / 2
+        values: FloatArray = self.against_background(rows)
+        found: FloatArray = self.against_background.pairs(rows) / 2
         diagonal = np.arange(found.shape[1])
         found[:, diagonal, diagonal] = values - found.sum(2)
         found = self._center(found)
@@ -149,4 +177,4 @@ class ExactTwin:
 
     def against(self, frame: Frame, encoded: Encoded, P: FloatArray) -> ExactTwin:
         """See `Twin`."""
-        return replace(self, background=self.parts.read(frame))
+        return replace(self, background=self.parts.read(frame), stored=None)

@@ -13,13 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
-from illume.data.schema import Schema, labels
+from illume.data.schema import Feature, Schema, labels
+from illume.data.threads import row_chunks
 from illume.twin.forest import Forest
 from illume.twin.read_trees import Columns, ColumnTrees, UnreadableError
 
+TRIED_AT_ONCE = 16_384
 TRIED_ROWS = 128  # in which each feature in turn has another row's value
+RARE_NUMBERS = 64  # of a feature, which are tried for columns that nothing moved so far
 GRID_ROWS = 4_096  # whose values of numbers are tried
 MOST_CATEGORIES = 1_000
 HALVINGS = 100  # of the interval that holds a cut; 53 reach neighbouring numbers unless it is near 0
@@ -40,7 +44,8 @@ class FeatureCodes:
 
     def __call__(self, frame: Frame) -> IntArray:
         """Return the codes (n_features, n) of a frame's rows."""
-        found = np.empty((len(self.schema), len(frame)), dtype=np.int32)
+        small = self.n_codes < 2**15  # small numbers are compared twice as fast
+        found = np.empty((len(self.schema), len(frame)), dtype=np.int16 if small else np.int32)
         for j, feature in enumerate(self.schema.features):
             if feature.numeric:
                 numbers = frame.numbers(feature.name)
@@ -51,6 +56,32 @@ class FeatureCodes:
                 unknown = len(position)
                 found[j] = [position.get(value, unknown) for value in labels(frame, feature.name)]
         return found
+
+    def of_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> IntArray:
+        """Return the codes (n_features, n) of encoded rows X (n, m), some of whose features are missing."""
+        found = np.zeros((len(self.schema), len(X)), dtype=np.int32)
+        for j, feature in enumerate(self.schema.features):
+            mine = np.flatnonzero(encoding.owner == j)
+            if feature.numeric:
+                known = np.full(len(X), feature.low)  # of a constant one
+                numbers = (
+                    X[:, mine[0]] * encoding.scale[mine[0]] + encoding.mean[mine[0]] if len(mine) else known
+                )
+                found[j] = np.where(imputed[:, j], -1, np.searchsorted(self.cuts[j], numbers, side="left"))
+            elif len(mine):
+                block = X[:, mine] * encoding.scale[mine] + encoding.mean[mine]
+                position = np.append(self._positions(feature), len(self.categories[j]))
+                found[j] = position[np.where(block.max(1) > 0.5, block.argmax(1), -1)]
+        return found
+
+    def _positions(self, feature: Feature) -> IntArray:
+        """Return where the schema's categories stand here; all rare ones are the first that it leaves out."""
+        j = self.schema.features.index(feature)
+        position = {value: code for code, value in enumerate(self.categories[j])}
+        rare = next(
+            (code for value, code in position.items() if value not in feature.categories), len(position)
+        )
+        return np.array([position.get(value, rare) for value in feature.categories], dtype=np.intp)
 
     @property
     def n_codes(self) -> int:
@@ -80,6 +111,9 @@ class Trials:
         for feature in schema.features:
             self._look_at(feature.name, feature.numeric, frame)
         self.owner = self._find_owners()
+        known = {j: self.known(j) for j in range(len(self.names)) if len(self.known(j))}
+        self._seen = self.matrix_of(known) if known else np.empty((0, len(self.owner)))
+        self._missing = self._find_missing()
 
     def _look_at(self, name: str, numeric: bool, frame: Frame) -> None:
         if numeric:
@@ -98,6 +132,14 @@ class Trials:
         self.rows.append(np.fromiter(first.values(), dtype=np.intp))
         self._known = frame
 
+    def known(self, j: int) -> FloatArray | IntArray:
+        """Return the values of feature j: numbers, or the positions of its categories."""
+        return self.values[j] if self.schema.features[j].numeric else np.arange(len(self.categories[j]))
+
+    def seen(self, j: int) -> FloatArray:
+        """Return the columns of rows with each known value of feature j."""
+        return self._seen[: len(self.known(j))]
+
     def matrix(self, frame: Frame) -> FloatArray:
         """Return the columns that the model sees."""
         found = self.columns(frame.native)
@@ -110,22 +152,42 @@ class Trials:
         tried = len(rows)
         before = self.matrix(frame.take(rows))
         others = np.concatenate([np.roll(rows, shift) for shift in (1, tried // 2, tried // 3)])
-        mix = frame.mixer(frame)
-        moved = np.zeros((len(self.names), before.shape[1]), dtype=bool)
-        for j, name in enumerate(self.names):
-            source = np.full((len(others), len(frame.names)), -1, dtype=np.intp)
-            source[:, frame.names.index(name)] = others
-            after = self.matrix(mix(np.tile(rows, 3), source)).reshape(3, *before.shape)
+        mix, n, moved = frame.mixer(frame), len(others), list[BoolArray]()
+        for some in row_chunks(len(self.names), max(1, TRIED_AT_ONCE // n)):
+            names = self.names[some]
+            source = np.full((len(names), n, len(frame.names)), -1, dtype=np.intp)
+            for k, name in enumerate(names):
+                source[k, :, frame.names.index(name)] = others
+            made = mix(np.tile(rows, 3 * len(names)), source.reshape(-1, len(frame.names)))
+            after = self.matrix(made).reshape(len(names), 3, *before.shape)
             same = (after == before) | (np.isnan(after) & np.isnan(before))
-            moved[j] = ~same.all((0, 1))
-        several = np.flatnonzero(moved.sum(0) > 1)
+            moved += list(~same.all((1, 2)))
+        by = np.array(moved)
+        several = np.flatnonzero(by.sum(0) > 1)
         if len(several):
-            first, second = np.flatnonzero(moved[:, several[0]])[:2]
+            first, second = np.flatnonzero(by[:, several[0]])[:2]
             raise UnreadableError(
                 f"a column that the model sees is made of several features, "
                 f"{self.names[first]!r} and {self.names[second]!r}"
             )
-        return np.where(moved.any(0), moved.argmax(0), -1)
+        owner = np.where(by.any(0), by.argmax(0), -1)
+        return self._find_rare(owner) if (owner < 0).any() else owner
+
+    def _find_rare(self, owner: IntArray) -> IntArray:
+        """Return the same with columns that only rare categories, extreme or missing numbers move."""
+        for j in range(len(self.names)):
+            known = self.known(j)
+            if not len(known):
+                continue
+            numeric = self.schema.features[j].numeric
+            some = known[evenly_spaced(len(known), RARE_NUMBERS)] if numeric else known
+            rows = [self.matrix_of({j: some})]
+            absent = self._try_missing([j]) if numeric else None
+            rows += [columns[None] for columns in (absent or {}).values()]
+            found = np.concatenate(rows)
+            same = (found == found[:1]) | (np.isnan(found) & np.isnan(found[:1]))
+            owner = np.where((owner < 0) & ~same.all(0), j, owner)
+        return owner
 
     def made_of(self, values: dict[int, FloatArray | IntArray]) -> Frame:
         """Return rows whose features have these numbers, or categories by their positions."""
@@ -147,12 +209,24 @@ class Trials:
 
     def missing_columns(self, j: int) -> FloatArray | None:
         """Return the columns (n_columns,) of a row whose number j is missing; None if that cannot be."""
+        return self._missing.get(j)
+
+    def _find_missing(self) -> dict[int, FloatArray]:
+        numeric = [j for j, feature in enumerate(self.schema.features) if feature.numeric]
+        together = self._try_missing(numeric)
+        if together is not None:
+            return together
+        alone = (self._try_missing([j]) for j in numeric)
+        return {j: columns for found in alone if found for j, columns in found.items()}
+
+    def _try_missing(self, numeric: list[int]) -> dict[int, FloatArray] | None:
+        """Return the columns of a row whose numbers are missing, for each that can be; None if it fails."""
         with quiet():
             try:
-                made = self.frame.slice(0, 1).with_columns({self.names[j]: np.array([np.nan])})
-                if not np.isnan(made.numbers(self.names[j])).all():
-                    return None
-                return np.asarray(self.matrix(made)[0])
+                nothing = {self.names[j]: np.array([np.nan]) for j in numeric}
+                made = self.frame.slice(0, 1).with_columns(nothing)
+                absent = [j for j in numeric if np.isnan(made.numbers(self.names[j])).all()]
+                return dict.fromkeys(absent, self.matrix(made)[0]) if absent else {}
             except Exception:  # whatever a transformer raises, it takes no missing numbers
                 return None
 
@@ -285,8 +359,7 @@ class _Bins:
         if not len(self.tests):
             return
         if not trials.schema.features[j].numeric:
-            known = np.arange(len(trials.categories[j]))
-            matrix = trials.matrix_of({j: known})[:, trees.column[self.nodes]].T
+            matrix = trials.seen(j)[:, trees.column[self.nodes]].T
             goes = trees.goes_left(self.nodes[:, None], matrix)
             unknown = _unknown_columns(trials, j)
             values = np.zeros(len(self.nodes)) if unknown is None else unknown[trees.column[self.nodes]]
@@ -332,16 +405,22 @@ def _widen(trials: Trials, j: int, grid: FloatArray, matrix: FloatArray) -> tupl
     span = max(float(grid[-1] - grid[0]), 1.0)
     steps = span * np.array([0.01, 1.0, 100.0])
     for beyond, low in ((grid[0] - steps[::-1], True), (grid[-1] + steps, False)):
-        try:
-            more = trials.matrix_of({j: beyond})
-            made = trials.made_of({j: beyond}).numbers(trials.names[j])
-        except Exception:  # whatever a transformer raises, it takes no such numbers
-            continue
-        if np.isnan(more).any() or not np.isfinite(made).all():
+        more = _beyond(trials, j, beyond)
+        if more is None:
             continue
         grid = np.concatenate([beyond, grid] if low else [grid, beyond])
         matrix = np.concatenate([more, matrix] if low else [matrix, more])
     return grid, matrix
+
+
+def _beyond(trials: Trials, j: int, numbers: FloatArray) -> FloatArray | None:
+    """Return the columns of rows with numbers of feature j that were not seen; None if it takes none such."""
+    try:
+        more = trials.matrix_of({j: numbers})
+        made = trials.made_of({j: numbers}).numbers(trials.names[j])
+    except Exception:  # whatever a transformer raises, it takes no such numbers
+        return None
+    return None if np.isnan(more).any() or not np.isfinite(made).all() else more
 
 
 def _halve(trees: ColumnTrees, trials: Trials, found: list[_Bins]) -> None:

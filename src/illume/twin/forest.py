@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
 from illume.twin.games import leaf_pairs, leaf_tables, leaf_values, pair_tables
 
@@ -18,6 +19,7 @@ SHORT = 256  # rows up to which all branches are looked up together instead
 FEW_AT_ONCE = 16
 MOST_BITS = 9
 MOST_TABLE = 11  # players of a single leaf up to which it has a table of all patterns
+ESTIMATED_LEAVES = 20_000  # from which the cost of a forest is estimated
 LOOK_UP_SECONDS, PATTERN_SECONDS = 2.5e-9, 4e-7  # of one value of a row: with a table, and without
 
 
@@ -64,11 +66,15 @@ class Forest:
         """How many leaves all trees have."""
         return int((self.left < 0).sum())
 
-    def goes_left(self, nodes: IntArray, codes: IntArray) -> BoolArray:
-        """Return which rows with codes (n_features, n) go left at each node, (n_nodes, n)."""
+    def goes_left(self, nodes: IntArray, codes: IntArray, missing: bool = True) -> BoolArray:
+        """Return which rows with codes (n_features, n) go left at each node, (n_nodes, n).
+
+        `missing` says whether any code may be that of a missing number.
+        """
         mine = codes[self.feature[nodes]]
         left = mine <= self.rank[nodes, None]
-        left &= (mine >= 0) | self.missing_left[nodes, None]
+        if missing:
+            left &= (mine >= 0) | self.missing_left[nodes, None]
         chosen = self.choice[nodes]
         some = np.flatnonzero(chosen >= 0)
         if len(some):
@@ -98,6 +104,17 @@ class Forest:
 
         in_chunks(walk, n, max(1, 2**17 // max(len(self.roots), 1)))
         return found
+
+    @cached_property
+    def branches(self) -> tuple[Branch, ...]:
+        """All trees in branches, and in single leaves with many features on their path."""
+        return tuple(_divide(self, self.roots))
+
+    @cached_property
+    def patterns(self) -> tuple[Patterns, Patterns]:
+        """What finds the patterns of rows at the branches with a table, and at the others."""
+        small = [part for part in self.branches if part.has_table]
+        return Patterns(self, small), Patterns(self, [part for part in self.branches if not part.has_table])
 
     @cached_property
     def depth(self) -> int:
@@ -161,11 +178,10 @@ class Branch(NamedTuple):
         return found
 
 
-def branches(forest: Forest) -> list[Branch]:
-    """Divide all trees into branches, and single leaves with many features on their path."""
+def _divide(forest: Forest, roots: IntArray) -> list[Branch]:
     inner = _count_inner(forest)
     found: list[Branch] = []
-    for root in forest.roots.tolist():
+    for root in roots.tolist():
         todo: list[Leaf] = [Leaf(root, (), ())]
         while todo:
             at = todo.pop()
@@ -228,48 +244,56 @@ class Cost(NamedTuple):
 
     @classmethod
     def of(cls, forest: Forest) -> Cost:
-        """Estimate from the sizes of all branches."""
+        """Estimate from the sizes of all branches, or of those of some trees."""
         size, seconds = 0, 0.0
-        for branch in branches(forest):
+        n_trees = max(1, int(len(forest.roots) * min(1.0, ESTIMATED_LEAVES / forest.n_leaves)))
+        some = forest.roots[evenly_spaced(len(forest.roots), n_trees)]
+        times = len(forest.roots) / max(len(some), 1)
+        for branch in forest.branches if times == 1 else _divide(forest, some):
             size += 8 * branch.width << branch.n_bits if branch.has_table else 0
             seconds += branch.width * (LOOK_UP_SECONDS if branch.has_table else PATTERN_SECONDS)
-        return cls(size, seconds)
+        return cls(int(times * size), times * seconds)
 
 
 class Patterns:
-    """Finds the patterns of rows at all branches of a forest."""
+    """Finds the patterns of rows at branches of a forest."""
 
     def __init__(self, forest: Forest, parts: list[Branch]) -> None:
-        self.forest = forest
-        self.each = [
-            (np.array([node for node, *_ in part.conditions], dtype=np.intp),
-             np.array([left for _, left, _ in part.conditions], dtype=bool)[:, None],
-             np.array([bit for *_, bit in part.conditions], dtype=np.intp)[:, None],
-             (1 << part.n_bits) - 1)
-            for part in parts
-        ]  # fmt: skip
-        sizes = [len(nodes) for nodes, *_ in self.each]
-        self.starts = np.cumsum([0, *sizes[:-1]])
-        self.together = [np.concatenate([each[k] for each in self.each]) for k in range(3)] if parts else []
-        self.full = np.array([full for *_, full in self.each], dtype=np.intp)[:, None]
+        self.forest, self.parts = forest, parts
+        self.nodes = [np.array([node for node, *_ in part.conditions], dtype=np.intp) for part in parts]
+        self.left = [
+            np.array([left for _, left, _ in part.conditions], dtype=bool)[:, None] for part in parts
+        ]
+        bits = [np.array([1 << bit for *_, bit in part.conditions], dtype=np.int64) for part in parts]
+        # Small numbers are compared several times as fast.
+        self.bits = [
+            each.astype(np.uint16 if p.has_table else np.int64)[:, None]
+            for each, p in zip(bits, parts, strict=True)
+        ]
+        self.full = [(1 << part.n_bits) - 1 for part in parts]
+        self.starts = np.cumsum([0, *(len(nodes) for nodes in self.nodes[:-1])])
 
-    def at(self, i: int, codes: IntArray) -> IntArray:
+    def at(self, i: int, codes: IntArray, missing: bool = True) -> IntArray:
         """Return the patterns (n,) of rows with codes (n_features, n) at one branch."""
-        nodes, left, bit, full = self.each[i]
-        return full & ~_missed(self.forest, nodes, left, bit, codes)
+        if not len(self.nodes[i]):
+            return np.full(codes.shape[1], self.full[i], dtype=np.intp)
+        wrong = self.forest.goes_left(self.nodes[i], codes, missing) != self.left[i]
+        missed = np.bitwise_or.reduce(wrong * self.bits[i], axis=0)
+        return self.full[i] & ~missed.astype(np.intp)
 
     def everywhere(self, codes: IntArray) -> IntArray:
         """Return the patterns (n_branches, n) of few rows at all branches."""
-        nodes, left, bit = self.together
-        missed = (self.forest.goes_left(nodes, codes) != left).astype(np.intp) << bit
-        return np.asarray(self.full & ~np.bitwise_or.reduceat(missed, self.starts, axis=0))
+        nodes, left, bits, full = self._together
+        wrong = (self.forest.goes_left(nodes, codes) != left) * bits
+        missed: IntArray = np.zeros((len(full), codes.shape[1]), dtype=np.intp)
+        some = np.flatnonzero([len(nodes) for nodes in self.nodes])
+        missed[some] = np.bitwise_or.reduceat(wrong, self.starts[some], axis=0)
+        return full & ~missed
 
-
-def _missed(forest: Forest, nodes: IntArray, left: BoolArray, bit: IntArray, codes: IntArray) -> IntArray:
-    """Return the bits of the conditions that rows do not meet, (n,)."""
-    missed = (forest.goes_left(nodes, codes) != left).astype(np.intp)
-    missed <<= bit
-    return np.bitwise_or.reduce(missed, axis=0)
+    @cached_property
+    def _together(self) -> tuple[IntArray, BoolArray, IntArray, IntArray]:
+        nodes, left, bits = (np.concatenate(each) for each in (self.nodes, self.left, self.bits))
+        return nodes, left, bits, np.array(self.full, dtype=np.intp)[:, None]
 
 
 class Deep(NamedTuple):
@@ -288,12 +312,11 @@ class ForestValues:
         The mean score of the background rows, (s,).
     """
 
-    def __init__(self, forest: Forest, background: IntArray) -> None:
+    def __init__(self, forest: Forest, background: IntArray | None) -> None:
+        """Make tables of background rows with codes (n_features, n_background); None leaves them empty."""
         self.forest = forest
-        parts = branches(forest)
-        self.small = [part for part in parts if part.has_table]
-        self.large = [part for part in parts if not part.has_table]
-        self.patterns, self.deep_patterns = Patterns(forest, self.small), Patterns(forest, self.large)
+        self.patterns, self.deep_patterns = forest.patterns
+        self.small, self.large = self.patterns.parts, self.deep_patterns.parts
         self.base = np.zeros(forest.n_outputs)
         self.widths = np.array([part.width for part in self.small], dtype=np.intp)
         sizes = [part.width << part.n_bits for part in self.small]
@@ -303,8 +326,10 @@ class ForestValues:
             self.flat[start : start + size].reshape(1 << part.n_bits, part.width)
             for start, size, part in zip(self.starts, sizes, self.small, strict=True)
         ]
-        self._fill_tables(background)
-        self.deep = [self._make_deep(i, background) for i in range(len(self.large))]
+        self.deep: list[Deep] = []
+        if background is not None:
+            self._fill_tables(background)
+            self.deep = [self._make_deep(i, background) for i in range(len(self.large))]
 
     @property
     def bytes(self) -> int:
@@ -318,6 +343,8 @@ class ForestValues:
             for (i, leaf, patterns, shares), table in zip(some, tables, strict=True):
                 value, part = self.forest.value[leaf.node], self.small[i]
                 self.base += value * shares[-1]
+                if not part.width:  # a tree that is one leaf, or adds nothing
+                    continue
                 at = [part.players.index(player) for player in leaf.players]
                 values = table[patterns]
                 target = self.tables[i].reshape(len(patterns), len(part.players), -1)
@@ -326,14 +353,14 @@ class ForestValues:
 
     def _leaves_by_size(self, background: IntArray) -> Iterator[list[tuple[int, Leaf, IntArray, FloatArray]]]:
         """Yield leaves with as many players as each other, their patterns, and the background's shares."""
-        n = background.shape[1]
+        n, missing = background.shape[1], bool((background < 0).any())
         by_size: dict[int, list[tuple[int, Leaf, IntArray, FloatArray]]] = {}
         for i, part in enumerate(self.small):
-            counts = np.bincount(self.patterns.at(i, background), minlength=1 << part.n_bits) / n
+            counts = np.bincount(self.patterns.at(i, background, missing), minlength=1 << part.n_bits) / n
             for leaf in part.leaves:
                 patterns = part.patterns(leaf)
                 d = len(leaf.players)
-                shares: FloatArray = np.bincount(patterns, counts, minlength=1 << d)
+                shares = np.bincount(patterns, weights=counts, minlength=1 << d).astype(np.float64)
                 by_size.setdefault(d, []).append((i, leaf, patterns, shares))
                 if len(by_size[d]) << d >= 2**16:
                     yield by_size.pop(d)
@@ -365,8 +392,9 @@ class ForestValues:
 
     def _many(self, codes: IntArray, total: FloatArray) -> None:
         """Add values branch by branch, of all rows together."""
+        missing = bool((codes < 0).any())
         for i, (part, table) in enumerate(zip(self.small, self.tables, strict=True)):
-            values = table.take(self.patterns.at(i, codes), axis=0).T
+            values = table.take(self.patterns.at(i, codes, missing), axis=0).T
             places = ((player, c) for player in part.players for c in part.outputs)
             for place, column in zip(places, values, strict=True):
                 total[place] += column

@@ -46,11 +46,11 @@ def read_twin(
     *,
     scale: str,
     background: Frame,
-    ask: Ask,
+    ask: Ask | None,
 ) -> Read:
     """Read a model that answers the frame's rows with P (n, c); `scale` is a scale, or `auto`.
 
-    What was read must give the model's own answers, on these rows and on mixed ones.
+    What was read must give the model's own answers, on these rows and, if it may be asked, on mixed ones.
     """
     try:
         if getattr(outputs, "labels_only", False):
@@ -64,11 +64,18 @@ def read_twin(
         if scale not in ("auto", added_up):
             raise UnreadableError(f"it adds up in {added_up}, and contributions in {scale} were asked for")
         twin = ExactTwin(found, link == "softmax", found.read(background))
-        mixed = _mixed(frame, schema)
-        _require_equal(found, link, mixed, ask(mixed), tolerance)
+        if ask is not None:
+            mixed = _mixed(frame, schema)
+            _require_equal(found, link, mixed, ask(mixed), tolerance)
     except UnreadableError as error:
         return Read(None, str(error))
     return Read(twin, "", added_up)
+
+
+def ignored_by(twin: ExactTwin, schema: Schema) -> tuple[str, ...]:
+    """Return the features that vary but have no effect on the model's answers."""
+    pairs = zip(schema.features, twin.parts.used, strict=True)
+    return tuple(feature.name for feature, used in pairs if not used and not feature.constant)
 
 
 def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], float]:
@@ -79,6 +86,7 @@ def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...
             before.append(model[:-1])
         model = model.steps[-1][1]
     name = type(model).__name__
+    article = "an" if name[:1] in "AEIOUX" or name.startswith("LGBM") else "a"
     with quiet():
         try:
             trees = read_trees(model)
@@ -92,7 +100,7 @@ def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...
             raise
         except Exception as error:  # an unknown version of a library may look in any way
             raise UnreadableError(f"reading it failed: {type(error).__name__}: {error}") from error
-    raise UnreadableError(f"a {name} is neither trees nor linear")
+    raise UnreadableError(f"{article} {name} is neither trees nor linear")
 
 
 def _read_forest(trees: ColumnTrees, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], float]:

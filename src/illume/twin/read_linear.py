@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.encoding import Encoding
 from illume.data.frames import Frame
 from illume.data.schema import Schema
 from illume.twin.features import FeatureCodes, Trials
@@ -79,6 +80,12 @@ class Linear:
         """How many raw scores there are."""
         return self.slopes.shape[1]
 
+    @property
+    def used(self) -> BoolArray:
+        """Which features have an effect, (n_features,)."""
+        varies = np.ptp(self.levels, axis=1) if self.levels.shape[1] else np.zeros_like(self.slopes)
+        return np.asarray(((self.slopes != 0) | (varies > 0)).any(1))
+
     def read(self, frame: Frame) -> LinearRows:
         """Return a frame's rows as numbers and codes."""
         numbers = np.zeros((len(frame), len(self.schema)))
@@ -87,6 +94,20 @@ class Linear:
                 numbers[:, j] = frame.numbers(feature.name)
         cuts = tuple(np.empty(0) for _ in self.schema.features)
         return LinearRows(numbers, FeatureCodes(self.schema, cuts, self.categories)(frame))
+
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> LinearRows:
+        """Return encoded rows as numbers and codes."""
+        numbers = np.zeros((len(X), len(self.schema)))
+        for j, feature in enumerate(self.schema.features):
+            if feature.numeric:
+                mine = np.flatnonzero(encoding.owner == j)[:1]
+                known = X[:, mine] * encoding.scale[mine] + encoding.mean[mine]
+                numbers[:, j] = known[:, 0] if len(mine) else feature.low
+        numbers[imputed] = np.nan
+        cuts = tuple(np.empty(0) for _ in self.schema.features)
+        return LinearRows(
+            numbers, FeatureCodes(self.schema, cuts, self.categories).of_encoded(encoding, X, imputed)
+        )
 
     def terms(self, rows: LinearRows) -> FloatArray:
         """Return what each feature adds, (n, n_features, s)."""
@@ -155,12 +176,12 @@ def to_terms(columns: LinearColumns, schema: Schema, frame: Frame) -> Linear:
             continue
         if not feature.numeric:
             codes = np.arange(len(trials.categories[j]))
-            terms = trials.matrix_of({j: codes})[:, mine] @ weights
+            terms = trials.seen(j)[:, mine] @ weights
             levels[j, : len(codes)] = terms
             levels[j, len(codes) :] = terms.mean(0)  # of unknown categories nothing is known
             continue
         grid = trials.values[j]
-        terms = trials.matrix_of({j: grid})[:, mine] @ weights
+        terms = trials.seen(j)[:, mine] @ weights
         slopes[j], level = _straight(grid, terms, feature.name)
         intercept += level
         absent = trials.missing_columns(j)

@@ -11,9 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.frames import as_frame
 
 Columns = Callable[[Any], FloatArray]
 
@@ -162,16 +164,14 @@ def read_trees(model: Any) -> ColumnTrees | None:
 
     Raise `UnreadableError` where it is, but its answers are not a sum of trees.
     """
-    library = type(model).__module__.partition(".")[0]
-    if library == "xgboost":
+    libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    if "xgboost" in libraries:
         return _read_xgboost(model)
-    if library == "lightgbm":
+    if "lightgbm" in libraries:
         return _read_lightgbm(model)
-    if library == "catboost":
+    if "catboost" in libraries:
         return _read_catboost(model)
-    if library == "sklearn":
-        return _read_sklearn(model)
-    return None
+    return _read_sklearn(model) if "sklearn" in libraries else None
 
 
 LINKS = {
@@ -207,13 +207,7 @@ def _from_treelite(model: Any, columns: Columns, *, single: bool) -> ColumnTrees
             value[:, 0] = get("leaf_value")
         missing_left, choice = np.array(get("default_left"), dtype=bool), np.full(len(left), -1)
         right = np.array(get("cright"))
-        for node in np.flatnonzero(np.array(get("node_type")) == CATEGORICAL):
-            begin, end = (int(get(f"category_list_{edge}")[node]) for edge in ("begin", "end"))
-            choice[node] = len(nodes.choices)
-            nodes.choices.append(frozenset(np.array(get("category_list"))[begin:end].tolist()))
-            if get("category_list_right_child")[node]:  # the list names those that go right
-                left[node], right[node] = right[node], left[node]
-                missing_left[node] = not missing_left[node]
+        _read_choices(get, nodes.choices, (left, right, missing_left, choice))
         nodes.add(
             left, right, get("split_index"), get("threshold"),
             value=value, missing_left=missing_left, choice=choice,
@@ -222,6 +216,20 @@ def _from_treelite(model: Any, columns: Columns, *, single: bool) -> ColumnTrees
         nodes.scale(n_outputs / model.num_tree)
     base = np.resize(np.array(header.get_field("base_scores"), dtype=np.float64), n_outputs)
     return nodes.trees(base, LINKS[name], columns, strict=strict, single=single, precise=not single)
+
+
+def _read_choices(
+    get: Any, choices: list[frozenset[int]], parts: tuple[Any, Any, BoolArray, IntArray]
+) -> None:
+    """Read the sets of categories that nodes of a treelite tree test into `parts` of it."""
+    left, right, missing_left, choice = parts
+    for node in np.flatnonzero(np.array(get("node_type")) == CATEGORICAL):
+        begin, end = (int(get(f"category_list_{edge}")[node]) for edge in ("begin", "end"))
+        choice[node] = len(choices)
+        choices.append(frozenset(np.array(get("category_list"))[begin:end].tolist()))
+        if get("category_list_right_child")[node]:  # the list names those that go right
+            left[node], right[node] = right[node], left[node]
+            missing_left[node] = not missing_left[node]
 
 
 LESS, CATEGORICAL = 2, 2  # treelite's numbers for the operator < and for nodes that test categories
@@ -288,8 +296,10 @@ def coded_columns(rows: Any, categories: dict[int, list[Any]] | list[list[Any]])
     """
     if not hasattr(rows, "columns"):
         return np.asarray(rows, dtype=np.float64)
-    import narwhals.stable.v2 as nw
-
+    plain = as_frame(rows)
+    block = None if categories else plain.block(plain.names)
+    if block is not None:
+        return block
     frame = nw.from_native(rows, eager_only=True)
     labels = (nw.Categorical, nw.Enum, nw.String, nw.Object)
     found = np.empty((len(frame), len(frame.columns)))

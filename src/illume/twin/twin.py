@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, Self
 
-from illume._typing import FloatArray
-from illume.data.encoding import Encoded
+from illume._typing import BoolArray, FloatArray
+from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 
 
@@ -22,6 +23,16 @@ class Pairs(NamedTuple):
     features: Any
     values: FloatArray
     errors: FloatArray
+
+
+class Mixing(NamedTuple):
+    """What refining needs: background rows with the model's answers, and how often the model may be asked."""
+
+    background: Frame
+    P: FloatArray
+    names: tuple[str, ...]
+    ask: Callable[[Frame], FloatArray]
+    n_asks: int
 
 
 class Twin(Protocol):
@@ -45,6 +56,10 @@ class Twin(Protocol):
         """Return rows as this twin reads them."""
         ...
 
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> Any:
+        """Return made-up rows as this twin reads them: encoded, some of whose features are missing."""
+        ...
+
     def scores(self, rows: Any) -> FloatArray:
         """Return the twin's scores (n, s)."""
         ...
@@ -53,7 +68,11 @@ class Twin(Protocol):
         """Return the values of rows that the model answers with P (n, c)."""
         ...
 
-    def pairs(self, rows: Any, P: FloatArray, most: int | None) -> Pairs:
+    def refine(self, rows: Any, frame: Frame, P: FloatArray, mixing: Mixing) -> Contributions:
+        """Return the values of a frame's rows, with errors made smaller by asking the model."""
+        ...
+
+    def pairs(self, rows: Any, P: FloatArray, most: int | None = None) -> Pairs:
         """Return interaction values; with `most`, of the features with the largest contributions."""
         ...
 

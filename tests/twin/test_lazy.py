@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from illume import Attributions
-from illume.explanations.trust_map import TrustMap
+from illume.explanations.places import Places
 from illume.results import lazy
 from tests.common import loans
 
@@ -23,12 +23,13 @@ def test_what_is_computed_later_is_the_same_for_rows_taken_before_and_after(loan
     np.testing.assert_allclose(some.slopes, after.slopes[[3, 7]], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(some.agreed, after.agreed[[3, 7]])
     np.testing.assert_array_equal(after[[3, 7]].slopes, after.slopes[[3, 7]])
-    np.testing.assert_allclose(some.trust.distance, after.trust.distance[[3, 7]], rtol=1e-5)
+    np.testing.assert_array_equal(some.trust.share, after.trust.share[[3, 7]])
 
 
 def test_trust_and_novelty_are_looked_up_once_and_alone_as_in_a_batch(loan_explainer, monkeypatch):
-    looked_up, look_up = [], TrustMap.__call__
-    monkeypatch.setattr(TrustMap, "__call__", lambda self, X: looked_up.append(len(X)) or look_up(self, X))
+    loan_explainer.fitted_.places()  # which measures distances of its own
+    looked_up, look_up = [], Places.distance
+    monkeypatch.setattr(Places, "distance", lambda self, X: looked_up.append(len(X)) or look_up(self, X))
     monkeypatch.setattr(lazy, "FEW", 5)
     rows = loans(30, seed=5)
     rows.loc[rows.index[4], "income"] = 1e6
@@ -36,10 +37,10 @@ def test_trust_and_novelty_are_looked_up_once_and_alone_as_in_a_batch(loan_expla
     assert looked_up == []
     alone = found[[4]]
     assert found.novelty.outside[4]
-    assert len(found.trust.agreement) == len(found.trust.distance) == 30
+    assert len(found.trust.share) == len(found.trust.contribution_error) == 30
     assert looked_up == [30]
-    np.testing.assert_allclose(alone.trust.distance, found.trust.distance[[4]], rtol=1e-5)
-    np.testing.assert_array_equal(alone.trust.agreement, found.trust.agreement[[4]])
+    np.testing.assert_array_equal(alone.novelty.far, found.novelty.far[[4]])
+    np.testing.assert_array_equal(alone.trust.share, found.trust.share[[4]])
     assert "income has a value not seen while fitting" in alone.novelty.reasons()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -52,10 +50,12 @@ class TrainingProgress:
 
 
 BATCH = 512
-FEWEST_QUERIES, MOST_QUERIES = 10_000, 2_000_000
+TIERS = (2_000, 10_000, 50_000, 250_000, 1_250_000)  # numbers of queries
+FOR_EACH_FEATURE = 250  # queries, or the next tier is taken
 QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows, which measure errors
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
-FIRST_QUERIES = 500  # to measure the model's speed
+LOW_FIDELITY = 0.9  # R² of the network on mixed rows, below which it learns from the next tier
+MOST_SECONDS = 240.0  # for the model to answer all queries, or the tier below is taken
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
 WALKS_PER_QUERY = 20
 FEWEST_STEPS, FEWEST_WALKS = 300, 4_000
@@ -76,7 +76,7 @@ class Sizes:
 class Effort:
     """A level of effort; walks are counted times features."""
 
-    ask_seconds: float  # for the model to answer all queries, if their number is not given
+    n_queries: int  # one of the tiers, if their number is not given
     operations: float  # floating-point operations for training the model's network
     n_units: int  # gated units of that network, for up to 64 features
     walks: float  # for training the values' network
@@ -92,11 +92,6 @@ class Effort:
         n_steps, n_walks = max(FEWEST_STEPS, int(n_steps)), max(FEWEST_WALKS, int(n_walks))
         return Sizes(n_embedding, n_units, 48, n_steps, n_walks)
 
-    def most_queries(self, m: int) -> int:
-        """Return the largest number of queries that training can use."""
-        useful = self.sizes(m, MOST_QUERIES).n_steps * BATCH
-        return max(fewest_queries(m), min(MOST_QUERIES, useful, MOST_CODES // max(m, 1)))
-
     def training_operations(self, m: int, n_queries: int) -> float:
         """Return the floating-point operations for training the model's network."""
         sizes = self.sizes(m, n_queries)
@@ -109,9 +104,9 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(3.0, 2e11, 128, 1e6, 1_200),
-    "standard": Effort(15.0, 1.2e12, 256, 4e6, 5_000),
-    "thorough": Effort(60.0, 8e12, 384, 1.2e7, 24_000),
+    "quick": Effort(10_000, 2e11, 128, 5e5, 1_200),
+    "standard": Effort(50_000, 1.2e12, 256, 1.4e6, 5_000),
+    "thorough": Effort(250_000, 8e12, 384, 4e6, 24_000),
 }
 
 
@@ -121,39 +116,40 @@ def require_effort(effort: object) -> None:
         raise ValueError(f"effort must be one of {list(EFFORTS)}, found {effort!r}")
 
 
-def fewest_queries(m: int) -> int:
-    """Return how many queries even a slow model is asked: where that is affordable, enough to measure errors.
+def count_queries(effort: Effort, m: int) -> int:
+    """Return how many queries m features deserve: the effort's tier, or a higher one for many features.
 
-    >>> fewest_queries(4), fewest_queries(30), fewest_queries(500)
-    (10000, 18000, 30000)
+    >>> [count_queries(EFFORTS["quick"], m) for m in (4, 40, 50, 500)]
+    [10000, 10000, 50000, 250000]
     """
-    return max(FEWEST_QUERIES, min(QUERIES_PER_FEATURE * m, 3 * FEWEST_QUERIES))
+    enough = next((n for n in TIERS if n >= FOR_EACH_FEATURE * m), TIERS[-1])
+    wanted = min(max(effort.n_queries, enough), MOST_CODES // m)
+    return max(n for n in TIERS if n <= max(TIERS[0], wanted))
 
 
-def resolve_queries(effort: Effort, m: int, ask: Callable[[int], None]) -> int:
-    """Return how many queries the model can answer in the time that the effort gives it.
+def more_queries(n_queries: int, m: int, seconds: float, fidelity: float) -> int:
+    """Return the next tier for a model of m features that was learned with a low R²; 0 where that will do.
 
-    `ask(n)` asks the model about n rows. The result is a round number, so that noise in the measured speed
-    hardly changes it.
+    >>> more_queries(50_000, 20, seconds=1e-5, fidelity=0.83), more_queries(50_000, 20, 1e-5, fidelity=0.95)
+    (250000, 0)
+    >>> more_queries(50_000, 20, seconds=0.1, fidelity=0.83)
+    0
     """
-    for asked in (FIRST_QUERIES, 10 * FIRST_QUERIES):
-        start = time.perf_counter()
-        ask(asked)
-        seconds = time.perf_counter() - start
-        if seconds >= 0.25:  # less is mostly overhead
-            break
-    found = effort.ask_seconds * asked / max(seconds, 1e-6)
-    return max(fewest_queries(m), min(round_down(found), effort.most_queries(m)))
+    more = next((n for n in TIERS if n > n_queries), 0)
+    possible = more * m <= MOST_CODES and affordable_queries(more, seconds) == more
+    return more if fidelity < LOW_FIDELITY and possible else 0
 
 
-def round_down(number: float) -> int:
-    """Return the next lower one of 1, 2, 5, 10, 20, 50 and so on.
+def affordable_queries(n_queries: int, seconds: float) -> int:
+    """Return the highest tier, up to `n_queries`, that takes no minutes at so many seconds a row.
 
-    >>> round_down(1), round_down(4.9), round_down(99_000)
-    (1, 2, 50000)
+    Tiers are a factor of 5 apart, so that how busy a machine is hardly ever matters.
+
+    >>> affordable_queries(50_000, 1e-3), affordable_queries(50_000, 1e-2), affordable_queries(50_000, 9.0)
+    (50000, 10000, 2000)
     """
-    power = 10 ** math.floor(math.log10(max(number, 1.0)))
-    return int(power * max(step for step in (1, 2, 5) if step * power <= max(number, 1.0)))
+    affordable = min(n_queries, MOST_SECONDS / max(seconds, 1e-9))
+    return max(n for n in TIERS if n <= max(TIERS[0], affordable))
 
 
 def next_effort(effort: str, m: int, n_queries: int) -> NextEffort | None:
@@ -162,6 +158,6 @@ def next_effort(effort: str, m: int, n_queries: int) -> NextEffort | None:
     if effort not in names or effort == names[-1]:
         return None
     name = names[names.index(effort) + 1]
-    most = max(EFFORTS[name].most_queries(m), n_queries)
+    most = max(count_queries(EFFORTS[name], m), n_queries)
     now = EFFORTS[effort].training_operations(m, n_queries)
     return NextEffort(name, most, EFFORTS[name].training_operations(m, most) / now)

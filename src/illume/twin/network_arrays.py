@@ -65,8 +65,9 @@ class Coding:
             widths.append(len(mine))
             if is_number:
                 own = bins.column == mine[0]
-                low = bins.low[own]
-                knots.append(np.append(low, low[-1] + 1.0 / bins.steepness[own][-1]))
+                low, few = bins.low[own], np.unique(X[:, mine[0]].astype(np.float32))
+                quantiles = np.append(low, low[-1] + 1.0 / bins.steepness[own][-1])
+                knots.append(few if 2 <= len(few) <= len(quantiles) else quantiles)
                 widths[-1] = len(knots[-1])
         sizes = np.array(widths, dtype=np.intp) + 1
         starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.intp)

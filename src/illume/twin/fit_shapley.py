@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,20 +12,22 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.outputs import Outputs
-from illume.data.sampling import Split
+from illume.data.sampling import Split, evenly_spaced
 from illume.data.scales import Scale
 from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
-from illume.shapley.network_arrays import Codes, Coding
-from illume.shapley.shapley_model import ErrorModel, ShapleyModel
-from illume.shapley.training_run import QUERIES_PER_FEATURE, Effort, TrainingProgress
-from illume.shapley.value_errors import WalkEstimates, fit_errors, measure_quality
-from illume.shapley.walks import MixedFrames, Mixtures, Walks, network_values, probes, walk_changes
+from illume.twin.network_arrays import Codes, Coding
+from illume.twin.shapley_model import ErrorModel, ShapleyModel
+from illume.twin.tabulated import Grid, tabulate
+from illume.twin.training_run import QUERIES_PER_FEATURE, Effort, TrainingProgress
+from illume.twin.value_errors import NetworkRows, WalkEstimates, fit_errors, measure_quality
+from illume.twin.walks import MixedFrames, Mixtures, Walks, network_values, probes, row_keys, walk_changes
 
 Ask = Callable[[Frame], FloatArray]
 
 PROBE_SHARE = 0.04  # of the queries
-WALK_SHARE = 0.08  # of the queries, for validation rows and for report rows
+WALK_SHARE, MOST_SHARE = 0.08, 0.15  # of the queries, for validation rows and for report rows
+ENOUGH_ROWS = 20  # that are walked twice, if that takes no more than the larger share
 FEWEST_PROBES, MOST_PROBES = 64, 512
 MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
 VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
@@ -67,7 +69,8 @@ class HeldOutWalks:
 class Answers:
     """What the model answered: everything that training and measuring need, before either begins.
 
-    `scores` are those of all mixed rows, `P` the plain answers to the first of them.
+    `scores` are those of all mixed rows, `P` the plain answers to the first of them. Where few different rows
+    are possible, `table` has all of them with their scores, and there is nothing else.
     """
 
     used: BoolArray
@@ -78,6 +81,7 @@ class Answers:
     report: HeldOutWalks
     scale: Scale
     n_asked: int
+    table: tuple[Grid, FloatArray] | None = None
 
 
 def ask_model(
@@ -97,10 +101,14 @@ def ask_model(
     live[np.unique(encoding.owner)] = True
     training, n_background = material.split.training, len(material.background)
     used, n_probes = _find_used(encoding, outputs, material, ask, n_queries, live=live, rng=rng)
-    features, walks_for = np.flatnonzero(used), int(WALK_SHARE * n_queries)
+    table = _ask_all(encoding, outputs, material, ask, used)
+    if table is not None:
+        return replace(table, n_asked=n_probes + table.n_asked)
+    features = np.flatnonzero(used)
+    walks_for = _queries_for_walks(n_queries, len(features))
     validation, report = (
         _draw_held_out(rows, f, features, n_background, n_points=walks_for, rng=rng)
-        for rows in (material.split.validation, material.split.report)
+        for rows in _new_rows(encoding, material, used)
     )
     m = len(features)
     if m > 1 and walks_for // (4 * (m - 1)) < FEWEST_ROWS:
@@ -131,6 +139,37 @@ def ask_model(
     )
 
 
+def _ask_all(
+    encoding: Encoding, outputs: Outputs, material: Material, ask: Ask, used: BoolArray
+) -> Answers | None:
+    """Return the answers to all possible rows; None if these are many, or not all that decides."""
+    coding = Coding.fit(encoding, material.encoded.X[material.split.training], used)
+    rows = coding.codes(material.encoded.X, material.encoded.imputed)
+    background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
+    grid = Grid.find(rows)
+    if grid is None or (grid.place(background) < 0).any():
+        return None
+    mixed = MixedFrames.from_names(material.frame, material.frame, encoding.schema.names)
+    P = ask(mixed.made_of(coding.features, grid.sources))
+    if (np.abs(P[grid.place(rows)] - material.P) / outputs.unit).max() > NO_EFFECT:
+        return None  # other columns decide, too
+    scale = outputs.fit_scale(np.concatenate([material.P, material.background_answers, P]))
+    nobody = np.empty(0, dtype=np.intp)
+    mixtures = Mixtures(nobody, nobody, np.empty((0, len(used)), dtype=bool))
+    none = HeldOutWalks(nobody, (), ())
+    return Answers(
+        used=used,
+        mixtures=mixtures,
+        scores=scale(P)[:0],
+        P=P[:0],
+        validation=none,
+        report=none,
+        scale=scale,
+        n_asked=len(grid),
+        table=(grid, scale(P)),
+    )
+
+
 def _find_used(
     encoding: Encoding,
     outputs: Outputs,
@@ -155,6 +194,26 @@ def _find_used(
     changed = (~asked.from_row).argmax(1)
     used = np.bincount(changed[moved], minlength=len(live)) > 0
     return (np.asarray(used & live) if used.any() else live), len(asked)
+
+
+def _queries_for_walks(n_queries: int, m: int) -> int:
+    """Return how many queries go to walks of validation rows, and again of report rows.
+
+    >>> _queries_for_walks(50_000, 20), _queries_for_walks(10_000, 20), _queries_for_walks(2_000, 20)
+    (4000, 1500, 300)
+    """
+    enough = 2 * ENOUGH_ROWS * 2 * max(m - 1, 1)
+    return int(max(WALK_SHARE * n_queries, min(MOST_SHARE * n_queries, enough)))
+
+
+def _new_rows(encoding: Encoding, material: Material, used: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return validation and report rows without copies of training rows, which measure nothing."""
+    split = material.split
+    coding = Coding.fit(encoding, material.encoded.X[split.training], used)
+    keys = row_keys(coding.codes(material.encoded.X, material.encoded.imputed))
+    known = keys[split.training]
+    validation, report = (rows[~np.isin(keys[rows], known)] for rows in (split.validation, split.report))
+    return validation, report
 
 
 def _draw_held_out(
@@ -184,13 +243,26 @@ def fit_shapley(
     running: TrainingProgress,
 ) -> tuple[ShapleyModel, ContributionQuality]:
     """Train both networks and measure the values on held-out rows; the model is not asked any more."""
-    from illume.shapley.train_networks import train_model_network, train_value_network
+    from illume.twin.train_networks import train_model_network, train_value_network
 
     rng = np.random.default_rng(seed)
     training = material.split.training
     coding = Coding.fit(encoding, material.encoded.X[training], answers.used)
     rows = coding.codes(material.encoded.X, material.encoded.imputed)
     background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
+    background_scores = answers.scale(material.background_answers)
+    parts = {
+        "scale": answers.scale,
+        "coding": coding,
+        "base": background_scores.mean(0),
+        "n_features": len(encoding.schema),
+    }
+    if answers.table is not None:
+        grid, table = answers.table
+        network, values = tabulate(coding, grid, table, grid.place(background), rows)
+        errors = ErrorModel.none(coding.n_features, table.shape[1])
+        model = ShapleyModel(network=network, values=values, errors=errors, **parts)
+        return model, ContributionQuality.exact(len(material.split.report), len(grid))
     codes = answers.mixtures.codes(rows, background, coding.features)
     n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
     held_out = (codes[:n_validation], answers.scores[:n_validation])
@@ -202,20 +274,19 @@ def fit_shapley(
     values = train_value_network(
         coding, network, rows[training], some, sizes, seed=seed + 1, device=device, running=running
     )
-    background_scores = answers.scale(material.background_answers)
-    model = ShapleyModel(
-        scale=answers.scale,
-        coding=coding,
-        network=network,
-        values=values,
-        base=background_scores.mean(0),
-        errors=ErrorModel.unknown(coding.n_features, answers.scores.shape[1]),
-        n_features=len(encoding.schema),
-    )
+    unknown = ErrorModel.unknown(coding.n_features, answers.scores.shape[1])
+    model = ShapleyModel(network=network, values=values, errors=unknown, **parts)
     scores = answers.scale(material.P)
-    held_out_values = _HeldOutValues(model, rows, background, scores, background_scores, rng)
+    names = tuple(encoding.schema.names[j] for j in coding.features)
+    held_out_values = _HeldOutValues(model, rows, background, scores, background_scores, names, rng)
+    if coding.n_features == 1:  # its value is the row's score less the mean one
+        nothing = ErrorModel.none(1, answers.scores.shape[1])
+        exact = ContributionQuality.exact(len(material.split.report), answers.n_asked)
+        return replace(model, errors=nothing), replace(exact, fidelity=fidelity)
+    others = _new_rows(encoding, material, answers.used)[0]
+    others = others[evenly_spaced(len(others), MOST_ROWS)]
     if len(answers.validation.rows):
-        model = replace(model, errors=held_out_values.errors(answers.validation))
+        model = replace(model, errors=held_out_values.errors(answers.validation, others))
     quality = replace(held_out_values, model=model).quality(answers.report, fidelity)
     return model, quality
 
@@ -234,29 +305,40 @@ class _HeldOutValues:
     background: Codes
     scores: FloatArray
     background_scores: FloatArray
+    names: tuple[str, ...]
     rng: np.random.Generator
 
-    def errors(self, held_out: HeldOutWalks) -> ErrorModel:
+    def errors(self, held_out: HeldOutWalks, others: IntArray) -> ErrorModel:
         """Return how far values of validation rows are off."""
-        reference = self.reference(held_out)
-        values = self.model.values(self.rows[held_out.rows]).astype(np.float64)
-        remainder = self.scores[held_out.rows] - self.model.base - values.sum(1)
-        return fit_errors(values, remainder, reference)
+        found = network_values(
+            self.model.network, self.rows[others], self.background, self._walks(len(others))
+        )
+        known = NetworkRows(*self._start(others), *found)
+        return fit_errors(*self._start(held_out.rows), self.reference(held_out), known)
+
+    def _start(self, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return values before anything is shared out, and what that will be."""
+        values = self.model.values(self.rows[rows]).astype(np.float64)
+        return values, self.scores[rows] - self.model.base - values.sum(1)
+
+    def _walks(self, n: int) -> Iterator[Walks]:
+        n_background, m = self.background.at.shape
+        return (Walks.draw(n, m, n_background, self.rng) for _ in range(NETWORK_WALKS))
 
     def quality(self, held_out: HeldOutWalks, fidelity: float) -> ContributionQuality:
         """Return how true values of report rows are."""
         codes, scores = self.rows[held_out.rows], self.scores[held_out.rows]
         values, remainder = self.model.start(codes, scores)
         errors = self.model.errors.errors(values, remainder)
-        reference = self.reference(held_out) if len(codes) else WalkEstimates(values, values, values)
-        found = measure_quality(values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity)
-        unit = self.model.scale.unit
-        return replace(found, error=found.error * float(unit[0])) if len(unit) == 1 else found
+        reference = self.reference(held_out) if len(codes) else WalkEstimates.of_nothing(values)
+        found = measure_quality(
+            values, errors, reference, n_asked=held_out.n_points, fidelity=fidelity, names=self.names
+        )
+        return found.in_units(float(self.model.scale.unit[0])) if len(self.model.scale.unit) == 1 else found
 
     def reference(self, held_out: HeldOutWalks) -> WalkEstimates:
         """Return unbiased estimates of the model's Shapley values."""
-        rows, (n_background, m) = self.rows[held_out.rows], self.background.at.shape
-        walks = (Walks.draw(len(rows), m, n_background, self.rng) for _ in range(NETWORK_WALKS))
+        rows, walks = self.rows[held_out.rows], self._walks(len(held_out.rows))
         found = network_values(self.model.network, rows, self.background, walks)
         end = self.scores[held_out.rows] - self.model.network(self.rows[held_out.rows])
         start = self.background_scores - self.model.network(self.background)

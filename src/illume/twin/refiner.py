@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.shapley.network_arrays import Codes
-from illume.shapley.shapley_model import Contributions, ShapleyModel
-from illume.shapley.walks import MixedFrames, Mixtures, Walks, network_values, row_keys, walk_changes
+from illume.data.threads import single_blas_thread
+from illume.twin.network_arrays import Codes
+from illume.twin.shapley_model import ShapleyModel
+from illume.twin.twin import Contributions
+from illume.twin.walks import (
+    MixedFrames,
+    Mixtures,
+    Walks,
+    network_values,
+    network_walks,
+    row_keys,
+    walk_changes,
+)
 
 NETWORK_WALKS = 32
+KEPT_ROWS = 1_000  # background rows that values are refined against, of those that there are
+SPREAD_ROWS = 500  # that tell how much walks differ by background row
 TINY = 1e-18  # a variance of 0, of a class that is never answered
 
 Ask = Callable[[Frame], FloatArray]
@@ -49,9 +62,25 @@ class ShapleyRefiner:
             and np.isfinite(model.errors.walk_variance).all()
         ):
             mixed = self._mixed_walks(codes, frame, ask, n_walks, cuts)
-            change, prior = self._measure(codes, scores, mixed, cuts, values=values, prior=prior)
+            with single_blas_thread():
+                change, prior = self._measure(codes, scores, mixed, cuts, values=values, prior=prior)
             values = values + change
         return model.contributions(values, np.sqrt(prior))
+
+    @cached_property
+    def _left_out(self) -> FloatArray:
+        """The variance of values for the background rows that were left out, (m, c); 0 where none were.
+
+        It is that of walks, which differ by the background row, divided by the number of rows.
+        """
+        codes, network = self.background_codes, self.model.network
+        n, m = codes.at.shape
+        if n < KEPT_ROWS:
+            return np.zeros((m, 1))
+        rows, rng, main = codes[:SPREAD_ROWS], np.random.default_rng(0), network.table.look_up(codes)[0]
+        walks = [Walks.draw(len(rows), m, n, rng) for _ in range(2)]
+        found = [network_walks(network, rows, codes, walk) - main[walk.background] for walk in walks]
+        return np.asarray(0.5 * np.square(found[0] - found[1]).mean(0) / n)
 
     def _mixed_walks(
         self, codes: Codes, frame: Frame, ask: Ask, n_walks: int, cuts: list[int]
@@ -95,7 +124,7 @@ class ShapleyRefiner:
             spread = np.maximum(_block_sums(prior + by_walk, block, len(cuts) + 1) - prior, TINY)
             precision += 1 / spread
             total += found / spread
-        measured, uncertainty = total / precision, 1 / precision + noise + TINY
+        measured, uncertainty = total / precision, 1 / precision + noise + self._left_out + TINY
         weight = prior / (prior + uncertainty)
         change = weight * measured
         variance = np.maximum(prior * (1 - weight), TINY**2)

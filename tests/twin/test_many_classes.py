@@ -7,8 +7,8 @@ import torch
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
-from illume.shapley import train_networks, walks
-from illume.shapley.network_arrays import Coding
+from illume.twin import train_networks, walks
+from illume.twin.network_arrays import Coding
 
 
 def test_what_walks_are_corrected_by_does_not_grow_with_the_number_of_classes():

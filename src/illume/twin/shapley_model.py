@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.scales import Scale
-from illume.shapley.network_arrays import Codes, Coding, ModelArrays, RowEmbedding, ValueArrays
-
-
-class Contributions(NamedTuple):
-    """Shapley values and their standard errors, (n, n_features, c)."""
-
-    values: FloatArray
-    errors: FloatArray
+from illume.twin.network_arrays import Codes, Coding, ModelArrays, RowEmbedding, ValueArrays
+from illume.twin.twin import Contributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +34,12 @@ class ErrorModel:
         """Return that nothing was measured: the remainder is shared equally, errors are NaN."""
         nothing = np.full((m, c), np.nan)
         return cls(np.full((m, c), 1 / max(m, 1)), nothing, np.zeros(3), np.ones(c), nothing)
+
+    @classmethod
+    def none(cls, m: int, c: int) -> ErrorModel:
+        """Return that values have no errors."""
+        nothing = np.zeros((m, c))
+        return cls(np.full((m, c), 1 / m), nothing, np.array([1.0, 0.0, 0.0]), np.ones(c), nothing)
 
     def errors(self, values: FloatArray, remainder: FloatArray) -> FloatArray:
         """Return standard errors (n, m, c) of values whose remainders were (n, c)."""
@@ -71,7 +70,7 @@ class ShapleyModel:
     def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
         """Return values of encoded rows X that the model answers with P."""
         raw = self.values.from_embedding(*self.embedding(X, imputed))
-        values, remainder = self._share_remainder(raw, self.scale(P))
+        values, remainder = self.share_remainder(raw, self.scale(P))
         return self.contributions(values, self.errors.errors(values, remainder))
 
     @cached_property
@@ -81,9 +80,9 @@ class ShapleyModel:
 
     def start(self, codes: Codes, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, m, c) of coded rows that add up to `scores`, and what was shared out (n, c)."""
-        return self._share_remainder(self.values(codes), scores)
+        return self.share_remainder(self.values(codes), scores)
 
-    def _share_remainder(self, raw: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def share_remainder(self, raw: FloatArray, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Let values add up to `scores` (n, c); return them and what was shared out."""
         values = raw.astype(np.float64)
         remainder = scores - self.base - values.sum(1)

@@ -14,10 +14,9 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.threads import row_chunks
-from illume.shapley.network_arrays import Codes, ModelArrays
+from illume.twin.network_arrays import Codes, ModelArrays
 
 AT_ONCE = 2**17  # numbers that a step of a walk works on, so that they stay in the cache
-PAIRS_AT_ONCE = 2**20  # the same for interactions
 MIXED_AT_ONCE = 32_768  # mixed rows that the model is asked about at a time
 CORRECTION_ROWS = 2_000
 MOST_TOTALS = 16  # directions of all outputs together that a background row is described by
@@ -176,55 +175,6 @@ def network_values(
     return mean + (main - background_main.mean(0)), variance
 
 
-def interaction_values(
-    model: ModelArrays, rows: Codes, background: Codes, features: IntArray, n_samples: int
-) -> FloatArray:
-    """Return Shapley interaction values of all pairs of some coded features, (n, k, k, c); 0 on the diagonal.
-
-    A pair's value is the mean over sets S of other features, of every size as likely, of what both together
-    change beyond what each changes alone, with the features of S taken from the row. All features count as
-    others, not only the chosen ones. Samples depend on a row's own values, so that a row gets the same values
-    alone and in a batch.
-    """
-    n, k = len(rows), len(features)
-    values = np.zeros((n, k, k, model.last.shape[1]))
-    at_once = max(1, PAIRS_AT_ONCE // max(1, k * model.first.shape[1]))
-    keys = row_keys(rows)
-    for part in row_chunks(n, at_once):
-        for salt in range(n_samples):
-            numbers = row_numbers(keys[part], rows.at.shape[1] + 2, salt)
-            values[part] += _one_sample(model, rows[part], background, features, numbers)
-    return values / n_samples
-
-
-def _one_sample(
-    model: ModelArrays, rows: Codes, background: Codes, features: IntArray, numbers: IntArray
-) -> FloatArray:
-    """Return one estimate for each row: a random set of features from the row, the rest from background.
-
-    The pseudorandom `numbers` (n, m + 2) choose the background row, the size of the set, and its features.
-    """
-    chosen = background[(numbers[:, 0] % np.uint64(len(background))).astype(np.intp)]
-    begin = model.summands(model.table.look_up(chosen)[1])
-    change = model.summands(model.table.look_up(rows)[1]) - begin
-    taken = (numbers[:, 2:] < numbers[:, 1:2]).T[:, :, None]
-    sums = begin.sum(0) + model.first_bias + (change * taken).sum(0)
-    mine, inside = change[features], taken[features]
-    values = np.zeros((len(rows), len(features), len(features), model.last.shape[1]))
-    for i in range(len(features) - 1):
-        others = slice(i + 1, None)
-        without = sums - mine[i] * inside[i] - mine[others] * inside[others]
-        both = (
-            model.interaction_part(without + mine[i] + mine[others])
-            - model.interaction_part(without + mine[i])
-            - model.interaction_part(without + mine[others])
-            + model.interaction_part(without)
-        ).transpose(1, 0, 2)
-        values[:, i, others] = both
-        values[:, others, i] = both
-    return values
-
-
 @dataclass(frozen=True, eq=False)
 class Mixtures:
     """Mixed rows: features `from_row` (n, f) of `row` (n,), the others of `background` row (n,)."""
@@ -328,6 +278,12 @@ class MixedFrames:
             source[:, self.columns] = np.where(part.from_row, -1, part.background[:, None])
             answers.append(ask(mixer(part.row, source)))
         return np.concatenate(answers) if answers else ask(self.frame.slice(0, 0))
+
+    def made_of(self, features: IntArray, sources: IntArray) -> Frame:
+        """Return rows like the first one whose `features` (m,) are those of background rows (n, m)."""
+        source = np.full((len(sources), len(self.frame.names)), -1, dtype=np.intp)
+        source[:, self.columns[features]] = sources
+        return self.frame.mixer(self.background)(np.zeros(len(sources), dtype=np.intp), source)
 
 
 def probes(codes: FloatArray, rows: IntArray, n: int, rng: np.random.Generator) -> Mixtures:

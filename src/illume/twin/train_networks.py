@@ -12,9 +12,9 @@ from torch.nn import functional
 
 from illume._typing import FloatArray
 from illume.data.rounded_weights import round_weights
-from illume.shapley.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
-from illume.shapley.training_run import BATCH, Sizes, TrainingProgress
-from illume.shapley.walks import BackgroundCorrection, Walks, network_walks
+from illume.twin.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
+from illume.twin.training_run import BATCH, Sizes, TrainingProgress
+from illume.twin.walks import BackgroundCorrection, Walks, network_walks
 
 AT_ONCE = 2**23  # coefficients that are computed at once, 32 MB
 NODE_BITS = 12  # main values are added as they are
@@ -128,7 +128,7 @@ class ValueNetwork(nn.Module):
 
 Answered = tuple[Codes, FloatArray]  # coded rows and the model's scores (n, c)
 
-RATE, VALUE_RATE, DECAY = 1e-2, 5e-3, 1e-2
+RATE, DECAY = 1e-2, 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
 CHECKS = 12  # how often the validation error is looked at
 GOOD, BETTER = 0.998, 5e-4  # R² that is good enough; R² that a longer training must bring
@@ -284,7 +284,7 @@ def train_value_network(
     correction = BackgroundCorrection.fit(model, background)
     mean = model.coded_interactions(background).mean(0)
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
-    descent = Descent(network, VALUE_RATE, n_steps, running, 1 - MODEL_SHARE)
+    descent = Descent(network, RATE, n_steps, running, 1 - MODEL_SHARE)
     scale = 0.0
     with running.interruptible():
         while descent.done < n_steps:
