@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from illume import IdentityEncoder, LinearEncoder, MetaEncoder, Objective, Training
+from illume.encoders.options import PairObjective
 from tests.common import FAST
 
 QUICK = Training(batch_size=64, max_epochs=2, sparsity_epochs=3)
@@ -17,13 +18,12 @@ ENCODERS = {
     "linear": LinearEncoder(3, training=FAST),
     "meta": MetaEncoder(3, training=FAST),
     "sparse meta": MetaEncoder(2, training=QUICK, objective=Objective.preset("so")),
-    "aligned meta": MetaEncoder(3, training=FAST, objective=Objective.preset("aligned")),
-    "low-rank meta": MetaEncoder(3, rank=2, training=FAST, objective=Objective.preset("aligned")),
+    "pairs": MetaEncoder(3, training=FAST, objective=PairObjective(width=16)),
+    "low-rank pairs": MetaEncoder(3, rank=2, training=FAST, objective=PairObjective(width=16)),
+    "low-rank meta": MetaEncoder(3, rank=2, training=FAST, objective=Objective.preset("joint")),
     "sparse low-rank meta": MetaEncoder(2, rank=2, training=QUICK, objective=Objective.preset("so")),
-    "meta of numbers": MetaEncoder(
-        3, task="regression", training=FAST, objective=Objective.preset("aligned")
-    ),
-    "aligned linear": LinearEncoder(2, training=FAST, objective=Objective.preset("aligned")),
+    "meta of numbers": MetaEncoder(3, task="regression", training=FAST, objective=Objective.preset("joint")),
+    "joint linear": LinearEncoder(2, training=FAST, objective=Objective.preset("joint")),
 }
 TARGETS = {
     "labels": lambda X: np.where(X[:, 0] > 0, "yes", "no"),
@@ -52,8 +52,12 @@ def encoder(request, X):
     ],
 )
 def test_latents_are_the_linear_image_of_the_row(start, target, X):
-    latent = clone(start).fit(X, target(X)).encode(X)
-    np.testing.assert_allclose(latent.Z, np.einsum("nkm,nm->nk", latent.W, X), rtol=1e-10, atol=1e-12)
+    fitted = clone(start).fit(X, target(X))
+    latent = fitted.encode(X)
+    levels = fitted.forward_.levels(X) if getattr(fitted, "has_levels", False) else 0.0
+    np.testing.assert_allclose(
+        latent.Z, np.einsum("nkm,nm->nk", latent.W, X) + levels, rtol=1e-10, atol=1e-12
+    )
 
 
 def test_every_direction_has_unit_length(encoder, X):

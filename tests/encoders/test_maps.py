@@ -17,6 +17,7 @@ from illume.encoders.base import EPSILON
 from illume.encoders.estimators import RANK, WIDE, resolve_rank, weight_shapes
 from illume.encoders.forward import MAX_ROWS, Forward, SoftBins, keep_largest, lengths
 from illume.encoders.networks import LED_LENGTH, EncodedBatch, MapNetwork
+from illume.encoders.options import PairObjective
 
 BRIEF = Training(batch_size=32, learning_rate=5e-3, max_epochs=4, patience=4, sparsity_epochs=2)
 M, K = 7, 3
@@ -67,7 +68,9 @@ def test_latents_and_slopes_are_those_of_unit_maps(rank, alpha, n_outputs):
     for whole in (True, False):
         found = EncodedBatch(maps, X, X[:0], alpha, whole)
         torch.testing.assert_close(found.Z, torch.einsum("nkm,nm->nk", W, X))
-        torch.testing.assert_close(found.slopes(coef), torch.einsum("ck,nkm->ncm", coef, W).flatten(1))
+        own = coef[torch.arange(len(X)) % n_outputs]
+        torch.testing.assert_close(found.slopes_of(own, slice(None)), torch.einsum("nk,nkm->nm", own, W))
+        torch.testing.assert_close(found.along(2 * X), torch.einsum("nkm,nm->nk", W, 2 * X))
         assert found.drift.shape == (0, K)
     torch.testing.assert_close(EncodedBatch(maps, X, X[:0], alpha, True).W, W)
 
@@ -267,7 +270,9 @@ def test_a_meaningless_rank_raises(rank):
 
 FITTED = {
     "whole": MetaEncoder(2, rank=None, training=BRIEF),
-    "low rank": MetaEncoder(2, rank=3, training=BRIEF, objective=Objective.preset("aligned")),
+    "low rank": MetaEncoder(2, rank=3, training=BRIEF, objective=Objective.preset("joint")),
+    "pairs": MetaEncoder(2, rank=None, training=BRIEF, objective=PairObjective(width=16)),
+    "low-rank pairs": MetaEncoder(2, rank=3, training=BRIEF, objective=PairObjective(width=16)),
     "sparse low rank": MetaEncoder(2, rank=3, training=BRIEF, objective=Objective.preset("so")),
     "linear": LinearEncoder(2, training=BRIEF),
 }
@@ -294,7 +299,7 @@ def test_low_rank_maps_learn_what_no_shared_map_can():
     X = np.random.default_rng(0).normal(size=(1500, 40))
     P = 1 / (1 + np.exp(-4 * X[:, 0] * X[:, 1]))
     training = Training(batch_size=128, learning_rate=6e-3, max_epochs=25, decay=True, stability_rows=32)
-    objective = Objective.preset("aligned")
+    objective = Objective(lambda_g=3, lambda_x=0, lambda_w=0, lambda_y=0, lambda_co=0, width=128)
     encoder = MetaEncoder(4, rank=8, training=training, objective=objective).fit(X[:1000], P[:1000])
     logits = encoder.transform(X[1000:]) @ encoder.head_.coef.T + encoder.head_.intercept
     assert np.mean((logits[:, 0] > 0) == (P[1000:] > 0.5)) > 0.7

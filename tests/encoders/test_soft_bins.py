@@ -79,13 +79,16 @@ def test_without_bins_the_network_is_the_papers():
     assert len(LinearEncoder(2, training=BRIEF).fit(X, X[:, 0] > 0).bins_) == 0
 
 
+HEADED = Objective(lambda_g=3, lambda_x=0, lambda_w=0, lambda_y=0, lambda_co=0, lambda_st=10, width=128)
+
+
 def test_a_step_of_one_number_is_learned_that_no_line_follows():
     X = rows(3000, 3)
     P = np.where(np.abs(X[:, 0]) < 0.5, 0.9, 0.1)
     training = Training(batch_size=128, learning_rate=6e-3, max_epochs=12, decay=True, stability_rows=32)
     errors = []
     for n_bins in (0, 16):
-        options = {"objective": Objective.preset("aligned"), "training": training, "verbose": False}
+        options = {"objective": HEADED, "training": training, "verbose": False}
         encoder = MetaEncoder(4, n_bins=n_bins, **options).fit(X[:2000], P[:2000])
         logits = encoder.transform(X[2000:]) @ encoder.head_.coef.T + encoder.head_.intercept
         errors.append(np.square(1 / (1 + np.exp(-logits[:, 0])) - P[2000:]).mean())

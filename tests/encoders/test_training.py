@@ -169,7 +169,7 @@ def test_batches_hold_every_row_once_with_its_answer(stability_rows, directions)
     X = np.arange(14.0).reshape(7, 2)
     training = Training(3, stability_rows=stability_rows)
     y = np.arange(7) % 2
-    trainer = MetaEncoder(2, training=training)._trainer(X, y, (X, np.eye(2)[y]))
+    trainer = MetaEncoder(2, training=training)._trainer(X, y, (X, np.eye(2)[y]), None)
     batches = list(trainer._training_batches())
     assert [len(batch.X) for batch in batches] == [3, 2, 2]
     assert [len(batch.v) for batch in batches] == directions
@@ -179,47 +179,6 @@ def test_batches_hold_every_row_once_with_its_answer(stability_rows, directions)
     assert torch.equal(shown, torch.from_numpy(X).float()[order])
     assert torch.equal(torch.cat([batch.P for batch in batches])[:, 1].long(), order % 2)
     assert len(torch.cat([batch.v for batch in batches]).unique()) == 2 * sum(directions)
-
-
-@pytest.mark.parametrize(("batch_size", "n_steps", "n_averaged"), [(8, 16, 4), (128, 1, 1)])
-def test_a_trial_averages_its_last_steps_and_is_the_start_of_a_training(
-    rows, monkeypatch, batch_size, n_steps, n_averaged
-):
-    seen, steps = [], {"trial": [], "fit": []}
-    original = Trainer.train_step
-
-    def watched(self, batch):
-        loss = original(self, batch)
-        seen.append(self.model.maps.layers[-1].bias.detach().clone())
-        steps[name].append(float(loss))
-        return loss
-
-    monkeypatch.setattr(Trainer, "train_step", watched)
-    options = {"training": Training(batch_size, max_epochs=10), "objective": Objective(lambda_g=1)}
-    name = "trial"
-    trial = MetaEncoder(3, **options).fit_trial(*rows)
-    assert len(seen) == n_steps
-    averaged = torch.stack(seen[-n_averaged:]).mean(0)
-    np.testing.assert_allclose(trial.weights_["layers.4.bias"], averaged.numpy(), rtol=1e-5)
-    name = "fit"
-    MetaEncoder(3, **options).fit(*rows)
-    assert steps["fit"][:n_steps] == steps["trial"]
-    assert trial.history_.ended == f"a trial of {n_steps} steps"
-
-
-def test_an_interrupted_trial_keeps_its_weights(rows, monkeypatch):
-    original, seen = Trainer.train_step, []
-
-    def interrupted(self, batch):
-        seen.append(self.model.maps.layers[-1].bias.detach().clone())
-        if len(seen) == 4:
-            raise KeyboardInterrupt
-        return original(self, batch)
-
-    monkeypatch.setattr(Trainer, "train_step", interrupted)
-    encoder = MetaEncoder(3, training=Training(8, max_epochs=10)).fit_trial(*rows)
-    assert encoder.history_.interrupted
-    np.testing.assert_array_equal(encoder.weights_["layers.4.bias"], seen[-1].numpy())
 
 
 def answers(logits):
@@ -252,7 +211,7 @@ def test_an_outlier_does_not_decide_the_direction_and_many_rows_are_thinned(monk
     np.testing.assert_allclose(linear_directions(X, scores[:, None]), [[1.0, 0.0]], atol=1e-5)
 
 
-@pytest.mark.parametrize(("objective", "led"), [("aligned", True), ("co", False)])
+@pytest.mark.parametrize(("objective", "led"), [("joint", True), ("co", False)])
 def test_low_rank_maps_with_a_head_start_along_the_linear_directions(objective, led):
     X = normal(200, 20)
     brief = Training(batch_size=64, learning_rate=1e-9, max_epochs=1)

@@ -20,7 +20,7 @@ HEAD_TYPES = {"classification": np.float32, "regression": np.float64}
 
 @dataclass(frozen=True, eq=False)
 class Latent:
-    """Maps W (n, k, m) and latents Z (n, k); `Z[i] = W[i] @ X[i]`."""
+    """Maps W (n, k, m) and latents Z (n, k): `W[i] @ X[i]`, and a level of the row's own where it has one."""
 
     W: FloatArray
     Z: FloatArray

@@ -16,7 +16,7 @@ from illume._typing import FloatArray
 from illume.data.threads import in_chunks
 from illume.encoders.base import Head, Latent, PulledBack
 from illume.encoders.forward import LARGEST, Forward, SoftBins, resolve_n_bins
-from illume.encoders.options import Objective, Training
+from illume.encoders.options import Objective, PairObjective, Training
 from illume.errors import import_extra
 from illume.results.diagnostics import History
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import torch
 
     from illume.encoders.networks import MapNetwork
+    from illume.encoders.pair_training import PairTrainer
+    from illume.encoders.pairs import Asked
     from illume.encoders.training import Trainer
 
 MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
@@ -31,6 +33,7 @@ N_BINS = 16
 NARROWEST = 0.01  # width of a bin in standard deviations
 QUANTILE_ROWS = 16_384  # enough rows for quantiles
 WIDE, RANK = 200, 32  # `rank="auto"` is RANK from WIDE inputs on
+PAIR_CALM = 0.3  # of maps that learn from pairs
 LOW_RANK_WIDTH = 256  # least width of the hidden layers of low-rank maps
 
 
@@ -54,7 +57,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self,
         n_latents: int = 8,
         *,
-        objective: Objective | None = None,
+        objective: Objective | PairObjective | None = None,
         training: Training | None = None,
         task: str = "classification",
         onehot: Sequence[int] = (),
@@ -77,22 +80,24 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         y: Any = None,
         *,
         validation: tuple[FloatArray, FloatArray] | None = None,
+        asked: Asked | None = None,
     ) -> Self:
         """Train on rows X (n, m) and y: labels (n,), the black box's probabilities (n, c), or its numbers.
 
-        Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows.
+        Training stops early by the loss on `validation` rows (X, P), by default 15 % of the rows. With a
+        `PairObjective` it takes a fixed number of steps, and learns from made-up rows that are `asked` about,
+        by default from rows and their neighbours.
         """
-        self._trainer(X, y, validation).fit()
+        self._trainer(X, y, validation, asked).fit()
         return self
 
-    def fit_trial(
-        self, X: FloatArray, y: Any, *, validation: tuple[FloatArray, FloatArray] | None = None
-    ) -> Self:
-        """Take only the first 3 % of the steps of `fit`, to judge the settings."""
-        self._trainer(X, y, validation).fit_trial()
-        return self
-
-    def _trainer(self, X: FloatArray, y: Any, validation: tuple[FloatArray, FloatArray] | None) -> Trainer:
+    def _trainer(
+        self,
+        X: FloatArray,
+        y: Any,
+        validation: tuple[FloatArray, FloatArray] | None,
+        asked: Asked | None,
+    ) -> Trainer | PairTrainer:
         import_extra("torch", "train")
         from illume.encoders.targets import find_targets
         from illume.encoders.training import Trainer
@@ -105,10 +110,16 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             raise ValueError(f"onehot must name inputs from 0 to {X.shape[1] - 1}, found {self.onehot!r}")
         rng = check_random_state(self.random_state)
         rows = read_rows(find_targets(self.task), X, y, validation, rng)
-        objective = self.objective or Objective()
+        objective, seed = self.objective or Objective(), int(rng.randint(2**31 - 1))
+        if isinstance(objective, PairObjective):
+            if y is None:
+                raise ValueError("pairs of rows are learned by their scores; pass y, or another objective")
+            from illume.encoders.pair_training import PairData, PairTrainer
+
+            return PairTrainer(self, PairData.read(self, rows, asked, self._fit_bins(rows.X), seed))
         if y is None:
             objective = objective.without_predictions()
-        training, seed = self.training or Training(), int(rng.randint(2**31 - 1))
+        training = self.training or Training()
         return Trainer(self, TrainingData(rows, objective, training, self._fit_bins(rows.X), seed))
 
     def _fit_bins(self, X: FloatArray) -> SoftBins:
@@ -119,14 +130,19 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return SoftBins.fit(np.clip(some, -LARGEST, LARGEST), numeric, n_bins, narrowest=NARROWEST)
 
     def build_network(
-        self, n_inputs: int, objective: Objective, generator: torch.Generator, bins: SoftBins
+        self, n_inputs: int, objective: Objective | PairObjective, generator: torch.Generator, bins: SoftBins
     ) -> MapNetwork:
         """Return the untrained network."""
         from illume.encoders.networks import MapNetwork
 
         k, rank = self.n_latents, self._map_rank(n_inputs)
-        widths = map_widths(n_inputs, k, objective.width, rank)
-        return MapNetwork(n_inputs, k, generator, widths=widths, rank=rank, calm=objective.calm, bins=bins)
+        if isinstance(objective, PairObjective):
+            widths, calm, level = (objective.width, objective.width), PAIR_CALM, True
+        else:
+            widths, calm, level = map_widths(n_inputs, k, objective.width, rank), objective.calm, False
+        return MapNetwork(
+            n_inputs, k, generator, widths=widths, rank=rank, calm=calm, bins=bins, level=level and rank != 0
+        )
 
     def _map_rank(self, n_inputs: int) -> int | None:
         """Return the rank of the maps, None for whole ones."""
@@ -150,6 +166,11 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _n_features_out(self) -> int:
         return self.n_latents
 
+    @property
+    def has_levels(self) -> bool:
+        """Whether latents are `W x` and a level of the row's own, so that slopes leave an offset."""
+        return self.forward_.level is not None
+
     def encode(self, X: FloatArray) -> Latent:
         """Return maps (n, k, m) and latents (n, k) of all rows at once."""
         X = self._check_rows(X)
@@ -162,7 +183,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 W[rows] = self.forward_.unit_maps(X[rows], self.alpha_)
 
             in_chunks(work, len(X), parallel=False)
-        return Latent(W, (W @ X[:, :, None])[:, :, 0])
+        return Latent(W, self.pull_back(X, np.empty((0, self.n_latents))).Z)
 
     def transform(self, X: FloatArray) -> FloatArray:
         """Return the latents (n, k) in bounded memory."""
@@ -198,7 +219,8 @@ class MetaEncoder(TrainedEncoder):
     n_latents
         Number of latent directions of every row, k.
     objective
-        Weights of the loss terms; by default the paper's for attributions, `Objective.preset("co")`.
+        Weights of the loss terms; by default the paper's for attributions, `Objective.preset("co")`. With a
+        `PairObjective`, maps learn from pairs of rows.
     training
         How to train; by default as in the paper.
     task
@@ -236,7 +258,7 @@ class MetaEncoder(TrainedEncoder):
         self,
         n_latents: int = 8,
         *,
-        objective: Objective | None = None,
+        objective: Objective | PairObjective | None = None,
         training: Training | None = None,
         task: str = "classification",
         onehot: Sequence[int] = (),
@@ -305,7 +327,8 @@ def weight_shapes(
     >>> weight_shapes(LinearEncoder(2), 3)
     {'base': (2, 3)}
     """
-    k, m, width = encoder.n_latents, n_inputs, (encoder.objective or Objective()).width
+    k, m, objective = encoder.n_latents, n_inputs, encoder.objective or Objective()
+    width, pairs = objective.width, isinstance(objective, PairObjective)
     if not 1 <= k <= MAX_SIZE:
         raise ValueError(f"n_latents is {k}")
     if rank is not None and not (isinstance(encoder, MetaEncoder) and 1 <= rank <= m):
@@ -314,8 +337,8 @@ def weight_shapes(
         return {"base": (k, m)}
     if not width <= MAX_SIZE:
         raise ValueError(f"the width is {width}")
-    first, second = map_widths(m, k, width, rank)
+    first, second = (width, width) if pairs else map_widths(m, k, width, rank)
     shapes: dict[str, tuple[int, ...]] = {} if rank is None else {"base": (k, m), "basis": (rank, m)}
     for i, shape in ((0, (first, m + n_bins)), (2, (second, first)), (4, (k * (rank or m), second))):
         shapes |= {f"layers.{i}.weight": shape, f"layers.{i}.bias": shape[:1]}
-    return shapes
+    return shapes | ({"level.weight": (k, second), "level.bias": (k,)} if pairs else {})

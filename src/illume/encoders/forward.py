@@ -119,6 +119,8 @@ def _knots(values: FloatArray, n_bins: int, narrowest: float) -> FloatArray:
 class Forward:
     r"""Maps, slopes and latents of rows, from the weights of a trained `MapNetwork`.
 
+    With levels l(x) (k,), latents are :math:`W(x) x + l(x)`.
+
     Raw maps are A(x), or :math:`V_0 + A(x) B` by their factors. The network runs in float32; what follows is
     float64, because contributions of rows far out may cancel.
 
@@ -135,6 +137,9 @@ class Forward:
             for i in (0, 2, 4)
             if f"layers.{i}.weight" in weights
         )
+        self.level: tuple[FloatArray, FloatArray] | None = None
+        if "level.weight" in weights:
+            self.level = np.ascontiguousarray(weights["level.weight"].T), weights["level.bias"]
         self.base = np.asarray(weights.get("base", np.zeros(shape)), dtype=np.float64)
         self.basis = np.asarray(weights["basis"], dtype=np.float64) if "basis" in weights else None
 
@@ -145,24 +150,40 @@ class Forward:
 
     def factors(self, X: FloatArray) -> FloatArray:
         """Return A (n, k, r) of rows X (n, m), float32; the raw maps themselves if there is no basis."""
+        return self._run(X)[0]
+
+    def levels(self, X: FloatArray) -> FloatArray:
+        """Return what is added to the latents of each row (n, k)."""
+        if self.level is None:
+            return np.zeros((len(X), self.shape[0]))
+        return self._run(X)[1]
+
+    def _run(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return A (n, k, r), float32, and levels (n, k)."""
         if len(X) == 1:  # BLAS rounds products of a single row differently
-            return self.factors(np.repeat(X, 2, axis=0))[:1]
+            A, level = self._run(np.repeat(X, 2, axis=0))
+            return A[:1], level[:1]
         h: FloatArray = np.clip(X, -LARGEST, LARGEST).astype(np.float32)
         if len(self.bins):
             inside = self.bins.transform(h)
             inside -= np.float32(0.5)
             inside *= np.float32(HEIGHT)
             h = np.hstack([h, inside])
-        for weight, bias in self.layers:
+        *hidden, (last, last_bias) = self.layers
+        for weight, bias in hidden:
             h = h @ weight
             h += bias
-            if weight is not self.layers[-1][0]:
-                np.maximum(h, 0.0, out=h)
-        return h.reshape(len(X), self.shape[0], h.shape[1] // self.shape[0])
+            np.maximum(h, 0.0, out=h)
+        level = np.zeros((len(X), self.shape[0])) if self.level is None else h @ self.level[0] + self.level[1]
+        h = h @ last
+        h += last_bias
+        return h.reshape(len(X), self.shape[0], h.shape[1] // self.shape[0]), level.astype(np.float64)
 
     def raw_maps(self, X: FloatArray, alpha: int) -> FloatArray:
         """Return maps (n, k, m), not of unit length, with `alpha` inputs per latent."""
-        A = self.factors(X)
+        return self._whole(self.factors(X), alpha)
+
+    def _whole(self, A: FloatArray, alpha: int) -> FloatArray:
         return keep_largest(A if self.basis is None else self.base + A @ self.basis, alpha)
 
     def unit_maps(self, X: FloatArray, alpha: int) -> FloatArray:
@@ -195,19 +216,21 @@ class Forward:
         self, X: FloatArray, coef: FloatArray, at: FloatArray, alpha: int
     ) -> tuple[FloatArray, FloatArray]:
         if self.basis is None or alpha < self.shape[1]:
-            V = self.raw_maps(X, alpha)
+            A, level = self._run(X)
+            V = self._whole(A, alpha)
             length = lengths(V)
             V = V.astype(np.float64, copy=False)
-            return (coef / length[:, None, :]) @ V, (V @ at[:, :, None])[:, :, 0] / length
+            return (coef / length[:, None, :]) @ V, (V @ at[:, :, None])[:, :, 0] / length + level
         # Low-rank maps are not made whole: slopes of 1,000 inputs then take 1.3 times less processor time.
-        A, (base, basis) = self.factors(X).astype(np.float64), (self.base, self.basis)
+        A, level = self._run(X)
+        A, (base, basis) = A.astype(np.float64), (self.base, self.basis)
         mixed = base @ basis.T
         square = np.square(base).sum(1) + (A * (A @ (basis @ basis.T) + 2 * mixed)).sum(2)
         length = np.sqrt(np.maximum(square, EPSILON**2))
         weights = coef / length[:, None, :]
         slopes = weights @ base + (weights @ A) @ basis
         Z = base @ at[:, :, None] + A @ (basis @ at[:, :, None])
-        return slopes, Z[:, :, 0] / length
+        return slopes, Z[:, :, 0] / length + level
 
 
 def keep_largest(V: FloatArray, alpha: int) -> FloatArray:

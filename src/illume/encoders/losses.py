@@ -196,11 +196,11 @@ USED = 0.1  # length of an input's weights at which it counts as used
 INPUT_PENALTY, MANY_INPUTS = 6e-4, 120  # in full from so many inputs on, in proportion below
 
 
-def input_penalty(objective: Objective, model: EncoderModel) -> Tensor | float:
-    """Return the penalty on the inputs that a network uses, if it is trained with a head."""
+def input_penalty(model: EncoderModel) -> Tensor | float:
+    """Return the penalty on the inputs that a network with a head uses."""
     # PAPER: not in the paper. Without it, a network that sees hundreds of inputs learns noise by those that
     # matter little.
-    if model.maps.rank == 0 or not objective.joint:
+    if model.maps.rank == 0 or model.head is None:
         return 0.0
     weight, column = model.maps.layers.get_parameter("0.weight"), model.maps.bins.column
     n_inputs = weight.shape[1] - len(column)
@@ -242,11 +242,6 @@ def loss_terms(
     if model.head is not None:
         logits = model.head(encoded.Z)
         terms["g"] = targets.mimicry(logits, batch.P)
-        if objective.lambda_l:
-            terms["l"] = targets.excess(logits, batch.P)
-        if objective.aligns:
-            psi = encoded.slopes(targets.explained(model.head.weight))
-            terms |= _explanation_terms(objective, batch, onehot, targets, psi)
     return terms
 
 
@@ -265,24 +260,6 @@ def _structure_terms(
         terms["w"] = divergence(log_Z, log_neighbours(map_distances(W)))
     if objective.lambda_y:
         terms["y"] = divergence(log_neighbours(targets.distances(batch.P)), log_Z)
-    return terms
-
-
-def _explanation_terms(
-    objective: Objective, batch: Batch, onehot: OneHot, targets: Targets, psi: Tensor
-) -> dict[str, Tensor]:
-    """Return the terms on slopes psi (n, c * m) and on contributions, slopes times inputs."""
-    X, P, terms = batch.X, batch.P, {}
-    if objective.lambda_e:
-        terms["e"] = divergence(log_neighbours(targets.distances(P)), log_neighbours(cosine(psi)))
-    if objective.lambda_n:
-        terms["n"] = neighbour_spread(psi, nearest(input_distances(X, onehot), targets.decisions(P)))
-    if objective.lambda_py or objective.lambda_pn:
-        phi = psi * X.repeat(1, psi.shape[1] // X.shape[1])
-    if objective.lambda_py:
-        terms["py"] = divergence(log_neighbours(targets.distances(P)), log_neighbours(cosine(phi)))
-    if objective.lambda_pn:
-        terms["pn"] = neighbour_spread(phi, nearest(input_distances(X, onehot), targets.decisions(P)))
     return terms
 
 

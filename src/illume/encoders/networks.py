@@ -69,6 +69,9 @@ class MapNetwork(nn.Module):
     A(x) (k, r) only, and :math:`V(x) = V_0 + A(x) B`, where V0 (k, m) and B (r, m) are trained and shared by
     all rows: the number of weights then grows as m, not m². With rank 0, all rows share the map V0.
 
+    With `level`, each row also has levels l(x) (k,), the last column of a map of [x; 1]: latents are then
+    :math:`V(x) x / |V(x)| + l(x)`.
+
     `widths` are those of the two hidden layers. `calm` is a factor on the last layer's initial weights: near
     0, all rows start with the same map.
     """
@@ -83,9 +86,11 @@ class MapNetwork(nn.Module):
         rank: int | None = None,
         calm: float = 1.0,
         bins: SoftBins | None = None,
+        level: bool = False,
     ) -> None:
         super().__init__()
         self.rank = rank
+        self.level: nn.Linear | None = None
         self.bins = BinLayer(bins or SoftBins.none())
         self.shape = (n_latents, n_inputs if rank is None else rank)
         if rank != 0:
@@ -94,6 +99,7 @@ class MapNetwork(nn.Module):
             self.layers = nn.Sequential(one, nn.ReLU(), two, nn.ReLU(), three)
             with torch.no_grad():
                 three.weight.mul_(calm)
+            self.level = linear(widths[1], n_latents, generator) if level else None
         if rank:
             Q, _ = torch.linalg.qr(torch.randn(n_inputs, rank, generator=generator))
             self.basis = nn.Parameter(Q.mT.contiguous())
@@ -109,10 +115,16 @@ class MapNetwork(nn.Module):
 
     def factors(self, X: Tensor) -> Tensor:
         """Return A(x) (n, k, r or m)."""
+        return self.factors_and_level(X)[0]
+
+    def factors_and_level(self, X: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Return A(x) (n, k, r or m), and the levels (n, k) if there are any."""
         h = self.bins(X)
-        for layer in self.layers:  # export may keep some layers in half precision
+        *hidden, last = self.layers
+        for layer in hidden:  # export may keep some layers in half precision
             h = layer(h.to(layer.weight.dtype) if isinstance(layer, nn.Linear) else h)
-        return h.unflatten(1, self.shape)
+        level = None if self.level is None else self.level(h.to(self.level.weight.dtype))
+        return last(h.to(last.weight.dtype)).unflatten(1, self.shape), level
 
     def factors_along(self, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         r"""Return A(x), and its derivative along directions v of the first s rows, (s, k, r or m).
@@ -153,7 +165,8 @@ class MapNetwork(nn.Module):
             rank = len(weights["basis"])
         if rank != 0:
             widths = (len(weights["layers.0.bias"]), len(weights["layers.2.bias"]))
-        network = cls(m, k, torch.Generator(), widths=widths, rank=rank, bins=bins)
+        level = "level.weight" in weights
+        network = cls(m, k, torch.Generator(), widths=widths, rank=rank, bins=bins, level=level)
         network.load_state_dict(
             {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
         )
@@ -182,8 +195,12 @@ class EncodedBatch:
     def __init__(self, maps: MapNetwork, X: Tensor, v: Tensor, alpha: int, whole: bool) -> None:
         self.base: Tensor | None = maps.base if maps.rank else None
         self.basis: Tensor | None = maps.basis if maps.rank else None
+        self.level: Tensor | None = None
         if maps.rank == 0:
             self.A, self.A_dot = maps(X), v.new_zeros(0, *maps.base.shape)
+        elif not len(v):
+            self.A, self.level = maps.factors_and_level(X)
+            self.A_dot = self.A[:0]
         else:
             self.A, self.A_dot = maps.factors_along(X, v)
         cut = alpha < X.shape[1]
@@ -213,19 +230,29 @@ class EncodedBatch:
         stretch = (A_dot * inner[:s]).sum(2) / self.length[:s]
         ahead = (A_dot @ x[:s, :, None]).squeeze(2)
         self.drift = (ahead - self.Z[:s] * stretch) / self.length[:s]
+        if self.level is not None:
+            self.Z = self.Z + self.level
+
+    def along(self, D: Tensor) -> Tensor:
+        r"""Return :math:`W_i d_i` of steps d, (n, m) to (n, k)."""
+        if self.base is None or self.basis is None:
+            return (self.A @ D[:, :, None]).squeeze(2) / self.length
+        turned = (self.A @ (D @ self.basis.mT)[:, :, None]).squeeze(2)
+        return (D @ self.base.mT + turned) / self.length
+
+    def slopes_of(self, coef: Tensor, rows: slice) -> Tensor:
+        r"""Return :math:`\beta_i W_i` of some rows with weights of their own; the first of `coef` (n, k)."""
+        length = self.length[rows]
+        weights = (coef[: len(length)] / length)[:, None, :]
+        psi = weights @ self.A[rows]
+        if self.basis is not None:
+            psi = psi @ self.basis + weights @ self.base
+        return psi.squeeze(1)
 
     @property
     def W(self) -> Tensor:
         """Unit maps (n, k, m), if they are whole."""
         return self.A / self.length[:, :, None]
-
-    def slopes(self, coef: Tensor) -> Tensor:
-        r"""Return :math:`\psi_i = \beta W_i`, concatenated over outputs: weights (c, k) to (n, c * m)."""
-        weights = coef / self.length[:, None, :]
-        psi = weights @ self.A
-        if self.basis is not None:
-            psi = psi @ self.basis + weights @ self.base
-        return psi.flatten(1)
 
 
 def keep_largest(V: Tensor, alpha: int) -> tuple[Tensor, Tensor]:

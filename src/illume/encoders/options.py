@@ -22,13 +22,6 @@ class Objective:
         Latent directions use distinct inputs; latents are uncorrelated.
     lambda_g
         Train a linear head on the latents jointly with the encoder; it becomes the surrogate.
-    lambda_l
-        The head's log-odds, or numbers, are close to the black box's by the Huber loss, so that log-odds of
-        confident rows stay bounded.
-    lambda_e, lambda_n
-        Slopes keep the neighbourhoods of the decisions; nearest rows of the same decision share their slopes.
-    lambda_py, lambda_pn
-        The same two for contributions. These five need the head, `lambda_g > 0`.
     alpha
         The number of inputs that a latent direction may use; None is all.
     calm
@@ -45,25 +38,18 @@ class Objective:
     lambda_so: float = 0.0
     lambda_co: float = 1.0
     lambda_g: float = 0.0
-    lambda_l: float = 0.0
-    lambda_e: float = 0.0
-    lambda_n: float = 0.0
-    lambda_py: float = 0.0
-    lambda_pn: float = 0.0
     alpha: int | None = None
     calm: float = 1.0
     width: int = 0
 
     def __post_init__(self) -> None:
-        """Raise if a weight is negative or infinite, or terms need a head that there is none of."""
+        """Raise if a weight is negative or infinite."""
         for field in fields(self):
             value = getattr(self, field.name)
             if field.name != "alpha" and not 0 <= value < float("inf"):
                 raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
         if self.alpha is not None and self.alpha < 1:
             raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
-        if (self.aligns or self.lambda_l) and not self.joint:
-            raise ValueError("lambda_l, lambda_e, lambda_n, lambda_py and lambda_pn need lambda_g > 0")
 
     @property
     def weights(self) -> dict[str, float]:
@@ -76,28 +62,17 @@ class Objective:
         """Whether a linear head is trained jointly with the encoder."""
         return self.lambda_g > 0
 
-    @property
-    def aligns(self) -> bool:
-        """Whether slopes or contributions are part of the loss."""
-        return any((self.lambda_e, self.lambda_n, self.lambda_py, self.lambda_pn))
-
     def without_predictions(self) -> Objective:
         """Return the objective without the terms that need the black box's predictions."""
         inputs = self.lambda_x or 1.0  # something must be left
-        return replace(self.with_alignment(0.0), lambda_x=inputs, lambda_y=0.0, lambda_g=0.0, lambda_l=0.0)
-
-    def with_alignment(self, alignment: float) -> Objective:
-        """Return the objective with the four terms on slopes and contributions multiplied by `alignment`."""
-        names = ("lambda_e", "lambda_n", "lambda_py", "lambda_pn")
-        return replace(self, **{name: alignment * getattr(self, name) for name in names})
+        return replace(self, lambda_x=inputs, lambda_y=0.0, lambda_g=0.0)
 
     @classmethod
     def preset(cls, name: str) -> Objective:
         """Return a named objective.
 
         `co` and `so` are the paper's best for attributions and for rules (two inputs per latent); `joint`
-        adds the head to `co`. `aligned` is the default of `Explainer`: a head whose log-odds stay close to
-        the black box's, stable maps, and the same slopes for neighbours of the same decision.
+        adds the head to `co`. `Explainer` uses another one by default, see `PairObjective`.
 
         >>> Objective.preset("so").alpha
         2
@@ -111,22 +86,57 @@ PRESETS = {
     "co": Objective(),
     "so": Objective(lambda_co=0.0, lambda_so=1.0, alpha=2),
     "joint": Objective(lambda_g=1.0, width=128),
-    # PAPER: no KL divergences between neighbourhoods (lambda_x, lambda_w, lambda_y) and no decorrelation of
-    # latents. They keep neighbourhoods, not the model's predictions: without them slopes follow the model
-    # more closely, and a step costs half as much. Terms that tie explanations to decisions (lambda_e,
-    # lambda_py) are 0 for the same reason.
-    "aligned": Objective(
-        lambda_x=0.0,
-        lambda_w=0.0,
-        lambda_y=0.0,
-        lambda_co=0.0,
-        lambda_st=10.0,
-        lambda_g=3.0,
-        lambda_l=0.1,
-        lambda_n=0.2,
-        width=128,
-    ),
 }
+
+
+STEADINESS = 0.85
+
+
+@dataclass(frozen=True)
+class PairObjective:
+    """What maps learn from pairs of rows, a row and another one near it, and the model's scores of both.
+
+    PAPER: none of its divergences between neighbourhoods, which keep neighbourhoods, not the model's
+    predictions; consistency is that of its property P3 for a finite step instead of a derivative, which is
+    right for models made of steps too; and each row has one more input, the constant 1, so that levels can
+    follow steps while slopes stay as they are.
+
+    Parameters
+    ----------
+    lambda_d
+        Local fidelity: the score changes along the step as the row's slopes say.
+    lambda_st
+        Consistency: the surrogate's own score changes along the step as the row's slopes say.
+    steadiness
+        How alike the slopes of neighbours shall be, from 0 to 1. Training weighs a term on slopes of
+        neighbours more, or less, until the paper's robustness of slopes is this on validation rows.
+    width
+        Width of the hidden layers.
+    """
+
+    lambda_d: float = 0.3
+    lambda_st: float = 0.03
+    steadiness: float = STEADINESS
+    width: int = 256
+
+    def __post_init__(self) -> None:
+        """Raise for weights below 0, or a steadiness that is no share."""
+        for name in ("lambda_d", "lambda_st"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be a finite number >= 0, found {getattr(self, name)!r}")
+        require_steadiness(self.steadiness)
+
+
+def require_steadiness(steadiness: object) -> None:
+    """Raise unless this is a share.
+
+    >>> require_steadiness(2)
+    Traceback (most recent call last):
+    ValueError: steadiness must be a number from 0 to 1, found 2
+    """
+    is_number = isinstance(steadiness, int | float) and not isinstance(steadiness, bool)
+    if not (is_number and 0 <= steadiness <= 1):  # type: ignore[operator]
+        raise ValueError(f"steadiness must be a number from 0 to 1, found {steadiness!r}")
 
 
 @dataclass(frozen=True)
@@ -186,14 +196,13 @@ class Training:
         """
         return round(start + min(epoch / self.sparsity_epochs, 1.0) * (end - start))
 
-    def trial_steps(self, n_rows: int) -> int:
-        """Return the number of steps of a trial: 3 % of a whole training, or at least 32 up to 10 %.
+    def n_steps(self, n_rows: int) -> int:
+        """Return the number of batches that the budget allows.
 
-        >>> [Training(1, max_epochs=1).trial_steps(n_steps) for n_steps in (2_400, 640, 100, 1)]
-        [72, 32, 10, 1]
+        >>> Training(batch_size=100, max_steps=50).n_steps(1000)
+        50
         """
-        n_steps = self.n_epochs(n_rows) * self.epoch_steps(n_rows)
-        return max(1, round(0.03 * n_steps), min(32, round(0.1 * n_steps)))
+        return min(self.max_steps, self.max_epochs * self.epoch_steps(n_rows))
 
 
 PAPER = Training()
@@ -207,3 +216,4 @@ QUICK = Training(
     sparsity_epochs=20,
     stability_rows=64,
 )
+PAIRS = Training(batch_size=256, learning_rate=6e-3, max_steps=1600)

@@ -56,16 +56,24 @@ class Targets(Protocol):
         """Return how far the head (n, s) is from the answers, mean over rows."""
         ...
 
-    def excess(self, logits: Tensor, P: Tensor) -> Tensor:
-        """Return the Huber loss between the head (n, s) and the scores of the answers."""
-        ...
-
     def distances(self, P: Tensor) -> Tensor:
         """Return the distances between all pairs of answers, (n, c) to (n, n)."""
         ...
 
+    def standardise_scores(self, S: FloatArray) -> FloatArray:
+        """Return scores (n, s) on the scale of the answers as those that a head learns."""
+        ...
+
+    def answers(self, S: Tensor) -> Tensor:
+        """Return the standardised answers (n, c) of scores (n, s)."""
+        ...
+
     def decisions(self, P: Tensor) -> Tensor:
         """Return which answers count as the same decision, (n, c) to integers (n,)."""
+        ...
+
+    def leading(self, P: Tensor) -> Tensor:
+        """Return the output of a head that explanations of each answer are about, integers (n,)."""
         ...
 
     def explained(self, coef: Tensor) -> Tensor:
@@ -120,31 +128,29 @@ class ClassTargets:
             return functional.binary_cross_entropy_with_logits(logits[:, 0], P[:, 1])
         return functional.cross_entropy(logits, P)
 
-    def excess(self, logits: Tensor, P: Tensor) -> Tensor:
-        r"""Huber loss between the log-odds of the head and of the black box, mean over rows and classes.
-
-        Cross-entropy hardly distinguishes log-odds of 7 and 30; contributions, which add up to them, do. The
-        black box's probabilities are clipped to [0.001, 0.999].
-
-        >>> targets = ClassTargets(2)
-        >>> targets.excess(torch.tensor([[3.0]]), torch.tensor([[0.5, 0.5]]))  # 3 - 1/2
-        tensor(2.5000)
-        >>> targets.excess(torch.tensor([[6.9068]]), torch.tensor([[0.0, 1.0]])).round(decimals=6)
-        tensor(0.)
-        """
-        log_P = P.clamp(CLIP, 1 - CLIP).log()
-        if logits.shape[1] == 1:
-            return functional.smooth_l1_loss(logits[:, 0], log_P[:, 1] - log_P[:, 0])
-        centred = log_P - log_P.mean(1, keepdim=True)
-        return functional.smooth_l1_loss(logits - logits.mean(1, keepdim=True), centred)
-
     def distances(self, P: Tensor) -> Tensor:
         """Return cosine distances of probabilities."""
         return cosine(P)
 
+    def standardise_scores(self, S: FloatArray) -> FloatArray:
+        """Return them, centred over classes."""
+        return S - S.mean(1, keepdims=True) if S.shape[1] > 1 else S
+
+    def answers(self, S: Tensor) -> Tensor:
+        """Return probabilities.
+
+        >>> ClassTargets(2).answers(torch.zeros(1, 1))
+        tensor([[0.5000, 0.5000]])
+        """
+        return (torch.cat([torch.zeros_like(S), S], 1) if S.shape[1] == 1 else S).softmax(1)
+
     def decisions(self, P: Tensor) -> Tensor:
         """Return the most likely classes."""
         return P.argmax(1)
+
+    def leading(self, P: Tensor) -> Tensor:
+        """Return the most likely classes, or the only output."""
+        return P.argmax(1) if self.n_classes > 2 else torch.zeros(len(P), dtype=torch.int64, device=P.device)
 
     def explained(self, coef: Tensor) -> Tensor:
         """Centre weights over classes: softmax ignores what all classes share, and so do explanations."""
@@ -211,10 +217,6 @@ class NumberTargets:
         """
         return functional.mse_loss(logits, P)
 
-    def excess(self, logits: Tensor, P: Tensor) -> Tensor:
-        """Huber loss, mean over rows and outputs: the part of an error that outliers do not dominate."""
-        return functional.smooth_l1_loss(logits, P)
-
     def distances(self, P: Tensor) -> Tensor:
         """Return absolute differences, mean over outputs.
 
@@ -223,6 +225,18 @@ class NumberTargets:
                 [1.5000, 0.0000]])
         """
         return torch.cdist(P, P, p=1.0) / P.shape[1]
+
+    def standardise_scores(self, S: FloatArray) -> FloatArray:
+        """Subtract the mean and divide by the standard deviation."""
+        return self.standardise(S)
+
+    def answers(self, S: Tensor) -> Tensor:
+        """Return the scores themselves."""
+        return S
+
+    def leading(self, P: Tensor) -> Tensor:
+        """Return the first output."""
+        return torch.zeros(len(P), dtype=torch.int64, device=P.device)
 
     def decisions(self, P: Tensor) -> Tensor:
         """Return the quarter of the normal distribution that the first output is in.

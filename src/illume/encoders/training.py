@@ -8,19 +8,19 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from torch.optim.swa_utils import AveragedModel
 
 from illume.data.progress import tqdm
 from illume.data.rounded_weights import round_weights
 from illume.data.threads import is_out_of_memory
 from illume.encoders.batches import Batch, RowTensors, find_device
+from illume.encoders.forward import SoftBins
 from illume.encoders.losses import OneHot, input_penalty, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
+from illume.encoders.targets import Targets
 from illume.encoders.training_data import TrainingData
 from illume.errors import OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
@@ -32,7 +32,6 @@ DIVERGED = "the loss became NaN; the best weights before that were kept"
 NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
 INTERRUPTED = "interrupted, the best so far was kept"
 BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
-AVERAGED_SHARE = 0.25  # the last steps of a trial, over which its weights are averaged
 
 
 @dataclass
@@ -95,30 +94,16 @@ class Trainer:
         thinning = self.training.sparsity_epochs if self.target < self.n_inputs else 0
         n_epochs = self.n_epochs + (thinning + self.n_epochs if thinning else 0)
         interrupted = False
-        with self._progress("training", "epoch", n_epochs) as self.bar, self._memory_errors():
+        with (
+            self._progress("training", "epoch", n_epochs) as self.bar,
+            memory_errors(self.training.batch_size),
+        ):
             try:
                 self._run_phases(thinning)
                 ended, best = state.ended, state.best
             except KeyboardInterrupt:
                 interrupted, ended, best = True, INTERRUPTED, self._best_epoch()
         self._finish(History(state.epochs, best, ended, interrupted, diverged=state.diverged))
-
-    def fit_trial(self) -> None:
-        """Take the first steps of a training only, and average the weights over the last of them."""
-        n_steps = self.training.trial_steps(len(self.rows))
-        averaged, interrupted = AveragedModel(self.model), False
-        with self._progress("trial", "step", n_steps) as bar, self._memory_errors():
-            try:
-                for i, batch in enumerate(islice(self._all_batches(), n_steps)):
-                    self.train_step(batch)
-                    bar.update()
-                    if i + 1 > (1 - AVERAGED_SHARE) * n_steps:
-                        averaged.update_parameters(self.model)
-                self.model.load_state_dict(averaged.module.state_dict())
-            except KeyboardInterrupt:
-                interrupted = True
-        ended = INTERRUPTED if interrupted else f"a trial of {n_steps} steps"
-        self._finish(History((), 0, ended, interrupted))
 
     def _run_phases(self, thinning: int) -> None:
         state = self.state
@@ -202,18 +187,13 @@ class Trainer:
         """Take one step on a batch; return the loss before it."""
         self.optimizer.zero_grad(set_to_none=True)
         loss = weighted_sum(self.objective, self._terms(batch))
-        (loss + input_penalty(self.objective, self.model)).backward()
+        (loss + input_penalty(self.model)).backward()
         self.optimizer.step()
         return loss.detach()
 
     def _terms(self, batch: Batch) -> dict[str, Tensor]:
         alpha, targets = self.state.alpha, self.targets
         return loss_terms(self.objective, self.model, batch, self.onehot, alpha, targets=targets)
-
-    def _all_batches(self) -> Iterator[Batch]:
-        for epoch in range(self.n_epochs):
-            self._set_learning_rate(epoch / self.n_epochs)
-            yield from self._training_batches()
 
     def _training_batches(self) -> Iterator[Batch]:
         order = torch.randperm(len(self.rows), generator=self.generator)[: self.training.epoch_rows]
@@ -230,27 +210,44 @@ class Trainer:
 
     def _finish(self, history: History) -> None:
         """Hand history and weights to the encoder."""
-        arrays = {name: tensor.detach().cpu().numpy() for name, tensor in self.model.state_dict().items()}
-        joint = self.model.head is not None
-        head = self.targets.head(arrays["head.weight"], arrays["head.bias"]) if joint else None
-        maps = {name.removeprefix("maps."): array for name, array in arrays.items() if name[:4] == "maps"}
-        maps |= {name: round_weights(maps[name]) for name in maps if name.endswith(".weight")}
-        self.encoder.history_ = history
-        self.encoder.set_weights(maps, self.n_inputs, self.state.alpha, head, self.bins)
+        n, bins, alpha = self.n_inputs, self.bins, self.state.alpha
+        finish(self.encoder, self.model, self.targets, history, n_inputs=n, bins=bins, alpha=alpha)
 
-    def _progress(self, what: str, unit: str, total: int) -> tqdm[None]:
+    def _progress(self, what: str, unit: str, total: int) -> tqdm:
         verbose = self.encoder.verbose
         disable = None if verbose is None else not verbose
         return tqdm(desc=f"{what}, {self.encoder.n_latents} latents", unit=unit, total=total, disable=disable)
 
-    @contextmanager
-    def _memory_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (MemoryError, RuntimeError) as error:
-            if not is_out_of_memory(error):
-                raise
-            raise OutOfMemoryError(
-                f"memory ran out while training on batches of {self.training.batch_size} rows ({error}); "
-                f"use smaller ones, Training(batch_size=…), or device='cpu'"
-            ) from error
+
+def finish(
+    encoder: TrainedEncoder,
+    model: EncoderModel,
+    targets: Targets,
+    history: History,
+    *,
+    n_inputs: int,
+    bins: SoftBins,
+    alpha: int | None = None,
+) -> None:
+    """Hand history and trained weights to the encoder."""
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in model.state_dict().items()}
+    joint = model.head is not None
+    head = targets.head(arrays["head.weight"], arrays["head.bias"]) if joint else None
+    maps = {name.removeprefix("maps."): array for name, array in arrays.items() if name[:4] == "maps"}
+    maps |= {name: round_weights(maps[name]) for name in maps if name.endswith(".weight")}
+    encoder.history_ = history
+    encoder.set_weights(maps, n_inputs, alpha or n_inputs, head, bins)
+
+
+@contextmanager
+def memory_errors(batch_size: int) -> Iterator[None]:
+    """Say what to do where memory runs out."""
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise OutOfMemoryError(
+            f"memory ran out while training on batches of {batch_size} rows ({error}); "
+            f"use smaller ones, Training(batch_size=…), or device='cpu'"
+        ) from error
