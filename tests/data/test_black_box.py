@@ -175,3 +175,40 @@ def test_class_names_of_a_model_that_answers_with_labels_are_its_labels():
         BlackBoxError, match=r"\['no', 'yes'\], the model answers with the labels \['a', 'b'\]"
     ):
         BlackBox(lambda rows: np.array(list("ababab")), OutputRequest(class_names=["no", "yes"]))(FRAME)
+
+
+def whole(rows):
+    """Count points: few values on rows of these two kinds, others on mixed rows."""
+    return (3 * rows["a"] + 5 * rows["b"]).to_numpy().astype(int)
+
+
+def two_kinds():
+    kind = np.arange(60) % 2
+    return as_frame(pd.DataFrame({"a": kind, "b": kind}))
+
+
+def test_whole_numbers_that_take_new_values_on_mixed_rows_are_numbers():
+    black_box = BlackBox(whole)
+    assert np.unique(black_box(two_kinds())).tolist() == [0, 8]
+    assert black_box.outputs.task == "regression"
+    assert sorted(np.unique(black_box(as_frame(pd.DataFrame({"a": [0, 1], "b": [1, 0]}))))) == [3, 5]
+
+
+def test_whole_numbers_that_take_no_new_values_or_may_not_be_mixed_are_labels():
+    for model, mixes in ((lambda rows: (whole(rows) > 4) * 8, True), (whole, False)):
+        black_box = BlackBox(model, mixes=mixes)
+        with pytest.warns(LabelsOnlyWarning):
+            black_box(two_kinds())
+        assert black_box.outputs.task == "classification"
+
+
+def test_a_model_that_fails_on_mixed_rows_answers_labels():
+    def picky(rows):
+        if (rows["a"] != rows["b"]).any():
+            raise ValueError("no such rows")
+        return whole(rows)
+
+    black_box = BlackBox(picky)
+    with pytest.warns(LabelsOnlyWarning):
+        black_box(two_kinds())
+    assert black_box.outputs.task == "classification"

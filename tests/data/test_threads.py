@@ -139,4 +139,4 @@ def test_explanations_do_not_depend_on_the_number_of_threads(loan_explainer, loa
         np.testing.assert_array_equal(getattr(one, name), getattr(three, name))
     for name in ("gamma_w", "gamma_x", "neighbour", "agreed"):
         np.testing.assert_array_equal(getattr(one.refinement, name), getattr(three.refinement, name))
-    np.testing.assert_array_equal(one.trust.distance, three.trust.distance)
+    np.testing.assert_array_equal(one.trust.share, three.trust.share)

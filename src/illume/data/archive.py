@@ -24,7 +24,7 @@ from illume.data.limits import Budget
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 8
+VERSION = 9
 MANIFEST = "manifest.json"
 FIELDS = ("format", "version", "members")  # of the manifest, beside those of the content
 MAX_MEMBERS = 16

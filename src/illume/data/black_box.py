@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
 MOST_LABELS = 20  # whole numbers of fewer different values are labels, unless the model is a regressor
+MIXED_ROWS = 256  # that tell labels from numbers
 METHODS = ("predict", "predict_proba")
 TASKS = ("auto", "classification", "regression")
 Answer = np.ndarray[Any, Any]
@@ -49,6 +51,8 @@ class BlackBox:
         What the user says about the answers.
     outputs
         What the model answers; None until its first answers tell.
+    mixes
+        Whether it may be asked about rows of values from several rows.
     """
 
     def __init__(
@@ -56,7 +60,9 @@ class BlackBox:
         model: Any,
         request: OutputRequest | None = None,
         outputs: Outputs | None = None,
+        mixes: bool = True,
     ) -> None:
+        self.mixes = mixes
         self.model, self.request, self.outputs = model, request or OutputRequest(), outputs
         require_instance(model)
         task = self.request.task if outputs is None else outputs.task
@@ -80,8 +86,24 @@ class BlackBox:
             raise BlackBoxError(f"the model answered with shapes {sorted(widths)} by turns")
         raw = np.concatenate(answers)
         if self.outputs is None:
-            self.outputs = find_outputs(owner_of(self.model), raw, self.request)
+            request = replace(self.request, task="regression") if self._counts(frame, raw) else self.request
+            self.outputs = find_outputs(owner_of(self.model), raw, request)
         return self.outputs.parse(raw)
+
+    def _counts(self, frame: Frame, raw: Answer) -> bool:
+        """Whether whole numbers that could be labels are numbers: mixed rows get ones that no row had."""
+        model = owner_of(self.model)
+        labels = _is_classifier(model) or hasattr(model, "classes_") or self.request.class_names is not None
+        if self.request.task != "auto" or labels or not self.mixes or not _few_whole_numbers(raw):
+            return False
+        rng, n = np.random.default_rng(0), len(frame)
+        rows, others = rng.integers(n, size=(2, MIXED_ROWS))
+        own = rng.random((MIXED_ROWS, len(frame.names))) < 0.5
+        try:
+            mixed = self._answer(frame.mixer(frame)(rows, np.where(own, -1, others[:, None])))
+        except Exception:  # whatever a model raises: then it answers no mixed rows
+            return False
+        return mixed.ndim == 1 and not np.isin(mixed, raw).all()
 
     def require_outputs(self) -> Outputs:
         """Return what the model answers, once it has been asked."""
@@ -191,8 +213,23 @@ def _has_type(model: Any, kind: str) -> bool:
         return False
 
 
+def _is_classifier(model: Any) -> bool:
+    return hasattr(model, "predict_proba") or _has_type(model, "classifier")
+
+
+def _ask_booster(model: Any, rows: Any) -> Any:
+    """Ask a Booster of XGBoost, with the trees up to its best iteration."""
+    from xgboost import DMatrix
+
+    best = "best_iteration" in model.attributes()
+    trees = (0, model.best_iteration + 1) if best else (0, 0)
+    return model.predict(DMatrix(rows, enable_categorical=True), iteration_range=trees)
+
+
 def _question(model: Any, task: str) -> Callable[[Any], Any]:
     """Return the callable to ask: for classes `predict_proba` before `predict`, for numbers `predict`."""
+    if f"{type(model).__module__}.{type(model).__name__}" == "xgboost.core.Booster":
+        return partial(_ask_booster, model)
     for name in ("predict",) if task == "regression" else ("predict_proba", "predict"):
         method = getattr(model, name, None)
         if callable(method):
@@ -212,7 +249,7 @@ def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
     """
     task, for_numbers = request.task, request.link != "identity" or request.output_names is not None
     if task == "auto":
-        classifier = hasattr(model, "predict_proba") or _has_type(model, "classifier") or is_labels(raw)
+        classifier = _is_classifier(model) or is_labels(raw)
         like_classes = is_distribution(raw) or _few_whole_numbers(raw)
         numbers = _has_type(model, "regressor") or not like_classes or for_numbers
         task = "regression" if numbers and not classifier else "classification"

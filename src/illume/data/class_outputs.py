@@ -14,7 +14,17 @@ from illume.data.answers import label_positions, require_probabilities
 from illume.data.class_words import ClassWords
 from illume.data.outputs import Outputs
 from illume.data.questions import Cutoff, MostLikely, Question, is_number
-from illume.data.scales import LEAST, MOST, LogOdds, Scale
+from illume.data.scales import (
+    CLASS_SCALES,
+    LEAST,
+    LOG_ODDS,
+    MOST,
+    PROBABILITY,
+    LogOdds,
+    Scale,
+    Shares,
+    are_votes,
+)
 from illume.errors import BlackBoxError
 
 SAME = 1e-9  # probabilities that differ by no more are equal
@@ -33,22 +43,65 @@ class Classes(ClassWords, Outputs):
         the decided one.
     cutoff
         How two classes are decided, if not for the more likely one.
+    scale
+        What contributions add up to: `log-odds` or `probability`.
     """
 
     labels_only: bool = False
     positive: int | None = None
     cutoff: Cutoff | None = None
+    scale: str = LOG_ODDS
     task: ClassVar[str] = "classification"
     member: ClassVar[str] = "class"
     members: ClassVar[str] = "classes"
     decides: ClassVar[bool] = True
-    scale_name: ClassVar[str] = "log-odds"
-    link: ClassVar[str] = "log-odds"
-    dashboard_scale: ClassVar[str] = "logodds"
     words: ClassVar[tuple[str, str]] = ("log_odds", "probabilities")
-    error_unit: ClassVar[str] = "log-odds"
     disagreement: ClassVar[str] = "decides otherwise"
     agreement_note: ClassVar[str] = ""
+
+    @property
+    def scale_name(self) -> str:
+        """See `Outputs`."""
+        return self.scale
+
+    @property
+    def link(self) -> str:
+        """See `Outputs`."""
+        return self.scale
+
+    @property
+    def error_unit(self) -> str:
+        """See `Outputs`."""
+        return self.scale
+
+    @property
+    def dashboard_scale(self) -> str:
+        """See `Outputs`."""
+        return "logodds" if self.scale == LOG_ODDS else "probability"
+
+    def on_scale(self, scale: str) -> Self:
+        """See `Outputs`."""
+        return replace(self, scale=scale)
+
+    def choose_scale(self, scale: str, P: FloatArray) -> str:
+        """See `Outputs`; votes have no log-odds."""
+        if scale != "auto":
+            return scale
+        return PROBABILITY if self.labels_only or are_votes(P) else LOG_ODDS
+
+    def answers_of(self, S: FloatArray) -> FloatArray:
+        """See `Outputs`.
+
+        >>> Classes(("no", "yes"), scale="probability").answers_of(np.array([[0.25], [1.5]]))
+        array([[0.75, 0.25],
+               [0.  , 1.  ]])
+        """
+        if self.scale == LOG_ODDS:
+            return self.answers(S)
+        shares = np.clip(S, 0.0, 1.0)
+        if S.shape[1] == 1:
+            return np.concatenate([1.0 - shares, shares], axis=1)
+        return np.asarray(shares / np.maximum(shares.sum(1, keepdims=True), 1e-300))
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
         """See `Outputs`; labels become probabilities of 0 and 1."""
@@ -125,33 +178,48 @@ class Classes(ClassWords, Outputs):
         >>> round(Classes(("no", "yes")).ask("yes", 0.2).edge, 3)
         -1.386
         """
-        return None if self.cutoff is None else float(self.turn(np.array(self.cutoff.log_odds)))
+        if self.cutoff is None:
+            return None
+        of_second = self.cutoff.threshold if self.cutoff.positive == 1 else 1 - self.cutoff.threshold
+        score = self.cutoff.log_odds if self.scale == LOG_ODDS else of_second
+        return float(self.turn_total(np.array(score)))
 
     def turn(self, array: FloatArray) -> FloatArray:
         """See `Outputs`: the opposite where the first of two classes is explained."""
         return 0.0 - array if len(self) == 2 and self.positive == 0 else array
 
-    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
+    def turn_total(self, array: FloatArray) -> FloatArray:
+        """See `Outputs`: of a probability, that of the other class."""
+        if self.scale == LOG_ODDS or len(self) > 2 or self.positive != 0:
+            return self.turn(array)
+        return 1.0 - array
+
+    def each(
+        self, array: FloatArray, output: int | str | None = None, total: bool = False
+    ) -> list[FloatArray]:
         """Return an array per class; of two classes, that of one is the opposite of the other's."""
         if output is not None:
             raise ValueError(f"output is for models that answer with numbers, found {output!r}; leave it out")
         if len(self) == 2:
-            return [array, -array] if self.positive == 0 else [-array, array]
+            other = 1.0 - array if total and self.scale == PROBABILITY else -array
+            return [array, other] if self.positive == 0 else [other, array]
         return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
 
     def fit_scale(self, P: FloatArray) -> Scale:
         """See `Outputs`."""
-        return LogOdds.fit(P)
+        return LogOdds.fit(P) if self.scale == LOG_ODDS else Shares()
 
     def read_scale(self, least: float, center: FloatArray, unit: FloatArray) -> Scale:
         """See `Outputs`."""
+        if self.scale == PROBABILITY:
+            return Shares()
         if not LEAST <= least <= MOST:
             raise ValueError(f"the least probability is {least!r}, expected {LEAST} to {MOST}")
         return LogOdds(least)
 
     def scale_of(self, link: str) -> str:
         """See `Outputs`."""
-        return "log-odds" if link in ("logistic", "softmax") else "probability"
+        return LOG_ODDS if link in ("logistic", "softmax") else PROBABILITY
 
     def scores(self, P: FloatArray) -> FloatArray:
         """See `Outputs`."""
@@ -265,13 +333,12 @@ class Classes(ClassWords, Outputs):
         """Return the surrogate's probability of the black box's decision."""
         return {"surrogate_probability": Q[np.arange(len(P)), self.decide(P)]}
 
-    def batch_dict(self, P: FloatArray, Q: FloatArray) -> dict[str, Any]:
+    def batch_dict(self, P: FloatArray) -> dict[str, Any]:
         """See `Outputs`."""
         return {
             "class_names": list(self.names),
             "decisions": [self.names[c] for c in self.decide(P)],
             "probabilities": P.tolist(),
-            "surrogate_probabilities": Q.tolist(),
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -280,6 +347,7 @@ class Classes(ClassWords, Outputs):
             "task": self.task,
             "names": list(self.names),
             "labels_only": self.labels_only,
+            "scale": self.scale,
             "positive": self.positive,
             "cutoff": None if self.cutoff is None else [self.cutoff.positive, self.cutoff.threshold],
         }
@@ -290,7 +358,10 @@ class Classes(ClassWords, Outputs):
             raise ValueError(f"there are {len(names)} classes, expected two or more")
         if len(set(names)) < len(names):
             raise ValueError(f"the classes are {list(names)}, where one stands twice")
-        found, cutoff = cls(names, bool(values["labels_only"])), values["cutoff"]
+        found = cls(names, bool(values["labels_only"]), scale=values["scale"])
+        if found.scale not in CLASS_SCALES:
+            raise ValueError(f"the scale is {found.scale!r}, expected one of {CLASS_SCALES}")
+        cutoff = values["cutoff"]
         for position in (values["positive"], *(() if cutoff is None else cutoff[:1])):
             if position is not None and (type(position) is not int or not 0 <= position < len(names)):
                 raise ValueError(f"a class is {position!r}, expected a position among {list(names)}")

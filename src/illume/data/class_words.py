@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.number_text import signed
 from illume.data.questions import Cutoff
+from illume.data.scales import PROBABILITY
 
 
 class ClassWords:
@@ -20,6 +20,8 @@ class ClassWords:
     labels_only: bool
     positive: int | None
     cutoff: Cutoff | None
+    scale: str
+    edge: Any
     explained: Any
     decide: Any
     at: Any
@@ -49,6 +51,8 @@ class ClassWords:
         >>> Classes(("no", "yes")).describe_scale()
         "log-odds of 'yes' against 'no'"
         """
+        if self.scale == PROBABILITY:
+            return f"probability of {self.explained[i]!r}"
         if len(self.names) == 2:
             return f"log-odds of {self.explained[0]!r} against {self.names[1 - self.at]!r}"
         return f"log-odds of {self.names[i]!r} against the mean of {len(self.names)} classes"
@@ -67,12 +71,12 @@ class ClassWords:
     def table_caption(self) -> str:
         """See `Outputs`."""
         decided = len(self.names) > 2 and self.positive is None
-        return f"the log-odds of {'the decided class' if decided else repr(self.names[self.at])}"
+        return f"the {self.scale} of {'the decided class' if decided else repr(self.names[self.at])}"
 
     def describe_scales(self) -> str:
         """See `Outputs`."""
         n = len(self.names)
-        return self.describe_scale() if n == 2 else f"log-odds of {n} classes"
+        return self.describe_scale() if n == 2 else f"{self.scale} of {n} classes"
 
     def headline(self, p: FloatArray) -> str:
         """See `Outputs`.
@@ -98,11 +102,12 @@ class ClassWords:
         """
         cutoff = self.cutoff
         if cutoff is not None and cutoff.threshold != 0.5:
-            odds = math.log(cutoff.threshold / (1 - cutoff.threshold))
+            threshold, edge = f"{cutoff.threshold:g}", self.edge
             at = 1 if self.positive is None else self.positive
-            where = f"from {odds:+.3f} on" if at == cutoff.positive else f"up to {-odds:+.3f}"
-            name, threshold = self.names[cutoff.positive], f"{cutoff.threshold:g}"
-            yield f"the decision is {name!r} {where}, the log-odds of the threshold {threshold}"
+            rises, bound = at == cutoff.positive, self.format_total(edge)
+            where = f"from {bound} on" if rises else f"up to {bound}"
+            meaning = "" if self.scale == PROBABILITY else f", the log-odds of the threshold {threshold}"
+            yield f"the decision is {self.names[cutoff.positive]!r} {where}{meaning}"
 
     def brief(self, p: FloatArray) -> str:
         """See `Outputs`.
@@ -131,7 +136,7 @@ class ClassWords:
 
     def format_total(self, score: float, i: int = 0) -> str:
         """See `Outputs`."""
-        return signed(score)
+        return f"{score:.3f}" if self.scale == PROBABILITY else signed(score)
 
     def format_answer_error(self, error: float) -> str:
         """See `Outputs`."""

@@ -101,7 +101,9 @@ class Numbers(NumberWords, Outputs):
         """See `Outputs`."""
         return " agreement: within a tenth of a standard deviation; error: mean absolute"
 
-    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
+    def each(
+        self, array: FloatArray, output: int | str | None = None, total: bool = False
+    ) -> list[FloatArray]:
         """Return the array of one number."""
         at = self.position(output)
         return [array if len(self) == 1 else np.ascontiguousarray(array[..., at])]
@@ -142,6 +144,15 @@ class Numbers(NumberWords, Outputs):
         if center.shape != (len(self),) or unit.shape != (len(self),):
             raise ValueError(f"there are {len(center)} centers and {len(unit)} units of {len(self)} numbers")
         return NumberScale(self.link, center, unit)
+
+    def choose_scale(self, scale: str, P: FloatArray) -> str:
+        """See `Outputs`; a scale is for classes alone."""
+        if scale != "auto":
+            raise ValueError(
+                f"scale={scale!r} is for models that answer with classes; leave it out, or see link in "
+                "DataOptions"
+            )
+        return self.link
 
     def scale_of(self, link: str) -> str:
         """See `Outputs`."""
@@ -295,9 +306,9 @@ class Numbers(NumberWords, Outputs):
             return {name: np.ascontiguousarray(P[:, 0])}
         return {f"{name}: {each}": np.ascontiguousarray(P[:, i]) for i, each in enumerate(self.names)}
 
-    def batch_dict(self, P: FloatArray, Q: FloatArray) -> dict[str, Any]:
+    def batch_dict(self, P: FloatArray) -> dict[str, Any]:
         """See `Outputs`."""
-        return {"predictions": P.tolist(), "surrogate_predictions": Q.tolist()}
+        return {"predictions": P.tolist()}
 
     def to_dict(self) -> dict[str, Any]:
         """See `Outputs`."""

@@ -100,9 +100,27 @@ class Outputs(ABC):
         """
         return array
 
+    def turn_total(self, array: FloatArray) -> FloatArray:
+        """Return scores, or base values, in the direction of the explained output; see `turn`."""
+        return self.turn(array)
+
+    def on_scale(self, scale: str) -> Self:
+        """Return the same with contributions on a scale of `CLASS_SCALES`; numbers have one scale only."""
+        return self
+
+    def choose_scale(self, scale: str, P: FloatArray) -> str:
+        """Return the scale of a model that is learned and answers with P (n, c); `scale` may be `auto`."""
+        return scale
+
+    def answers_of(self, S: FloatArray) -> FloatArray:
+        """Return the answers (n, c) of scores (n, s) on the scale that contributions add up on."""
+        return self.answers(S)
+
     @abstractmethod
-    def each(self, array: FloatArray, output: int | str | None = None) -> list[FloatArray]:
-        """Return contributions, or base values, per class or for one number, as other packages take them.
+    def each(
+        self, array: FloatArray, output: int | str | None = None, total: bool = False
+    ) -> list[FloatArray]:
+        """Return contributions, or in `total` base values, per class or for one number, for other packages.
 
         Where several outputs are explained, these are the last axis of the array.
         """
@@ -150,7 +168,7 @@ class Outputs(ABC):
 
     @abstractmethod
     def scale_of(self, link: str) -> str:
-        """Return the scale of the raw scores of which a link makes the answers; empty if it is none of ours."""
+        """Return the scale of raw scores that a link turns into answers; empty if it is none of ours."""
 
     @abstractmethod
     def scores(self, P: FloatArray) -> FloatArray:
@@ -310,8 +328,8 @@ class Outputs(ABC):
         """Return the surrogate's answers Q as named columns, beside those of the black box P."""
 
     @abstractmethod
-    def batch_dict(self, P: FloatArray, Q: FloatArray) -> dict[str, Any]:
-        """Return answers of the black box, and of the surrogate, as plain lists."""
+    def batch_dict(self, P: FloatArray) -> dict[str, Any]:
+        """Return answers as plain lists."""
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -323,7 +341,7 @@ class Outputs(ABC):
 
         >>> from illume.data.class_outputs import Classes
         >>> Outputs.from_dict(Classes(("no", "yes")).to_dict())
-        Classes(names=('no', 'yes'), labels_only=False, positive=None, cutoff=None)
+        Classes(names=('no', 'yes'), labels_only=False, positive=None, cutoff=None, scale='log-odds')
         """
         kinds = {kind.task: kind for kind in Outputs.__subclasses__()}
         if values["task"] not in kinds:

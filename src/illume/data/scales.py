@@ -11,6 +11,8 @@ from illume._typing import FloatArray
 
 LEAST, MOST = 1e-6, 1e-2  # bounds of what a probability of 0 counts as
 LINKS = ("identity", "log")
+CLASS_SCALES = LOG_ODDS, PROBABILITY = "log-odds", "probability"
+VOTES = 0.01  # share of answers of exactly 0 or 1 from which on these are votes, not rounding
 
 
 class Scale(Protocol):
@@ -70,6 +72,32 @@ class LogOdds:
             return np.log(clipped[:, 1:] / clipped[:, :1])
         logs = np.log(clipped)
         return np.asarray(logs - logs.mean(1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Probabilities themselves: that of the second of two classes, (n, 1), or those of all, (n, c).
+
+    >>> Shares()(np.array([[0.25, 0.75]]))
+    array([[0.75]])
+    """
+
+    least: ClassVar[float] = 0.0
+    center: ClassVar[FloatArray] = np.zeros(1)
+    unit: ClassVar[FloatArray] = np.ones(1)
+
+    def __call__(self, P: FloatArray) -> FloatArray:
+        """Return the scores (n, s) of probabilities (n, c)."""
+        return P[:, 1:] if P.shape[1] == 2 else P
+
+
+def are_votes(P: FloatArray) -> bool:
+    """Whether a model answers with exactly 0 or 1 so often that log-odds mean nothing.
+
+    >>> are_votes(np.array([[0.0, 1.0], [0.2, 0.8]])), are_votes(np.array([[0.2, 0.8]]))
+    (True, False)
+    """
+    return bool(((P <= 0) | (P >= 1)).any(1).mean() > VOTES)
 
 
 @dataclass(frozen=True, eq=False)
