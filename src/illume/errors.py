@@ -111,12 +111,20 @@ class OutOfMemoryError(IllumeError, MemoryError):
     """Memory ran out even for a single row, or for a batch of a training."""
 
 
+class TwinError(IllumeError, TypeError):
+    """A model cannot be read as it was asked for."""
+
+
 class LeftOutError(IllumeError, RuntimeError):
     """A call needs something that was left out when the explainer was saved."""
 
 
 class ModelChangedWarning(UserWarning):
     """The model passed to `load` does not answer as the explained one did."""
+
+
+class TwinWarning(UserWarning):
+    """The model answers otherwise than what was read from it."""
 
 
 class LabelsOnlyWarning(UserWarning):

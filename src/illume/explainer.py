@@ -17,7 +17,8 @@ from illume.explanations.habits import guide, require_rows_first
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
-from illume.fit.fit import FitResult, fit_explainer
+from illume.fit.fit import fit_explainer
+from illume.fit.latent import train_later
 from illume.fit.learned import Learned
 from illume.fit.settings import Settings
 from illume.io.load_explainer import attach_model, read_explainer
@@ -45,14 +46,22 @@ class Explainer(Learned, Pages, BaseEstimator):
         `shapley` (the default): interventional Shapley values of the model's number, or log-odds of classes,
         which add up to the model's own. `pullback`: the paper's, slopes times centred inputs, which add up to
         the surrogate's, and with an offset to the model's number.
+    twin
+        What stands for the model. `exact`: trees and linear models, alone or last in a Pipeline, are read,
+        and contributions have no error. `learned`: a network learns the model from its answers. `auto` (the
+        default) reads what it can; what was read must give the model's own answers.
+    scale
+        What contributions add up to: `log-odds` or `probability` of classes. `auto` takes the scale on which
+        the model adds up: log-odds of boosting and linear models, probabilities of forests and votes.
     background
-        Rows that Shapley values compare with, a frame; by default the training rows.
+        Rows that Shapley values compare with, a frame; by default fitted rows.
     effort
-        `quick`, `standard` or `thorough`: how much time the fit may take to come close to the model.
+        `quick`, `standard` or `thorough`: how much time the fit may take to come close to a model that is
+        learned.
     queries
-        Maximum number of made-up, but possible, rows that the model is asked about while fitting. `auto` asks
-        as many as the model answers in a few seconds, from 10,000 to 2,000,000. 0 switches this off;
-        contributions are then `pullback`.
+        Maximum number of made-up, but possible, rows that a model that is learned is asked about. `auto` asks
+        10,000, 50,000 or 250,000, by `effort`, or more for many features; a very slow model fewer, which
+        `quality_` says. 0 switches this off; contributions of such a model are then `pullback`.
     categorical
         Names of numeric columns that are codes of categories.
     unknown
@@ -87,6 +96,8 @@ class Explainer(Learned, Pages, BaseEstimator):
         model: Any,
         *,
         contributions: str = "shapley",
+        twin: str = "auto",
+        scale: str = "auto",
         background: Any = None,
         effort: str = "standard",
         queries: int | str = "auto",
@@ -104,6 +115,8 @@ class Explainer(Learned, Pages, BaseEstimator):
     ) -> None:
         self.model = model
         self.contributions = contributions
+        self.twin = twin
+        self.scale = scale
         self.background = background
         self.effort = effort
         self.queries = queries
@@ -130,13 +143,17 @@ class Explainer(Learned, Pages, BaseEstimator):
         self._keep(fit_explainer(Settings(**parameters), X))
         return self
 
-    def __call__(self, X: Any, *, refine: int = 0, positive_class: Any = None) -> Attributions:
+    def __call__(
+        self, X: Any, *, refine: int = 0, positive_class: Any = None, background: Any = None
+    ) -> Attributions:
         """Return the attributions of a frame's rows, in the rows' order; a dict or a Series is one row.
 
         With `refine`, the model is asked this often more per row, about rows mixed with background rows, and
-        Shapley values come closer to the model's.
+        Shapley values of a learned twin come closer to the model's; those of an exact one need none.
+        `background`, a frame, are other rows to compare with, without a new fit: an exact twin makes new
+        tables, in about as long as the fit took for that; a learned one takes some milliseconds a row.
         """
-        return attribute(self._require_fitted().towards(positive_class), X, refine)
+        return attribute(self._require_fitted().towards(positive_class), X, refine, background)
 
     def rules(
         self,
@@ -168,7 +185,7 @@ class Explainer(Learned, Pages, BaseEstimator):
         explainer = self._deciding(threshold)
         check_request(explainer.fitted_.outputs, request)
         frame = explainer.fitted_.as_frame(X)
-        return explain_rules(explainer.fit_rules().fitted_, frame, request)
+        return explain_rules(explainer.fitted_, frame, request)
 
     def rule_set(
         self,
@@ -188,7 +205,7 @@ class Explainer(Learned, Pages, BaseEstimator):
         request = RuleSetRequest(True, precision, max_conditions, interval, threshold, output, max_rules)
         explainer = self._deciding(threshold)
         check_request(explainer.fitted_.outputs, request)
-        return summarize_rules(explainer.fit_rules().fitted_, request)
+        return summarize_rules(explainer.fitted_, request)
 
     def counterfactuals(  # noqa: PLR0917 -- the order that users of DiCE know
         self,
@@ -235,24 +252,30 @@ class Explainer(Learned, Pages, BaseEstimator):
         frame = explainer.fitted_.as_frame(X)
         request = request.with_columns(explainer.fitted_)
         request.validate(explainer.fitted_)
-        return find_counterfactuals(explainer.fit_rules().fitted_, frame, request)
+        return find_counterfactuals(explainer.fitted_, frame, request)
 
-    def save(self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool = True) -> None:
+    def save(
+        self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool | None = None
+    ) -> None:
         """Write the fitted explainer to one file, which `illume.load` reads; the model is not part of it.
 
-        The file is a zip of JSON and plain arrays, without code or pickle, written atomically. By default it
-        holds rows of your data; the guide on saving lists which.
+        The file is a zip of JSON and plain arrays, without code or pickle, written atomically. It holds the
+        twin: an exact one gives the model away. By default it holds rows of your data; the guide on saving
+        lists which.
 
         Parameters
         ----------
         rows
             Maximum number of training rows; `all`; or `none`, without refinement, trust and counterfactuals.
         rules
-            Grow the tree of the rules first, which rules and counterfactuals need.
+            By default, the latent surrogate and the tree of the rules are saved if they were trained; without
+            them, a loaded explainer trains its own from the rows in the file. True trains them first, False
+            leaves them out.
         """
-        grows = rules and not self._require_fitted().monotony
-        fitted = (self.fit_rules() if grows else self)._require_fitted()
-        save(fitted, self.get_params(deep=False), path, rows)
+        fitted = self._require_fitted()
+        if rules and not fitted.monotony:
+            self.fit_rules()
+        save(fitted, self.get_params(deep=False), path, rows, rules is not False)
 
     def __sklearn_clone__(self) -> Explainer:
         """Clone the parameters, not the black box, which must stay fitted."""
@@ -266,11 +289,12 @@ def load(path: str | PathLike[str], model: Any = None, *, max_bytes: float | Non
 
     A file that is damaged, of another format version, or would take more memory than `max_bytes` (2 GiB, or
     what the variable ILLUME_MAX_BYTES says) raises `FormatError`. `model` is the explained model: it is asked
-    about some stored rows, with a `ModelChangedWarning` if its answers differ. Without it, the surrogate's
-    answers take its place, and there are no counterfactuals.
+    about some stored rows, with a `ModelChangedWarning` if its answers differ. Without it, its twin
+    answers, and there are no counterfactuals.
     """
     known = [name for name in Explainer(None).get_params(deep=False) if name not in NOT_STORED]
     parameters, fitted = read_explainer(path, known, max_bytes)
     explainer = Explainer(model, labels=fitted.dictionary.to_dict() or None, **parameters)
-    explainer._keep(FitResult(fitted if model is None else attach_model(fitted, model), False))
+    fitted = train_later(fitted, Settings(**explainer.get_params(deep=False)))
+    explainer._keep(fitted if model is None else attach_model(fitted, model))
     return explainer

@@ -1,39 +1,41 @@
 import numpy as np
 import pytest
 
-from illume.explanations.trust_map import ANCHORS, NEIGHBOURS, TrustMap
-from tests.explanations.common import NO_YES
+from illume.results.trust import Trust, typical_errors
+
+VALUES = np.array([[3.0, 4.0]])
 
 
-def two_regions(n):
-    """Left of 0 the surrogate is right, right of 0 it is wrong by .4 and decides otherwise."""
-    X = np.linspace(-1, 1, n)[:, None]
-    P = np.tile([0.7, 0.3], (n, 1))
-    Q = np.where(X < 0, P, [[0.3, 0.7]])
-    return X, P, Q
+def level_of(error):
+    return Trust.of(VALUES, np.full((1, 2), error)).level.tolist()
 
 
-@pytest.mark.parametrize("n", [100, 3 * ANCHORS])
-def test_trust_is_local(n):
-    trust = TrustMap.fit(*two_regions(n), NO_YES)(np.array([[-0.9], [0.9]]))
-    assert trust.agreement.tolist() == [1, 0]
-    np.testing.assert_allclose(trust.error, [0, 0.4], atol=1e-12)
-    assert trust.n_rows.tolist() == [NEIGHBOURS] * 2
+@pytest.mark.parametrize(
+    ("error", "level"), [(0.0, "exact"), (0.5, "high"), (1.5, "fair"), (2.5, "low"), (np.nan, "unknown")]
+)
+def test_the_level_goes_by_what_errors_leave_of_the_contributions(error, level):
+    assert level_of(error) == [level]
 
 
-def test_few_report_rows_are_searched_for_the_very_nearest():
-    X, P, Q = two_regions(100)
-    found = TrustMap.fit(X, P, Q, NO_YES)(X).agreement
-    order = np.argsort(np.abs(X - X.T), axis=1, kind="stable")[:, :NEIGHBOURS]
-    expected = (P.argmax(1) == Q.argmax(1))[order].mean(1)
-    np.testing.assert_allclose(found, expected, atol=1 / NEIGHBOURS + 1e-9)  # ties in distance
+def test_share_is_of_the_squares_and_never_below_nothing():
+    trust = Trust.of(np.tile(VALUES, (3, 1)), np.array([[1.0, 0.0], [0.0, 0.0], [60.0, 80.0]]))
+    np.testing.assert_allclose(trust.share, [1 - 1 / 25, 1, 0])
+    np.testing.assert_allclose(trust.contribution_error, [np.sqrt(0.5), 0, np.sqrt(5000)])
 
 
-def test_few_report_rows_are_counted_as_few():
-    assert TrustMap.fit(*two_regions(4), NO_YES)(np.zeros((1, 1))).n_rows.tolist() == [4]
+def test_contributions_of_nothing_are_exact_only_without_errors():
+    trust = Trust.of(np.zeros((3, 2)), np.array([[0.0, 0.0], [0.1, 0.0], [np.nan, np.nan]]))
+    assert trust.level.tolist() == ["exact", "low", "unknown"]
 
 
-def test_without_report_rows_nothing_is_known():
-    trust = TrustMap.fit(np.empty((0, 1)), np.empty((0, 2)), np.empty((0, 2)), NO_YES)(np.zeros((2, 1)))
-    assert np.isnan(trust.agreement).all()
-    assert trust.n_rows.tolist() == [0, 0]
+def test_several_outputs_are_one_figure_and_no_features_are_unknown():
+    errors = np.array([[[1.0, 2.0], [2.0, 1.0]]])
+    np.testing.assert_allclose(typical_errors(errors), [np.sqrt(2.5)])
+    assert np.isnan(typical_errors(np.empty((2, 0)))).all()
+    assert Trust.of(np.empty((0, 3)), np.empty((0, 3))).level.shape == (0,)
+
+
+def test_rows_are_taken_one_by_one_as_together():
+    errors = np.array([[0.0, 0.0], [1.5, 1.5], [9.0, 9.0]])
+    trust = Trust.of(np.tile(VALUES, (3, 1)), errors)
+    assert [str(trust[[i]].level[0]) for i in range(3)] == ["exact", "fair", "low"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import warnings
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -11,37 +10,51 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
-from illume.data.encoding import Encoded
-from illume.data.frames import Frame
-from illume.data.threads import RowChunks, in_chunks, row_chunks
-from illume.errors import BlackBoxError, LeftOutError, rows_after
-from illume.explanations.fitted import AnsweredFrame, Fitted
+from illume.data.frames import Frame, as_frame
+from illume.data.schema import require_columns
+from illume.data.threads import RowChunks
+from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
+from illume.explanations.fitted import Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
-from illume.results.trust import Novelty, Trust, typical_errors
-from illume.shapley.refiner import ShapleyRefiner
-from illume.shapley.shapley_model import ShapleyModel
-from illume.shapley.walks import interaction_values
+from illume.results.trust import Novelty, Trust
+from illume.twin.twin import Contributions, Mixing, Twin
 
-VALUES_AT_ONCE = 1_024  # rows, whose numbers then stay in the cache of a core
-REFINED_AT_ONCE = 512
+DIFFERENT = 1e-3  # of what counts as a large difference between the answers of model and twin
 
 
-def attribute(fitted: Fitted, X: Any, refine: int = 0) -> Attributions:
-    """Explain the user's rows; with `refine`, the model is asked this often more for each row."""
+def attribute(fitted: Fitted, X: Any, refine: int = 0, background: Any = None) -> Attributions:
+    """Explain the user's rows; with `refine`, the model is asked this often more for each row.
+
+    `background` are other rows to compare with than those of the fit.
+    """
     frame = fitted.as_frame(X)
     _require_refinable(fitted, refine)
-    return _attribute(fitted, frame, int(refine))
+    if fitted.kind == "pullback":
+        if background is not None:
+            raise ValueError("only Shapley values have a background; fit with contributions='shapley'")
+        return _pull_back(fitted, frame)
+    twin = fitted.twin if background is None else twin_against(fitted, background)
+    return _attribute(fitted, frame, twin, int(refine) if background is None else 0)
+
+
+def twin_against(fitted: Fitted, background: Any) -> Twin:
+    """Return the twin with other background rows, which the model is asked about once."""
+    frame = require_columns(as_frame(background), fitted.columns)
+    if not len(frame):
+        raise SchemaError("background has no rows; give at least one, or leave it out")
+    encoded, P = fitted.encode_and_ask(frame)
+    return fitted.twin.against(frame.select(fitted.schema.names), encoded, P)
 
 
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
     if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
         raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
-    if not refine:
+    if not refine or fitted.twin.exact:
         return
-    if fitted.shapley is None:
+    if fitted.kind == "pullback":
         raise ValueError("only Shapley values can be refined; fit with contributions='shapley' and queries")
     if not fitted.has_model:
         raise BlackBoxError(
@@ -54,109 +67,112 @@ def _require_refinable(fitted: Fitted, refine: Any) -> None:
         )
 
 
-def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
+def _attribute(fitted: Fitted, frame: Frame, twin: Twin, refine: int) -> Attributions:
     """Explain the rows of a frame.
 
-    Every batch is checked before the black box is asked about it. Beside the result itself, memory is needed
-    for one batch only.
+    Every batch is checked before the model is asked about it. Beside the result itself, memory is needed for
+    one batch only.
     """
-    n, f, c = len(frame), len(fitted.schema), len(fitted.outputs)
-    outputs = len(fitted.outputs.explained)
-    X, P = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32), np.empty((n, c))
+    n, f = len(frame), len(fitted.schema)
+    s = len(fitted.outputs.explained)
+    X = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32)
+    P = np.empty((n, len(fitted.outputs)))
     imputed, odd = np.zeros((2, n, f), dtype=bool)
-    values: FloatArray = np.empty((n, f, outputs))
-    errors: FloatArray = np.empty((n, f, outputs), dtype=np.float32)
-    shapley, fill_values = fitted.shapley, _make_fill(fitted, refine)
-    local: dict[int, LocalAttributions] = {}  # by the first row of each batch
+    values: FloatArray = np.empty((n, f, s))
+    errors: FloatArray = np.empty((n, f, s), dtype=np.float32)
     batches = RowChunks(n, BATCH_ROWS)
     for at in batches:
         with batches:
             piece = frame.slice(at.start, at.stop)
             with rows_after(at.start):
                 encoded = fitted.encode(piece)
+                rows = twin.read(piece, encoded)
                 if fitted.has_model:
                     P[at] = fitted.black_box(piece)
+                else:
+                    P[at] = fitted.outputs.answers_of(twin.scores(rows))
             X[at], imputed[at] = encoded.X, encoded.imputed
             odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-            if shapley is None or not fitted.has_model:
-                found = attribute_locally(fitted, encoded.X, P[at] if fitted.has_model else None)
-                local[at.start] = found
-                P[at] = P[at] if fitted.has_model else found.surrogate_predictions
-            if fill_values is not None:
-                fill_values(piece, encoded, P[at], values[at], errors[at])
-    surrogate = LocalAttributions.join(list(local.values())) if local else None
+            values[at], errors[at] = _values(fitted, twin, (rows, piece), P[at], refine)
+            if twin.exact and fitted.has_model:
+                _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
     turn = fitted.outputs.turn
-    if outputs == 1:
+    base, single = twin.base_values, s == 1
+    if single:
         values, errors = turn(values[..., 0]), errors[..., 0]
-    base: FloatArray = fitted.pair.surrogate.intercept_
-    offset: FloatArray = np.zeros((n, *values.shape[2:]))
-    if shapley is not None:
-        base = shapley.base_values
-    elif surrogate is not None:
-        values, offset = surrogate.values, surrogate.offset
-        errors = np.broadcast_to(np.float32(np.nan), values.shape)
+        base = fitted.outputs.turn_total(base)[0]
+    nothing = np.zeros((n, *values.shape[2:]))
     return Attributions(
         values=values,
-        base_values=np.broadcast_to(turn(base)[0] if outputs == 1 else base, offset.shape),
-        offset=offset,
-        rest=np.broadcast_to(0.0, offset.shape),
+        base_values=np.broadcast_to(base, nothing.shape),
+        offset=nothing,
+        rest=np.broadcast_to(0.0, nothing.shape),
         data=fitted.row_values(frame),
         predictions=P,
         imputed=imputed,
         standard_errors=errors,
         labels=fitted.labels,
         origin=frame.origin,
-        kind="pullback" if shapley is None else "shapley",
+        kind="shapley",
         stand_in=not fitted.has_model,
-        fell_back=fitted.quality.fell_back,
-        **_deferred_fields(fitted, X, P, errors=errors, odd=odd, local=surrogate),
+        **_deferred_fields(fitted, X, P, values=values, errors=errors, odd=odd),
     )
 
 
-Fill = Callable[[Frame, Encoded, FloatArray, FloatArray, FloatArray], None]
+def _compare(fitted: Fitted, P: FloatArray, scores: FloatArray, first: int) -> None:
+    """Warn where the model's answers P (n, c) are not those of scores (n, s) that were read from it."""
+    off = (np.abs(P - fitted.outputs.answers_of(scores)) / fitted.outputs.unit).max(1)
+    different = np.flatnonzero(off > DIFFERENT)
+    if len(different):
+        warnings.warn(
+            f"for {len(different)} of {len(P)} rows the model's answers differ from what was read from it, "
+            f"by up to {off.max():.2g}, first for row {first + different[0]}; their contributions add up to "
+            "what was read. Fit again if the model has changed, or with twin='learned'",
+            TwinWarning,
+            stacklevel=4,
+        )
 
 
-def _make_fill(fitted: Fitted, n_queries: int) -> Fill | None:
-    """Return a function that writes rows' values and standard errors into two arrays.
-
-    They come from the networks alone, or with `n_queries` from asking the model too.
-    """
-    shapley, background = fitted.shapley, fitted.background
-    if shapley is None:
-        return None
-    if n_queries and background is not None:
-        return _make_refining_fill(shapley, fitted, background, n_queries)
-
-    def fill(_: Frame, encoded: Encoded, P: FloatArray, values: FloatArray, errors: FloatArray) -> None:
-        def fill_some(rows: slice) -> None:
-            found = shapley(encoded.X[rows], encoded.imputed[rows], P[rows])
-            values[rows], errors[rows] = found.values, found.errors
-
-        in_chunks(fill_some, len(P), VALUES_AT_ONCE)
-
-    return fill
-
-
-def _make_refining_fill(
-    shapley: ShapleyModel, fitted: Fitted, background: AnsweredFrame, n_queries: int
-) -> Fill:
-    others = fitted.encode(background.frame)
-    refiner = ShapleyRefiner(
-        shapley,
-        background.frame,
-        shapley.coding.codes(others.X, others.imputed),
-        shapley.scale(background.P),
-        fitted.schema.names,
+def _values(fitted: Fitted, twin: Twin, read: tuple[Any, Frame], P: FloatArray, refine: int) -> Contributions:
+    rows, piece = read
+    if not refine or fitted.background is None:
+        return twin.values(rows, P)
+    names, background = fitted.schema.names, fitted.background
+    return twin.refine(
+        rows, piece, P, Mixing(background.frame, background.P, names, fitted.black_box, refine)
     )
 
-    def fill(piece: Frame, encoded: Encoded, P: FloatArray, values: FloatArray, errors: FloatArray) -> None:
-        for rows in row_chunks(len(P), REFINED_AT_ONCE):
-            codes = shapley.coding.codes(encoded.X[rows], encoded.imputed[rows])
-            some, scores = piece.slice(rows.start, rows.stop), shapley.scale(P[rows])
-            found = refiner(codes, some, scores, fitted.black_box, n_queries)
-            values[rows], errors[rows] = found.values, found.errors
 
-    return fill
+def _pull_back(fitted: Fitted, frame: Frame) -> Attributions:
+    """Explain rows by the latent surrogate's slopes, as in the paper."""
+    encoded, asked = fitted.encode_and_ask(frame)
+    P = asked if fitted.has_model else None
+    found = attribute_locally(fitted, encoded.X, P)
+    odd = encoded.odd | (encoded.imputed & ~fitted.missing)
+    single = found.values.ndim == 2
+    base = np.asarray(fitted.pair.surrogate.intercept_)
+    base = fitted.outputs.turn(base)[0] if single else base
+    errors = np.full(found.values.shape, np.nan, dtype=np.float32)
+    return Attributions(
+        values=found.values,
+        base_values=np.broadcast_to(base, found.offset.shape),
+        offset=found.offset,
+        rest=np.broadcast_to(0.0, found.offset.shape),
+        slopes=found.slopes,
+        data=fitted.row_values(frame),
+        predictions=found.surrogate_predictions if P is None else P,
+        surrogate_predictions=found.surrogate_predictions,
+        imputed=encoded.imputed,
+        trust=Trust.of(found.values, errors),
+        refinement=found.refinement,
+        novelty=fitted.novelty_detector.find(odd, fitted.places().distance(encoded.X)),
+        labels=fitted.labels,
+        origin=frame.origin,
+        stand_in=not fitted.has_model,
+        standard_errors=errors,
+        kind="pullback",
+        fell_back=fitted.latents().quality.fell_back,
+    )
 
 
 class _Around(NamedTuple):
@@ -165,56 +181,43 @@ class _Around(NamedTuple):
 
 
 def _deferred_fields(
-    fitted: Fitted,
-    X: FloatArray,
-    P: FloatArray,
-    *,
-    errors: FloatArray,
-    odd: BoolArray,
-    local: LocalAttributions | None,
+    fitted: Fitted, X: FloatArray, P: FloatArray, *, values: FloatArray, errors: FloatArray, odd: BoolArray
 ) -> dict[str, Any]:
-    """Return the fields that few users read; all that is not known yet is computed when it is read."""
+    """Return the fields that few users read; they are computed when they are read."""
+    unit = fitted.outputs.common_unit
 
-    def look_around(X: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
-        trust = replace(
-            fitted.trust_map(X), contribution_error=typical_errors(errors / fitted.outputs.common_unit)
-        )
-        return _Around(trust, fitted.novelty_detector.find(odd, trust.distance))
+    def look_around(X: FloatArray, values: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
+        distance = fitted.places().distance(X)
+        return _Around(Trust.of(values / unit, errors / unit), fitted.novelty_detector.find(odd, distance))
 
-    around = Source(look_around, X, errors, odd)
-    fields: dict[str, Any] = {name: Deferred(around, name) for name in _Around._fields}
-    source = Source(lambda X, P: attribute_locally(fitted, X, P), X, P)
-    for name in ("slopes", "surrogate_predictions", "refinement"):
-        fields[name] = Deferred(source, name) if local is None else getattr(local, name)
-    return fields
+    def locally(X: FloatArray, P: FloatArray) -> LocalAttributions:
+        return attribute_locally(fitted, X, P)
+
+    around, local = Source(look_around, X, values, errors, odd), Source(locally, X, P, costly=True)
+    fields = {name: Deferred(around, name) for name in _Around._fields}
+    return fields | {
+        name: Deferred(local, name) for name in ("slopes", "surrogate_predictions", "refinement")
+    }
 
 
-def explain_interactions(fitted: Fitted, X: Any, max_features: int, n_samples: int) -> Interactions:
-    """Return pairwise interaction values of the features with the largest contributions."""
-    for name, value, least in (("max_features", max_features, 2), ("n_samples", n_samples, 1)):
-        if isinstance(value, bool) or not (isinstance(value, Integral) and int(value) >= least):
-            raise ValueError(f"{name} must be an integer, {least} or more, found {value!r}")
-    frame, model = fitted.as_frame(X), fitted.shapley
-    if model is None:
+def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None) -> Interactions:
+    """Return pairwise interaction values, of all features or of those with the largest contributions."""
+    if max_features is not None and (
+        isinstance(max_features, bool) or not (isinstance(max_features, Integral) and int(max_features) >= 2)
+    ):
+        raise ValueError(f"max_features must be an integer, 2 or more, found {max_features!r}")
+    if fitted.kind == "pullback":
         raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
     if fitted.background is None:
         raise LeftOutError(
             "interactions compare rows with background rows, and the explainer was saved with rows='none'; "
             "save it with rows to have them"
         )
-    attributions = attribute(fitted, frame)
-    rows, background = (
-        model.coding.codes(encoded.X, encoded.imputed)
-        for encoded in map(fitted.encode, (frame, fitted.background.frame))
-    )
-    coded = model.coding.features
-    order = np.argsort(-attributions.strength[coded], kind="stable")[:max_features]
-    found = interaction_values(model.network, rows, background, order, n_samples)
-    values = fitted.outputs.turn(model.scale.unit * found / 2)
-    mine = attributions.values[:, coded[order]]
-    mine = mine[..., None] if mine.ndim == 2 else mine
-    diagonal = np.arange(len(order))
-    values[:, diagonal, diagonal] = mine - values.sum(2)
-    names = tuple(attributions.feature_names[j] for j in coded[order])
-    flat = values[..., 0] if attributions.values.ndim == 2 else values
-    return Interactions(flat, names, attributions.labels, attributions.origin)
+    frame = fitted.as_frame(X)
+    encoded, P = fitted.encode_and_ask(frame)
+    found = fitted.twin.pairs(fitted.twin.read(frame, encoded), P, max_features)
+    values, errors = fitted.outputs.turn(found.values), found.errors
+    if values.shape[-1] == 1:
+        values, errors = values[..., 0], errors[..., 0]
+    names = tuple(fitted.schema.names[j] for j in found.features)
+    return Interactions(values, names, fitted.labels, frame.origin, errors)

@@ -21,7 +21,14 @@ from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
 from illume.explanations.counterfactual_words import describe_constraints
 from illume.explanations.fitted import FitRows, Fitted
-from illume.explanations.rules import RuleRequest, choose_boxes, measure_boxes, require_rule_model
+from illume.explanations.rules import (
+    RuleRequest,
+    choose_boxes,
+    measure_boxes,
+    own_numbers,
+    recover_numbers,
+    require_rule_model,
+)
 from illume.results.counterfactuals import Counterfactuals
 from illume.results.rules import Rules
 from illume.results.trust import Refinement
@@ -78,11 +85,14 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
     anchors, there, has_rule = X.copy(), P.copy(), np.zeros(len(X), dtype=bool)
     rows, first = np.unique(found.row, return_index=True)
     anchors[rows], there[rows], has_rule[rows] = composed[first], answers[first], True
+    numbers = recover_numbers(fitted.encoding, anchors)
+    numbers[rows] = own_numbers(fitted, made.take(first))  # which rounding may not leave outside of the rule
     if request.is_unrestricted:
         bare = np.flatnonzero(nearest >= 0)
         anchors[bare], there[bare] = pool.X[nearest[bare]], pool.P[nearest[bare]]
+        numbers[bare] = recover_numbers(fitted.encoding, anchors[bare])
         has_rule[bare] = True
-    rules, violated, refinement = _make_rules(fitted, task, anchors, there, has_rule)
+    rules, violated, refinement = _make_rules(fitted, task, (anchors, numbers), there, has_rule)
 
     reference = training.X[stratified(fitted.outputs.strata.decide(training.P), REFERENCE_ROWS)]
     return Counterfactuals(
@@ -115,15 +125,17 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
 
 
 def _make_rules(
-    fitted: Fitted, task: Task, anchors: FloatArray, there: FloatArray, has_rule: BoolArray
+    fitted: Fitted, task: Task, given: tuple[FloatArray, FloatArray], there: FloatArray, has_rule: BoolArray
 ) -> tuple[Rules, BoolArray, Refinement]:
-    """Return a rule per row that covers its anchor (n, m), answered `there` (n, c), but not the row itself.
+    """Return a rule per row that covers its anchor, answered `there` (n, c), but not the row itself.
+
+    Anchors are `given` as encoded rows (n, m) and as numbers (n, n_features).
 
     The leaf of the anchor is pulled back through the row's own map; the box is widened to hold the anchor
     and polished like any rule, for the anchor's decision. Other rows get an empty rule. Beside the rules,
     return on which features the rows violate them, and how the rows' own maps were refined.
     """
-    question = task.goal.question
+    question, (anchors, numbers) = task.goal.question, given
     model, wanted = require_rule_model(fitted, question), question.decide(there)
     tree, layout = model.rules, model.rules.layout
     start, refinement = Boxes.whole_space(*task.X.shape), Refinement.empty(len(task.X))
@@ -140,7 +152,8 @@ def _make_rules(
     boxes[rows], polished = chosen, np.zeros(len(task.X), dtype=bool)
     polished[rows] = was_polished
     encoded = Encoded.plain(anchors, len(fitted.schema))
-    rules = measure_boxes(fitted, model, boxes, tree(anchors, wanted), encoded, P=there)
+    raw = tree(anchors, wanted)
+    rules = measure_boxes(fitted, model, boxes, raw, encoded, P=there, numbers=numbers)
     violated = np.zeros((len(task.X), len(fitted.schema)), dtype=bool)
     row, column = np.nonzero(_violated_inputs(boxes, task.X, layout))
     violated[row, layout.owner[column]] = True

@@ -19,8 +19,9 @@ from illume.data.row_sources import is_row_source
 from illume.data.sampling import evenly_spaced
 from illume.data.schema import Feature
 from illume.errors import BlackBoxError, rows_after
-from illume.explanations.fitted import Fitted
-from illume.explanations.reference import MEASURED_ROWS, UNUSUAL, Reference, category_counts, cumulative
+from illume.explanations.fitted import Fitted, TwinBlackBox
+from illume.explanations.places import MEASURED_ROWS, UNUSUAL, Places
+from illume.explanations.reference import Reference, category_counts, cumulative
 from illume.metrics.fidelity import wilson
 from illume.results.check import Check, Distances, FeatureCheck, SampleAgreement
 from illume.results.dictionary import DataDictionary
@@ -52,20 +53,20 @@ def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
     if isinstance(sample, bool) or not (isinstance(sample, Integral) and int(sample) >= 0):
         raise ValueError(f"sample must be a whole number, 0 or more, found {sample!r}")
     encoding = replace(fitted.encoding, unknown="ignore")
-    features, reference = frame.select(encoding.schema.names), fitted.reference
+    features, reference = frame.select(encoding.schema.names), fitted.reference()
     distance, outside, unseen = _look_up(fitted, encoding, features)
     explicable = np.flatnonzero(~unseen | (fitted.encoding.unknown != "error"))
     rows = explicable[evenly_spaced(len(explicable), int(sample))]
     agreement, off = _agreement(fitted, encoding, frame, rows)
     found = Check(
         features=tuple(_check_features(encoding, features, reference, fitted.dictionary)),
-        distances=_distances(distance, reference, min(fitted.quality.n_training, MEASURED_ROWS)),
+        distances=_distances(distance, fitted.places(), min(fitted.facts.n_training, MEASURED_ROWS)),
         agreement=agreement,
         outside_share=float(outside.mean()) if len(outside) else 0.0,
         n_rows=len(frame),
         n_fitted=reference.n_rows,
         warnings=(),
-        off=(() if len(reference.distances) else (NO_ROWS,)) + ((off,) if off else ()),
+        off=(() if len(fitted.places().distances) else (NO_ROWS,)) + ((off,) if off else ()),
     )
     reasons = list(drift_reasons(found, fitted.encoding.unknown, off == FAILED))
     few, many = (tuple(text for rare, text in reasons if rare is wanted) for wanted in (True, False))
@@ -80,19 +81,20 @@ def _look_up(fitted: Fitted, encoding: Encoding, frame: Frame) -> tuple[FloatArr
     for rows, piece in chunks(frame, BATCH_ROWS):
         with rows_after(rows.start):
             encoded = encoding.transform(piece)
-        distance[rows] = fitted.trust_map(encoded.X).distance
-        outside[rows] = fitted.novelty_detector(encoded, distance[rows]).outside
+        distance[rows] = fitted.places().distance(encoded.X)
+        odd = encoded.odd | (encoded.imputed & ~fitted.missing)
+        outside[rows] = fitted.novelty_detector.find(odd, distance[rows]).outside
         unseen[rows] = encoded.odd[:, category].any(1)
     return distance, outside, unseen
 
 
-def _distances(distance: FloatArray, reference: Reference, n_training: int) -> Distances | None:
-    usual = reference.distances
+def _distances(distance: FloatArray, places: Places, n_training: int) -> Distances | None:
+    usual = places.distances
     if not len(distance) or not len(usual) or np.isnan(distance).any():
         return None
     return Distances(
         unusual_share=float((distance > usual[UNUSUAL]).mean()),
-        far_share=float((distance > reference.limit).mean()),
+        far_share=float((distance > places.limit).mean()),
         median=float(np.median(distance)),
         fitted_median=float(usual[0]),
         n_training=n_training,
@@ -112,10 +114,12 @@ def _agreement(
         P = fitted.black_box(rows)
     except BlackBoxError:  # its message may hold values of rows
         return None, FAILED
-    X = encoding.transform(rows.select(encoding.schema.names)).X
-    agreed = float(fitted.outputs.alike(P, fitted.pair.answers(X)).mean())
+    Q = TwinBlackBox(encoding, fitted.outputs, fitted.twin)(rows)
+    agreed = float(fitted.outputs.alike(P, Q).mean())
     low, high = wilson(agreed, len(some))
-    report = fitted.quality.report
+    report = fitted.facts.report
+    if math.isnan(report.agreement):  # the latent surrogate is the twin
+        report = fitted.latents().quality.report
     return SampleAgreement(agreed, low, high, len(some), report.agreement, *report.interval), ""
 
 
@@ -295,7 +299,7 @@ def _agreement_warnings(check: Check) -> Iterator[str]:
     found = check.agreement
     if found is not None and found.high < found.fitted_low:
         yield (
-            f"surrogate and black box agree on {found.agreement:.1%} of a sample of these rows, on "
+            f"twin and model agree on {found.agreement:.1%} of a sample of these rows, on "
             f"{found.fitted_agreement:.1%} while fitting; rules and slopes do not describe the model here, "
             f"and errors of contributions were not measured on such rows: fit again"
         )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.black_box import BATCH_ROWS, BlackBox
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, as_frame, chunks
+from illume.data.later import Later
 from illume.data.match_dtypes import FrameBuilder, as_plain_rows
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
@@ -21,15 +23,14 @@ from illume.data.schema import Schema, check_names, require_columns
 from illume.data.threads import RowChunks
 from illume.errors import rows_after
 from illume.explanations.neighbours import Neighbours
+from illume.explanations.places import NoveltyDetector, Places
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
-from illume.explanations.trial import Trial
-from illume.explanations.trust_map import NoveltyDetector, TrustMap
 from illume.results.diagnostics import History
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.predictions import Labels
-from illume.results.quality import Quality, RuleQuality
-from illume.shapley.shapley_model import ShapleyModel
+from illume.results.quality import Quality, RuleQuality, SurrogateQuality
+from illume.twin.twin import Contributions, Mixing, Pairs, Twin
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,15 +153,101 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class SurrogateBlackBox:
-    """The surrogate in the place of a model that is not there."""
+class LatentTwin:
+    """The latent surrogate as the twin of a model that was neither read nor learned."""
+
+    latents: Later[Latent]
+    encoding: Encoding
+    outputs: Outputs
+    exact: bool = False
+
+    @property
+    def base_values(self) -> FloatArray:
+        """See `Twin`: the surrogate's score of the average row."""
+        return np.asarray(self.latents().pair.surrogate.intercept_)
+
+    def read(self, frame: Frame, encoded: Encoded) -> FloatArray:
+        """See `Twin`."""
+        return encoded.X
+
+    def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> FloatArray:
+        """See `Twin`."""
+        return X
+
+    def scores(self, rows: FloatArray) -> FloatArray:
+        """See `Twin`."""
+        return self.outputs.scores(self.latents().pair.answers(rows))
+
+    def values(self, rows: FloatArray, P: FloatArray) -> Contributions:
+        """See `Twin`; slopes times centred inputs, whose errors are not known."""
+        pair = self.latents().pair
+        slopes = pair.encoder.pull_back(rows, pair.surrogate.coef_).slopes
+        found = np.swapaxes(self.encoding.gather(slopes * rows[:, None]), 1, 2)
+        return Contributions(found, np.full(found.shape, np.nan, dtype=np.float32))
+
+    def refine(self, rows: FloatArray, frame: Frame, P: FloatArray, mixing: Mixing) -> Contributions:
+        """See `Twin`."""
+        return self.values(rows, P)
+
+    def pairs(self, rows: FloatArray, P: FloatArray, most: int | None = None) -> Pairs:
+        """See `Twin`."""
+        raise ValueError(
+            "only Shapley values have interactions; fit with contributions='shapley' and queries"
+        )
+
+    def against(self, frame: Frame, encoded: Encoded, P: FloatArray) -> LatentTwin:
+        """See `Twin`."""
+        raise ValueError(
+            "only Shapley values have a background; fit with contributions='shapley' and queries"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class GrownRules:
+    """The tree that rules come from, and the quality of its rules."""
+
+    model: RuleModel
+    quality: RuleQuality | None
+
+
+def _grow(fitted: Fitted) -> GrownRules:
+    return fitted.grow(fitted)
+
+
+@dataclass(frozen=True, eq=False)
+class TwinBlackBox:
+    """The twin in the place of a model that is not there."""
 
     encoding: Encoding
-    pair: Pair
+    outputs: Outputs
+    twin: Twin
 
     def __call__(self, frame: Frame) -> FloatArray:
-        """Return the surrogate's answers (n, c) to a frame's rows."""
-        return self.pair.answers(self.encoding.transform(frame.select(self.encoding.schema.names)).X)
+        """Return the twin's answers (n, c) to a frame's rows."""
+        encoded = self.encoding.transform(frame.select(self.encoding.schema.names))
+        return self.outputs.answers_of(self.twin.scores(self.twin.read(frame, encoded)))
+
+
+@dataclass(frozen=True, eq=False)
+class Latent:
+    """The paper's latent surrogate, and what was measured of it.
+
+    Parameters
+    ----------
+    pair, local
+        The encoder and surrogate that explain; the local ones, even where the global ones are used instead.
+    neighbours
+        Training rows that explanations are refined towards.
+    answers
+        The answers that quality was measured on; None in a file without rows.
+    """
+
+    pair: Pair
+    local: Pair
+    neighbours: Neighbours
+    answers: ReportAnswers | None
+    quality: SurrogateQuality
+    history: History | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +257,7 @@ class Fitted:
     Parameters
     ----------
     black_box
-        The model; or the surrogate in its place, in an explainer that was loaded without its model.
+        The model; or the twin in its place, in an explainer that was loaded without its model.
     columns, backend
         The columns of the fitted frame and its library, None for NumPy.
     encoding, outputs
@@ -179,20 +266,25 @@ class Fitted:
         Of which features missing values were seen, (n_features,).
     split, rows
         Which rows were used for what, and the rows themselves; a file holds training rows at most.
-    pair, local
-        The encoder and surrogate that explain; the local ones, even where the global ones are used instead.
-    neighbours
-        Training rows that explanations are refined towards.
-    trust_map, reference
-        How well the surrogate does where, and the distributions of the fitted rows.
+    twin
+        What stands for the model, and gives contributions.
+    background
+        The background rows that contributions compare with; None in a file without rows.
+    kind
+        `shapley` or `pullback`.
+    places, reference
+        Where the fitted rows lie, to tell which rows are far from all of them; and their distributions.
     pool
         Training rows that counterfactuals take values from.
-    shapley, background
-        Shapley values and the background rows that refining mixes with; None without them.
+    queries
+        Made-up rows with the model's answers, or those of an exact twin.
+    latents, grow, rules
+        The latent surrogate, and the tree that rules come from with the quality of its rules: trained when
+        they are first asked for, the tree by `grow`.
     report_answers
-        The answers that quality was measured on; a file holds them for models that a threshold can decide.
-    rule_encoder
-        The encoder that rules have for the question of `original`.
+        The answers of the model and of the twin to report rows, (n, c) each; None where they are not there.
+    facts
+        The quality of the twin, and how the explainer was fitted.
     missing_words
         Words that the command line read as missing, where it was told other ones than usual.
     dictionary
@@ -201,7 +293,7 @@ class Fitted:
         The same for the question of the fit, or of the file, where this one is for another question.
     """
 
-    black_box: BlackBox | SurrogateBlackBox
+    black_box: BlackBox | TwinBlackBox
     columns: tuple[str, ...]
     backend: str | None
     encoding: Encoding
@@ -209,24 +301,59 @@ class Fitted:
     missing: BoolArray
     split: Split
     rows: FitRows
-    pair: Pair
-    local: Pair
-    neighbours: Neighbours
-    trust_map: TrustMap
-    reference: Reference
-    pool: AnsweredFrame | None
-    shapley: ShapleyModel | None
+    twin: Twin
     background: AnsweredFrame | None
-    quality: Quality
-    history: History | None
-    trials: tuple[Trial, ...]
-    rule_model: RuleModel | None = None
-    rule_quality: RuleQuality | None = None
-    report_answers: ReportAnswers | None = None
-    rule_encoder: Any = None
+    kind: str
+    places: Later[Places]
+    reference: Later[Reference]
+    pool: AnsweredFrame | None
+    queries: Later[AnsweredRows]
+    latents: Later[Latent]
+    report_answers: tuple[FloatArray, FloatArray] | None
+    grow: Callable[[Fitted], GrownRules]
+    facts: Quality
+    rules: Later[GrownRules] = None  # type: ignore[assignment]  # grown when asked for, if none is given
     missing_words: tuple[str, ...] | None = None
     dictionary: DataDictionary = NO_LABELS
     original: Fitted | None = None
+
+    def __post_init__(self) -> None:
+        """Let rules be grown when they are asked for."""
+        if self.rules is None:
+            object.__setattr__(self, "rules", Later(partial(_grow, self)))
+
+    @property
+    def pair(self) -> Pair:
+        """The latent surrogate: encoder and linear model."""
+        return self.latents().pair
+
+    @property
+    def local(self) -> Pair:
+        """The local latent surrogate, even where the global one explains."""
+        return self.latents().local
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """Training rows that explanations of the latent surrogate are refined towards."""
+        return self.latents().neighbours
+
+    @property
+    def rule_model(self) -> RuleModel:
+        """The tree that rules come from, and the rows that they are measured on."""
+        return self.rules().model
+
+    @property
+    def rule_quality(self) -> RuleQuality | None:
+        """The quality of rules, once they are there."""
+        return self.rules().quality if self.rules.ready else None
+
+    @property
+    def quality(self) -> Quality:
+        """The quality of all that is there."""
+        latent = self.latents() if self.latents.ready else None
+        interrupted = self.facts.interrupted or bool(latent and getattr(latent.history, "interrupted", False))
+        surrogate = None if latent is None else latent.quality
+        return replace(self.facts, surrogate=surrogate, dictionary=self.dictionary, interrupted=interrupted)
 
     @property
     def schema(self) -> Schema:
@@ -249,12 +376,12 @@ class Fitted:
     @property
     def has_model(self) -> bool:
         """Whether the model itself can be asked."""
-        return not isinstance(self.black_box, SurrogateBlackBox)
+        return not isinstance(self.black_box, TwinBlackBox)
 
     @property
     def novelty_detector(self) -> NoveltyDetector:
         """The detector of rows that are unlike the fitted ones."""
-        return NoveltyDetector(self.labels.feature_labels, self.missing, self.trust_map, self.reference.limit)
+        return NoveltyDetector(self.labels.feature_labels, self.missing, self.places())
 
     @property
     def dtypes(self) -> FrameBuilder:
@@ -267,7 +394,7 @@ class Fitted:
             return self
         encoding = replace(self.encoding, unknown=unknown)
         black_box = self.black_box
-        if isinstance(black_box, SurrogateBlackBox):
+        if isinstance(black_box, TwinBlackBox):
             black_box = replace(black_box, encoding=encoding)
         return replace(self, encoding=encoding, black_box=black_box)
 
@@ -275,7 +402,7 @@ class Fitted:
         """Return the same, with other labels of features and values."""
         if dictionary == self.dictionary:
             return self
-        return replace(self, dictionary=dictionary, quality=replace(self.quality, dictionary=dictionary))
+        return replace(self, dictionary=dictionary)
 
     def towards(self, positive_class: Any) -> Fitted:
         """Return the same, with explanations for another class; decisions stay as they are."""

@@ -14,7 +14,8 @@ from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.forward import Forward, SoftBins
 from illume.errors import ExportError
 from illume.explanations.fitted import Fitted
-from illume.shapley.shapley_model import ShapleyModel
+from illume.twin.learned import LearnedTwin
+from illume.twin.shapley_model import ShapleyModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +46,18 @@ class ForwardPass:
     @property
     def base_values(self) -> FloatArray:
         """What contributions are added to, (c,)."""
-        return self.outputs.turn(self.intercept if self.shapley is None else self.shapley.base_values)
+        base = self.intercept if self.shapley is None else self.shapley.base_values
+        return self.outputs.turn_total(base)
 
     @property
     def sign(self) -> float:
         """-1 where the first of two classes is explained: the other parts are about the second."""
         return float(self.outputs.turn(np.ones(1))[0])
+
+    @property
+    def whole(self) -> float:
+        """What the scores of two classes add up to: 1 for probabilities, 0 for log-odds."""
+        return float(self.outputs.turn_total(np.zeros(1))[0]) if self.sign < 0 else 0.0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -67,6 +74,7 @@ class ForwardPass:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> ForwardPass:
         """Take the arrays of a fitted explainer."""
+        shapley = _shapley(fitted)  # before the surrogate, which may have to be trained
         encoder, surrogate, encoding = fitted.pair.encoder, fitted.pair.surrogate, fitted.encoding
         m, bins = encoding.n_inputs, SoftBins.none()
         if isinstance(encoder, TrainedEncoder):
@@ -84,5 +92,17 @@ class ForwardPass:
             n_features=len(encoding.schema),
             outputs=fitted.outputs,
             bins=bins,
-            shapley=fitted.shapley,
+            shapley=shapley,
         )
+
+
+def _shapley(fitted: Fitted) -> ShapleyModel | None:
+    """Return the networks behind contributions; None where they are pulled back."""
+    if fitted.kind == "pullback":
+        return None
+    if isinstance(fitted.twin, LearnedTwin):
+        return fitted.twin.model
+    raise ExportError(
+        "exact contributions are read from the model's trees or weights, and not exported; fit with "
+        "twin='learned' to export networks"
+    )

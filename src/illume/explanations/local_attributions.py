@@ -53,13 +53,13 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
 
     Without P, the surrogate's own decisions are taken as the black box's.
     """
-    (n, m), pair, neighbours = X.shape, fitted.pair, fitted.neighbours
-    encoder, surrogate, coef = pair.encoder, pair.surrogate, pair.surrogate.coef_
+    (n, m), neighbours = X.shape, fitted.neighbours
+    encoder, surrogate, coef = fitted.pair.encoder, fitted.pair.surrogate, fitted.pair.surrogate.coef_
     # Encoders and surrogates that a user wrote may not be thread-safe.
     parallel = getattr(encoder, "thread_safe", False) and isinstance(surrogate, WeightedSurrogate)
     values = np.empty((n, len(fitted.schema), len(coef)))
     slopes = np.empty((n, m, len(coef)), dtype=np.float32)
-    Z, Q = np.empty((n, pair.n_latents)), np.empty((n, len(fitted.outputs)))
+    Z, Q = np.empty((n, fitted.pair.n_latents)), np.empty((n, len(fitted.outputs)))
     offset, refinement = np.zeros((n, len(coef))), Refinement.empty(n, off=not len(neighbours.X))
 
     def fill(rows: slice) -> None:
@@ -68,6 +68,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
         each = fitted.encoding.gather(pulled.slopes * x[:, None])
         values[rows], slopes[rows] = np.swapaxes(each, 1, 2), np.swapaxes(pulled.slopes, 1, 2)
         Z[rows], Q[rows] = pulled.Z, surrogate.answers(pulled.Z)
+        offset[rows] = _level_offset(encoder, pulled.Z, coef, values[rows])
 
     with single_blas_thread():
         in_chunks(fill, n, AT_ONCE, parallel)
@@ -75,7 +76,7 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
         refinement.agreed[:] = fitted.outputs.alike(answers, Q)
         others = np.flatnonzero(~refinement.agreed)
         if fitted.outputs.takes_offset:  # a number is reached exactly, by what is left
-            offset = fitted.outputs.scores(answers) - fitted.outputs.scores(Q)
+            offset += fitted.outputs.scores(answers) - fitted.outputs.scores(Q)
             refinement = replace(refinement, exact=True)
         elif len(others) and not refinement.off:
             wanted = fitted.outputs.strata.decide(answers)
@@ -83,13 +84,13 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
             refiner = Refiner(encoder, LinearRegions(surrogate, fitted.outputs.strata), neighbours, coef)
 
             def refine(part: slice) -> None:
-                rows = others[part]
-                x = X[rows].astype(np.float64, copy=False)
+                rows, x = others[part], X[others[part]].astype(np.float64, copy=False)
                 refined = refiner(x, Z[rows], wanted[rows], near[part])
                 theirs = fitted.encoding.gather(refined.slopes * x[:, None])
                 mixed = refined.mix(values[rows], np.swapaxes(theirs, 1, 2))
                 slopes[rows] = refined.mix(slopes[rows], np.swapaxes(refined.slopes, 1, 2))
-                values[rows], offset[rows] = mixed, refined.offset @ coef.T
+                offset[rows] = _level_offset(encoder, refined.Z - refined.offset, coef, mixed)
+                values[rows], offset[rows] = mixed, offset[rows] + refined.offset @ coef.T
                 refinement[rows] = refined.refinement
 
             in_chunks(refine, len(others), CHUNK_ROWS, parallel)
@@ -97,6 +98,13 @@ def attribute_locally(fitted: Fitted, X: FloatArray, P: FloatArray | None) -> Lo
     if len(coef) == 1:
         values, slopes, offset = _single(fitted, values, slopes, offset)
     return LocalAttributions(values, slopes, offset, Q, refinement)
+
+
+def _level_offset(encoder: Any, Z: FloatArray, coef: FloatArray, values: FloatArray) -> FloatArray:
+    """Return what the rows' own levels add to scores (n, c), which no feature's contribution holds."""
+    if not getattr(encoder, "has_levels", False):
+        return np.zeros((len(Z), len(coef)))
+    return np.asarray(Z @ coef.T - values.sum(1))
 
 
 def _single(fitted: Fitted, *arrays: FloatArray) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from illume.data.black_box import OutputRequest
 from illume.data.schema import Schema
-from illume.encoders.options import Objective, Training
+from illume.encoders.options import STEADINESS, Objective, Training
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,17 +25,22 @@ class SurrogateOptions:
         `fit(Z, P)`, `answers(Z)`, `coef_` and `intercept_`. With `logistic`, the linear head that a joint
         objective trains with the encoder is used.
     objective
-        `aligned` (the default), `joint`, the paper's `co` or `so`, or an `Objective`. By name, `aligned`
-        is weakened where a short trial without alignment has a clearly better fidelity on validation rows.
+        `pairs` (the default) learns from pairs of rows that what stands for the model answers; `joint`, the
+        paper's `co` or `so`, or an `Objective`. For `encoder="linear"`, `pairs` is `joint`.
+    steadiness
+        How alike the slopes of neighbouring rows are to be, from 0 to 1, with the objective `pairs`: slopes
+        of neighbours count more, or less, in training until the paper's robustness of slopes on validation
+        rows is this. Steadier slopes follow the model less closely near a row; the surrogate's decisions
+        hardly depend on it. The default, .85, leaves the paper's .8 on other rows.
     n_latents
-        Number of latents; `auto` tries 4, 8 and 16 in a short training each and keeps the fewest whose
-        fidelity on validation rows is within .015 of the best.
+        Number of latents; `auto` is 8, or twice the number of classes where these are more.
     rank
         For wide data: with `auto`, the maps of 200 inputs or more are a constant plus a part of rank 32
         that differs from row to row, so that weights and time grow linearly with the number of inputs. A
         number is another rank, None never does this. Only for `encoder="meta"`.
     training
-        How to train; by default quick for joint objectives, as in the paper for the others.
+        How to train; by default a fixed number of steps for `pairs`, quick for objectives with a head, as in
+        the paper for the others.
     search
         How neighbours are found among the training rows: `exact`, among at most 16,384 per decision, or
         among all of them by an `index` (faiss).
@@ -43,7 +48,8 @@ class SurrogateOptions:
 
     encoder: Any = "meta"
     model: Any = "logistic"
-    objective: str | Objective = "aligned"
+    objective: str | Objective = "pairs"
+    steadiness: float = STEADINESS
     n_latents: int | str = "auto"
     rank: int | str | None = "auto"
     training: Training | None = None

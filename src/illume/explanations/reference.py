@@ -1,23 +1,17 @@
-"""Distributions of the fitted rows: quantiles of numbers, shares of categories, typical distances."""
+"""Distributions of the fitted rows: quantiles of numbers, shares of categories."""
 
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Frame
-from illume.data.sampling import evenly_spaced
 from illume.data.schema import Feature, Other, Schema, labels
-from illume.explanations.trust_map import TrustMap
 
 KNOTS = 21
-LEVELS = (0.5, 0.9, 0.99, 0.999)  # of the distances
-MEASURED_ROWS = 20_000
-UNUSUAL, LIMIT = 2, 3  # positions in LEVELS
-MARGIN = 1.1  # on the limit, as the quantile of few rows is not exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +30,6 @@ class Reference:
         Share of rows in which the feature is missing, (n_features,).
     shares
         Share of rows with each category, feature after feature, in the schema's order.
-    distances
-        Quantiles of the distance of training rows to the nearest anchor of the trust map; empty if unknown.
     """
 
     n_rows: int
@@ -46,11 +38,10 @@ class Reference:
     at_most: FloatArray
     missing: FloatArray
     shares: FloatArray
-    distances: FloatArray
 
     @classmethod
     def fit(cls, schema: Schema, frame: Frame) -> Reference:
-        """Measure a frame's rows; distances are added later."""
+        """Measure a frame's rows."""
         knots, missing = np.full((len(schema), KNOTS), np.nan), np.zeros(len(schema))
         below, at_most, shares = knots.copy(), knots.copy(), []
         for j, feature in enumerate(schema.features):
@@ -65,26 +56,14 @@ class Reference:
                 counts = category_counts(feature, frame)
                 missing[j] = counts[None] / len(frame)
                 shares += [counts[category] / len(frame) for category in feature.categories]
-        return cls(len(frame), knots, below, at_most, missing, np.array(shares), np.empty(0))
+        return cls(len(frame), knots, below, at_most, missing, np.array(shares))
 
     @classmethod
     def unknown(cls, schema: Schema) -> Reference:
         """Return a reference without any information."""
         knots = np.full((len(schema), KNOTS), np.nan)
         n_shares = sum(len(feature.categories) for feature in schema.features if not feature.numeric)
-        return cls(0, knots, knots, knots, np.full(len(schema), np.nan), np.zeros(n_shares), np.empty(0))
-
-    def with_distances(self, trust_map: TrustMap, X: FloatArray) -> Reference:
-        """Add the typical distances of training rows X to the nearest anchor."""
-        distances = trust_map(X[evenly_spaced(len(X), MEASURED_ROWS)]).distance
-        if not len(distances) or np.isnan(distances).any():
-            return self
-        return replace(self, distances=np.quantile(distances, LEVELS))
-
-    @property
-    def limit(self) -> float:
-        """The distance above which a row is far; infinite if unknown."""
-        return MARGIN * float(self.distances[LIMIT]) if len(self.distances) else np.inf
+        return cls(0, knots, knots, knots, np.full(len(schema), np.nan), np.zeros(n_shares))
 
 
 def cumulative(there: FloatArray, knots: FloatArray) -> tuple[FloatArray, FloatArray]:

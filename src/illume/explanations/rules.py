@@ -56,17 +56,22 @@ class RuleRequest:
 def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
     """Return the rules of a frame's rows."""
     encoded, P = fitted.encode_and_ask(frame)
-    numbers = np.full((len(frame), len(fitted.schema)), np.nan, order="F")
-    for j, feature in enumerate(fitted.schema.features):
-        if feature.numeric and not feature.constant:
-            numbers[:, j] = frame.numbers(feature.name)
     return replace(
-        make_rules(fitted, encoded, P, request, numbers),
+        make_rules(fitted, encoded, P, request, own_numbers(fitted, frame)),
         data=fitted.row_values(frame),
         origin=frame.origin,
         stand_in=not fitted.has_model,
         novelty=fitted.novelty_detector(encoded),
     )
+
+
+def own_numbers(fitted: Fitted, frame: Frame) -> FloatArray:
+    """Return the numbers of a frame's rows (n, n_features), NaN for categories."""
+    numbers = np.full((len(frame), len(fitted.schema)), np.nan, order="F")
+    for j, feature in enumerate(fitted.schema.features):
+        if feature.numeric and not feature.constant:
+            numbers[:, j] = frame.numbers(feature.name)
+    return numbers
 
 
 def require_rule_model(fitted: Fitted, question: Question | None = None) -> RuleModel:
@@ -126,7 +131,7 @@ def measure_boxes(
         refinement = replace(refinement, agreed=inside, exact=True)
         interval = round_outward(hold(found, y), fitted.outputs.decimals(question.output))
     covered, correct = model.report.counts(boxes, wanted, but=encoded.X, interval=interval)
-    own = _recover_numbers(encoding, encoded.X) if numbers is None else numbers
+    own = recover_numbers(encoding, encoded.X) if numbers is None else numbers
     missing, labels, dictionary = fitted.missing | encoded.imputed, fitted.labels, fitted.dictionary
     return Rules(
         bounds=replace(feature_bounds(boxes, encoding, own, missing), dictionary=dictionary),
@@ -177,7 +182,7 @@ def choose_boxes(
     return boxes, polished
 
 
-def _recover_numbers(encoding: Encoding, X: FloatArray) -> FloatArray:
+def recover_numbers(encoding: Encoding, X: FloatArray) -> FloatArray:
     """Return the numbers (n, n_features) that encoded rows stand for, NaN for categories."""
     own, number = np.full((len(X), len(encoding.schema)), np.nan), ~encoding.onehot
     with np.errstate(over="ignore"):

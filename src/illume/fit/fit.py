@@ -1,91 +1,173 @@
-"""The whole fit, from rows to the fitted value."""
+"""The whole fit, from rows to the fitted value.
+
+The model is read, or else learned. The latent surrogate and rules are trained when they are first asked for.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from illume.data.load_rows import LoadedRows, RowLimit, load_rows
-from illume.errors import BlackBoxError, LeftOutError
-from illume.explanations.boxes import Layout
+from illume.data.frames import as_frame
+from illume.data.later import Later
+from illume.data.load_rows import RowLimit, load_rows
+from illume.data.sampling import query_rows
+from illume.data.schema import require_columns
+from illume.errors import SchemaError, TwinError, import_extra
 from illume.explanations.counterfactuals import pool_rows
-from illume.explanations.fitted import AnsweredFrame, AnsweredRows, FitRows, Fitted, Pair, ReportAnswers
-from illume.explanations.tree_rules import TreeRules
-from illume.explanations.trust_map import TrustMap
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted, LatentTwin
+from illume.explanations.places import Places
+from illume.explanations.reference import Reference
 from illume.fit.ask import ask
-from illume.fit.measure import measure_quality, measure_rules, warn_few_rows
+from illume.fit.latent import TrainingRows, grow_rules, train_latent
+from illume.fit.measure import Stand, ask_twin, measure_quality, warn_few_rows
 from illume.fit.model_checks import warn_of_model
-from illume.fit.prepare import Prepared, prepare
-from illume.fit.rule_trees import fit_rule_model, rule_pairs
+from illume.fit.prepare import ENCODER_QUERIES, QUERIES_PER_ROW, Prepared, ask_queries, goes_on, prepare
 from illume.fit.settings import Settings
-from illume.fit.shapley_values import TrainedShapley, ask_for_shapley, train_shapley
-from illume.fit.trials import Choice, choose_pair
+from illume.fit.shapley_values import ask_for_shapley, ignored_features, train_shapley
 from illume.results.dictionary import DataDictionary, parse_labels
-from illume.shapley.training_run import training_threads
+from illume.results.quality import Quality
+from illume.twin.exact import ExactTwin
+from illume.twin.learned import LearnedTwin
+from illume.twin.read import ignored_by, read_twin
+from illume.twin.training_run import training_threads
 
 LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
+BACKGROUND_ROWS = 5_000  # of the fitted rows, that an exact twin compares with
 
 
-@dataclass(frozen=True, eq=False)
-class FitResult:
-    """The fitted value, and whether training was interrupted."""
-
-    fitted: Fitted
-    interrupted: bool
-
-
-def fit_explainer(settings: Settings, X: Any) -> FitResult:
-    """Fit an explainer: read rows, ask the model, train Shapley values and the surrogate, measure both."""
+def fit_explainer(settings: Settings, X: Any) -> Fitted:
+    """Fit an explainer: read rows, ask the model, read it or learn it, and measure how true that is."""
     start = time.perf_counter()
     settings.validate()
     parse_labels(settings.labels)  # raises before rows are read
-    seed = check_random_state(settings.random_state).randint(2**31 - 1)
+    seed = int(check_random_state(settings.random_state).randint(2**31 - 1))
     options = settings.data_options
     limit = RowLimit(options.row_budget, seed, options.backend, settings.verbose)
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
     dictionary = DataDictionary.of(settings.labels, source.schema)  # raises before the model is asked
     LOG.info("fit on %d rows of %d columns: asking the model", len(source.frame), len(source.schema.names))
     prepared = prepare(source, settings, np.random.default_rng(seed))
-    data = ask_for_shapley(prepared, settings.background, seed) if settings.shapley else None
-    asked = prepared.black_box.n_asked
-    LOG.info("%.0f s: the model has answered %d rows; training", time.perf_counter() - start, asked)
-    with training_threads(settings.device) as device:
-        shapley = train_shapley(data, settings, seed, device) if data else None
-        rows = replace(prepared.rows, mixed=data.mixed) if data else prepared.rows
-        LOG.info("%.0f s: training the surrogate", time.perf_counter() - start)
-        choice = choose_pair(settings, prepared.encoding, rows)
-        found = _assemble(settings, source, prepared, choice, shapley=shapley, start=start)
-        fitted = ask(found.with_labels(dictionary), settings.positive_class, settings.threshold)
-    interrupted = choice.interrupted or (shapley is not None and shapley.interrupted)
+    found = _read(settings, prepared, seed)
+    if found.twin is None:
+        LOG.info("%.0f s: the model is learned, as %s", time.perf_counter() - start, found.reason)
+        found = _learn(settings, found, seed)
+    answers = ask_twin(found.prepared, found.twin)
+    facts = measure_quality(found, answers, settings, source, time.perf_counter() - start)
+    fitted = replace(_assemble(settings, found, facts), report_answers=answers, dictionary=dictionary)
+    fitted = ask(fitted, settings.positive_class, settings.threshold)
     LOG.info("%.0f s: fitted", time.perf_counter() - start)
-    warn_few_rows(fitted.quality, settings)
-    warn_of_model(fitted.quality)
-    return FitResult(replace(fitted, original=None), interrupted)
+    warn_few_rows(fitted.facts, settings)
+    warn_of_model(fitted.facts)
+    return replace(fitted, original=None)
 
 
-def _assemble(
-    settings: Settings,
-    source: LoadedRows,
-    prepared: Prepared,
-    choice: Choice,
-    *,
-    shapley: TrainedShapley | None,
-    start: float,
-) -> Fitted:
+def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:
+    """Read the model, if that is possible and wanted."""
+    every = AnsweredFrame(prepared.frame, prepared.P)
+    background = _given_background(prepared, settings.background)
+    if background is None:
+        rows = np.arange(len(every.frame))
+        if len(rows) > BACKGROUND_ROWS:
+            rows = np.sort(np.random.default_rng([seed, 2]).permutation(rows)[:BACKGROUND_ROWS])
+        background = every.take(rows)
+    nothing = Later.known(AnsweredRows.empty())
+    found = Stand(prepared, None, background, "", nothing, AnsweredRows.empty())
+    if settings.twin == "learned":
+        return replace(found, reason="twin='learned' was asked for")
+    if prepared.noise is not None and prepared.noise.largest > 1e-3:
+        reason, twin = "its answers to the same rows differ", None
+    else:
+        read = read_twin(
+            settings.model,
+            prepared.encoding.schema,
+            prepared.frame,
+            prepared.P,
+            prepared.outputs,
+            scale=settings.scale,
+            background=background.frame,
+            ask=prepared.black_box if settings.queries != 0 else None,
+        )
+        reason, twin = read.reason, read.twin
+    if twin is None:
+        if settings.twin == "exact":
+            raise TwinError(f"the model cannot be read: {reason}; leave twin out, to learn it")
+        return replace(found, reason=reason)
+    prepared = prepared.on_scale(read.scale)
+    most = ENCODER_QUERIES if settings.queries == "auto" else min(int(settings.queries), ENCODER_QUERIES)
+    queries = Later(partial(_answered_queries, prepared, twin, most, seed))
+    ignored = ignored_by(twin, prepared.encoding.schema)
+    return replace(found, prepared=prepared, twin=twin, queries=queries, ignored=ignored)
+
+
+def _answered_queries(prepared: Prepared, twin: ExactTwin, most: int, seed: int) -> AnsweredRows:
+    """Return at most this many made-up rows with the answers of an exact twin."""
+    training = prepared.frame.take(prepared.split.training)
+    n = min(most, QUERIES_PER_ROW * len(training))
+    if not n:
+        return AnsweredRows.empty()
+    made_up = query_rows(training, prepared.encoding, n, np.random.default_rng([seed, 3]))
+    encoded = prepared.encoding.transform(made_up.select(prepared.encoding.schema.names))
+    return AnsweredRows(encoded.X, prepared.outputs.answers_of(twin.scores(twin.read(made_up, encoded))))
+
+
+def _learn(settings: Settings, found: Stand, seed: int) -> Stand:
+    """Learn the model from its answers to made-up rows."""
+    if settings.shapley:
+        import_extra("torch", "train")
+    outputs = found.prepared.outputs
+    scale = outputs.choose_scale(settings.scale, found.prepared.P) if settings.shapley else "log-odds"
+    prepared = found.prepared.on_scale(scale)
+    queries, prepared = ask_queries(prepared, settings, np.random.default_rng([seed, 4]))
+    found = replace(found, prepared=prepared, queries=Later.known(queries))
+    if not settings.shapley:
+        return found
+    data = ask_for_shapley(prepared, settings.background, seed, prepared.n_queries - len(queries))
+    with training_threads(settings.device) as device:
+        trained = train_shapley(data, settings, seed, device)
+        more = goes_on(prepared, settings, trained.quality.fidelity)
+        if more:
+            LOG.info("R² %.2f on mixed rows: learning from %d queries", trained.quality.fidelity, more)
+            prepared = replace(prepared, n_queries=more)
+            data = ask_for_shapley(prepared, settings.background, seed, more - len(queries))
+            trained = train_shapley(data, settings, seed, device)
+            found = replace(found, prepared=prepared)
+    others = prepared.encoding.transform(trained.background.frame.select(prepared.encoding.schema.names))
+    return replace(
+        found,
+        twin=LearnedTwin.of(trained.model, others),
+        background=trained.background,
+        mixed=data.mixed,
+        contributions=trained.quality,
+        ignored=ignored_features(prepared.encoding.schema, trained.model),
+        interrupted=trained.interrupted,
+    )
+
+
+def _given_background(prepared: Prepared, background: Any) -> AnsweredFrame | None:
+    if background is None:
+        return None
+    frame = require_columns(as_frame(background), prepared.frame.names)
+    if not len(frame):
+        raise SchemaError("background has no rows; give at least one, or leave it out")
+    return AnsweredFrame(frame, prepared.black_box(frame))
+
+
+def _assemble(settings: Settings, found: Stand, facts: Quality) -> Fitted:
     """Put all that was learned into one value."""
-    rows, pair = prepared.rows, choice.pair
-    report, outputs = rows.report, prepared.outputs
-    answers = ReportAnswers(report.P, pair.answers(report.X), choice.baseline.answers(report.X))
-    trust_map = TrustMap.fit(report.X, report.P, answers.Q, outputs)
+    prepared, outputs, rows = found.prepared, found.prepared.outputs, found.prepared.rows
+    imputed = prepared.encoded.imputed[prepared.split.training]
+    material = TrainingRows(rows, found.queries, found.mixed, imputed, found.twin)
+    latents = Later(partial(train_latent, settings, prepared.encoding, material))
     training = AnsweredFrame(prepared.frame, prepared.P).take(prepared.split.training)
-    neighbours = pair.neighbours(rows.training, outputs.strata, settings.surrogate_options.search)
-    reference = prepared.reference.with_distances(trust_map, rows.training.X)
-    seconds = time.perf_counter() - start
+    features = prepared.frame.select(prepared.encoding.schema.names)
+    shapley = settings.contributions == "shapley" and found.twin is not None
     return Fitted(
         black_box=prepared.black_box,
         columns=prepared.frame.names,
@@ -95,55 +177,15 @@ def _assemble(
         missing=prepared.missing,
         split=prepared.split,
         rows=rows,
-        pair=pair,
-        local=choice.local,
-        neighbours=neighbours,
-        trust_map=trust_map,
-        reference=reference,
+        twin=found.twin or LatentTwin(latents, prepared.encoding, outputs),
+        background=found.background if shapley else None,
+        kind="shapley" if shapley else "pullback",
+        places=Later(partial(Places.fit, rows.report.X, rows.training.X)),
+        reference=Later(partial(Reference.fit, prepared.encoding.schema, features)),
         pool=training.take(pool_rows(rows)),
-        shapley=shapley.model if shapley else None,
-        background=shapley.background if shapley else None,
-        quality=measure_quality(prepared, choice, answers, shapley, settings, source=source, seconds=seconds),
-        report_answers=answers,
-        history=choice.local.history,
-        trials=choice.trials,
+        queries=found.queries,
+        latents=latents,
+        report_answers=None,
+        grow=partial(grow_rules, settings),
+        facts=facts,
     )
-
-
-def fit_rules(fitted: Fitted, settings: Settings) -> FitResult:
-    """Grow the tree that rules come from, and measure its rules."""
-    if fitted.monotony:
-        raise BlackBoxError(f"{fitted.monotony}; without it, rules and counterfactuals have no two decisions")
-    start, rows, local = time.perf_counter(), _rows_to_grow_on(fitted), fitted.local
-    encoder = settings.rule_encoder(fitted.encoding, fitted.local.n_latents, fitted.outputs.task)
-    if fitted.rule_encoder is not None or rows is not fitted.rows:  # another question: nothing is trained
-        encoder, local = None, replace(local, encoder=fitted.rule_encoder or local.encoder)
-    with training_threads(settings.device):
-        pairs = rule_pairs(local, encoder, settings.rule_options.tree, rows)
-        layout, training = Layout.of(fitted.encoding), fitted.rows.training
-        search = settings.surrogate_options.search
-        model = fit_rule_model(pairs, rows, layout, search)
-        if rows is not fitted.rows:  # neighbours are found among all training rows
-            pair = Pair(model.rules.encoder, model.rules.tree)
-            rules = TreeRules.of(pair, layout, (training.X, training.P), model.question, search)
-            model = replace(model, rules=rules)
-        fitted = replace(fitted, rule_model=model)
-        quality = measure_rules(fitted, time.perf_counter() - start)
-        interrupted = any(getattr(pair.history, "interrupted", False) for pair in pairs.values())
-    return FitResult(replace(fitted, rule_quality=quality), interrupted)
-
-
-def _rows_to_grow_on(fitted: Fitted) -> FitRows:
-    """Return the rows of the fit; of an explainer from a file the training rows, every sixth to choose by."""
-    rows = fitted.rows
-    if len(rows.validation):
-        return rows
-    if not len(rows.training) or not len(rows.report):
-        raise LeftOutError(
-            "the explainer was saved with rules=False or rows='none', and growing their tree takes rows of "
-            "the fit; save it with rules=True to have rules and counterfactuals"
-        )
-    chooses = np.arange(len(rows.training)) % 6 == 5
-    X, P = rows.training.X, rows.training.P
-    training, validation = (AnsweredRows(X[some], P[some]) for some in (~chooses, chooses))
-    return replace(rows, training=training, validation=validation)

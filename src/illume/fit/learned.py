@@ -15,8 +15,6 @@ from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
 from illume.explanations.latents import explain_latents
 from illume.fit.ask import ask
-from illume.fit.fit import FitResult, fit_rules
-from illume.fit.settings import Settings
 from illume.results.check import Check
 from illume.results.diagnostics import History
 from illume.results.dictionary import DataDictionary
@@ -43,7 +41,7 @@ class Learned:
 
     @property
     def quality_(self) -> Quality:
-        """How true contributions are, agreement of the surrogate per class, and how the fit went."""
+        """How true contributions are, how close the twin is, and how the fit went."""
         return self._require_fitted().quality
 
     @property
@@ -66,8 +64,8 @@ class Learned:
 
     @property
     def history_(self) -> History | None:
-        """The training epochs of the encoder; the trials that chose its size are `fitted_.trials`."""
-        return self._require_fitted().history
+        """The training epochs of the encoder, which is trained if it was not yet."""
+        return self._require_fitted().latents().history
 
     def __getattr__(self, name: str) -> Any:
         """Say which call of illume does what another package calls `name`."""
@@ -76,15 +74,15 @@ class Learned:
         raise AttributeError(suggest_attribute(name), name=name, obj=self)
 
     def interactions(
-        self, X: Any, *, max_features: int = 12, n_samples: int = 32, positive_class: Any = None
+        self, X: Any, *, max_features: int | None = None, positive_class: Any = None
     ) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
 
-        A feature's row of the matrix adds up to its contribution. Pairs are those of the `max_features`
-        features with the largest contributions; a value is the mean over `n_samples` sets of other features.
+        A feature's row of the matrix adds up to its contribution. With `max_features`, pairs are those of the
+        features with the largest contributions.
         """
         fitted = self._require_fitted().towards(positive_class)
-        return explain_interactions(fitted, X, max_features, n_samples)
+        return explain_interactions(fitted, X, max_features)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
@@ -100,11 +98,14 @@ class Learned:
 
         return check_drift(self._require_fitted(), frame, sample, self.verbose)
 
+    def fit_latents(self) -> Self:
+        """Train the latent surrogate now, behind slopes, latents and rules; they do this on first need."""
+        self._require_fitted().latents()
+        return self
+
     def fit_rules(self) -> Self:
-        """Grow the tree that rules come from, unless that was done; `rules` does this on first need."""
-        fitted = self._require_fitted()
-        if fitted.rule_model is None:
-            self._keep(fit_rules(fitted, Settings(**self.get_params(deep=False))))
+        """Grow the tree that rules come from now; `rules` and `counterfactuals` do this on first need."""
+        self._require_fitted().rules()
         return self
 
     def stream(
@@ -144,8 +145,8 @@ class Learned:
             kept.pop(next(iter(kept)))
         return other
 
-    def _keep(self, found: FitResult) -> None:
-        self.fitted_, self._interrupted = found.fitted, found.interrupted
+    def _keep(self, fitted: Fitted) -> None:
+        self.fitted_ = fitted
         self.n_features_in_ = len(self.fitted_.schema)
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
@@ -11,68 +12,102 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.encoding import Encoded
+from illume.data.later import Later
 from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
 from illume.data.sampling import rows_needed, stratified
 from illume.errors import FewRowsWarning
-from illume.explanations.fitted import Fitted, ReportAnswers
+from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted
 from illume.explanations.rules import RuleRequest, make_rules, require_rule_model
 from illume.fit.prepare import Prepared
 from illume.fit.rule_trees import mean_precision
 from illume.fit.settings import Settings
-from illume.fit.shapley_values import TrainedShapley, ignored_features
-from illume.fit.trials import Choice
-from illume.metrics.fidelity import fidelity, r_squared
-from illume.results.quality import FEW, ClassQuality, Quality, RuleQuality, Sampling
-from illume.shapley.training_run import next_effort
+from illume.metrics.fidelity import Fidelity, fidelity, r_squared
+from illume.results.quality import FEW, ClassQuality, ContributionQuality, Quality, RuleQuality, Sampling
 from illume.surrogates.base import TreeSurrogate
+from illume.twin.training_run import next_effort
+from illume.twin.twin import Twin
 
 JUDGED_RULES = 1_000
 
 
-def surrogate_figures(answers: ReportAnswers, outputs: Outputs) -> dict[str, Any]:
-    """Return the fields of `Quality` that are about the surrogate, and that depend on decisions."""
-    P, Q = answers.P, answers.Q
+@dataclass(frozen=True, eq=False)
+class Stand:
+    """What stands for the model: its twin, None where there is only the latent surrogate, and its figures.
+
+    `reason` says why the model was not read; `queries` are made-up rows with answers, as are `mixed` ones,
+    for the latent surrogate.
+    """
+
+    prepared: Prepared
+    twin: Twin | None
+    background: AnsweredFrame
+    reason: str
+    queries: Later[AnsweredRows]
+    mixed: AnsweredRows
+    contributions: ContributionQuality | None = None
+    ignored: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
+def twin_figures(answers: tuple[FloatArray, FloatArray], outputs: Outputs) -> dict[str, Any]:
+    """Return how close the twin's answers to report rows are to the model's, (n, c) both."""
+    P, Q = answers
     return {
         "report": fidelity(P, Q, outputs),
-        "baseline": fidelity(P, answers.B, outputs),
-        "classes": tuple(_output_quality(c, outputs, P, Q) for c in range(len(outputs))),
+        "classes": output_qualities(P, Q, outputs),
         "majority": outputs.majority(P),
         "outputs": outputs,
     }
 
 
+def output_qualities(P: FloatArray, Q: FloatArray, outputs: Outputs) -> tuple[ClassQuality, ...]:
+    """Return how close answers Q are to P, (n, c) both, by class or number."""
+    return tuple(_output_quality(c, outputs, P, Q) for c in range(len(outputs)))
+
+
+def ask_twin(prepared: Prepared, twin: Twin | None) -> tuple[FloatArray, FloatArray]:
+    """Return the answers (n, c) of the model and of the twin to report rows; an exact one has the model's."""
+    report, encoded, P = prepared.split.report, prepared.encoded, prepared.rows.report.P
+    if twin is None or twin.exact:
+        return P, P
+    mine = Encoded(encoded.X[report], encoded.imputed[report], encoded.odd[report])
+    return P, prepared.outputs.answers_of(twin.scores(twin.read(prepared.frame.take(report), mine)))
+
+
 def measure_quality(
-    prepared: Prepared,
-    choice: Choice,
-    answers: ReportAnswers,
-    shapley: TrainedShapley | None,
+    found: Stand,
+    answers: tuple[FloatArray, FloatArray],
     settings: Settings,
-    *,
     source: LoadedRows,
     seconds: float,
 ) -> Quality:
-    """Return the quality of Shapley values and of the chosen pair, by the answers to report rows."""
-    schema = prepared.encoding.schema
+    """Return the quality of the twin by its answers to report rows."""
+    prepared, outputs, twin = found.prepared, found.prepared.outputs, found.twin
     seed = int(settings.random_state) if isinstance(settings.random_state, Integral) else None
+    figures = twin_figures(answers, outputs)
+    if twin is None:
+        figures["report"], figures["classes"] = Fidelity(math.nan, math.nan, len(answers[0])), ()
+    learned = twin is not None and not twin.exact
+    n_features = len(prepared.encoding.schema)
     return Quality(
-        **surrogate_figures(answers, prepared.outputs),
-        encoder=type(choice.pair.encoder).__name__.removesuffix("Encoder").lower(),
-        n_latents=choice.pair.n_latents,
-        alignment=choice.alignment,
-        fell_back=choice.fell_back,
-        reason=choice.reason,
+        **figures,
+        exact=twin is not None and twin.exact and settings.contributions == "shapley",
+        reason=found.reason,
+        n_background=len(found.background.frame),
         n_training=len(prepared.rows.training),
         n_validation=len(prepared.rows.validation),
-        n_queries=prepared.n_queries if shapley else len(prepared.rows.queries),
+        n_queries=prepared.n_queries,
         n_asked=prepared.black_box.n_asked,
         seconds=seconds,
         sampling=Sampling(source.n_rows, len(source.frame), seed) if source.partial else None,
-        contributions=shapley.quality if shapley else None,
-        ignored=ignored_features(schema, shapley.model) if shapley else (),
+        contributions=found.contributions,
+        ignored=found.ignored,
         noise=prepared.noise,
-        effort=settings.effort if shapley else None,
-        next_effort=next_effort(settings.effort, len(schema), prepared.n_queries) if shapley else None,
+        fewer=prepared.fewer,
+        effort=settings.effort if learned else None,
+        next_effort=next_effort(settings.effort, n_features, prepared.n_queries) if learned else None,
+        interrupted=found.interrupted,
     )
 
 

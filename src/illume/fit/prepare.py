@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,16 +17,17 @@ from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
 from illume.data.sampling import Split, query_rows, split_rows
-from illume.errors import BlackBoxError, SchemaError, renumber_rows
+from illume.errors import BlackBoxError, FewQueriesWarning, SchemaError, renumber_rows
 from illume.explanations.fitted import AnsweredRows, FitRows
-from illume.explanations.reference import Reference
 from illume.fit.model_checks import check_model
 from illume.fit.settings import Settings
 from illume.results.noise import Noise
-from illume.shapley.training_run import resolve_queries
+from illume.results.quality import FewerQueries
+from illume.twin.training_run import affordable_queries, count_queries, more_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
+TIMED_ROWS = (64, 512)  # of a model that seems to be slow
 NO_COLUMN_VARIES = "no column varies; at least one must, or there is nothing to explain"
 
 
@@ -52,9 +54,16 @@ class Prepared:
     P: FloatArray
     rows: FitRows
     missing: BoolArray
-    reference: Reference
-    n_queries: int
     noise: Noise | None
+    seconds: float = 0.0
+    n_queries: int = 0
+    fewer: FewerQueries | None = None
+
+    def on_scale(self, scale: str) -> Prepared:
+        """Return the same with contributions on another scale."""
+        outputs = self.outputs.on_scale(scale)
+        self.black_box.outputs = outputs
+        return replace(self, outputs=outputs, rows=replace(self.rows, outputs=outputs))
 
 
 def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) -> Prepared:
@@ -64,8 +73,10 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
     frame, schema = source.frame, source.schema
     features = frame.select(schema.names)
     data = settings.data_options
-    black_box = BlackBox(settings.model, data.outputs)
+    black_box = BlackBox(settings.model, data.outputs, mixes=settings.queries != 0)
+    start = time.perf_counter()
     P, outputs, noise = _ask_model(black_box, frame)
+    seconds = (time.perf_counter() - start) / black_box.n_asked
     monotony = outputs.ask(settings.positive_class, settings.threshold).describe_monotony(P)
     if monotony:
         warnings.warn(
@@ -79,15 +90,6 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
         encoding = Encoding.fit(schema, features.take(split.training), settings.unknown)
     if not encoding.n_inputs:
         raise SchemaError(NO_COLUMN_VARIES)
-    training = frame.take(split.training)
-    n_queries = _count_queries(training, encoding, black_box, settings)
-    n_encoder = min(_encoder_share(n_queries, settings), QUERIES_PER_ROW * len(training))
-    queries = AnsweredRows.empty()
-    if n_encoder:
-        made_up = query_rows(training, encoding, n_encoder, rng)
-        with naming_queries():
-            answers = black_box(made_up)
-        queries = AnsweredRows(encoding.transform(made_up.select(schema.names)).X, answers)
     encoded = encoding.transform(features)
     seen = np.array([name in source.missing for name in schema.names], dtype=bool)
     return Prepared(
@@ -98,12 +100,30 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
         encoding=encoding,
         encoded=encoded,
         P=P,
-        rows=FitRows.split(outputs, AnsweredRows(encoded.X, P), split, queries),
+        rows=FitRows.split(outputs, AnsweredRows(encoded.X, P), split, AnsweredRows.empty()),
         missing=np.asarray(encoded.imputed.any(0) | seen),
-        reference=Reference.fit(schema, features),
-        n_queries=n_queries,
         noise=noise,
+        seconds=seconds,
     )
+
+
+def ask_queries(
+    prepared: Prepared, settings: Settings, rng: np.random.Generator
+) -> tuple[AnsweredRows, Prepared]:
+    """Ask the model about made-up rows for the encoder, and decide how many queries there are."""
+    training, encoding = prepared.frame.take(prepared.split.training), prepared.encoding
+    n_queries, fewer = _count_queries(training, encoding, prepared.black_box, settings, prepared.seconds)
+    prepared = replace(prepared, n_queries=n_queries, fewer=fewer)
+    n_encoder = min(_encoder_share(n_queries, settings), QUERIES_PER_ROW * len(training))
+    if not settings.shapley:  # the encoder's are all
+        prepared = replace(prepared, n_queries=n_encoder)
+    if not n_encoder:
+        return AnsweredRows.empty(), prepared
+    made_up = query_rows(training, encoding, n_encoder, rng)
+    with naming_queries():
+        answers = prepared.black_box(made_up)
+    X = encoding.transform(made_up.select(encoding.schema.names)).X
+    return AnsweredRows(X, answers), prepared
 
 
 def _ask_model(black_box: BlackBox, frame: Frame) -> tuple[FloatArray, Outputs, Noise | None]:
@@ -121,20 +141,40 @@ def _groups(outputs: Outputs, P: FloatArray) -> IntArray:
     return decisions if len(np.unique(decisions)) > 1 else (sure > np.quantile(sure, 0.1)).astype(np.intp)
 
 
-def _count_queries(training: Frame, encoding: Encoding, black_box: BlackBox, settings: Settings) -> int:
-    """Return how many made-up rows the model is asked about; for `auto`, by its measured speed."""
+def _count_queries(
+    training: Frame, encoding: Encoding, black_box: BlackBox, settings: Settings, seconds: float
+) -> tuple[int, FewerQueries | None]:
+    """Return how many made-up rows the model is asked about, and what that was lowered from.
+
+    It follows from data and effort alone, unless the model, which took `seconds` a row so far, is very slow.
+    """
     if settings.queries != "auto":
-        return int(settings.queries)
+        return int(settings.queries), None
     if not settings.shapley:
-        return ENCODER_QUERIES if settings.surrogate_options.encoder != "identity" else 0
-    rng = np.random.default_rng(0)
-
-    def ask(n: int) -> None:
-        rows = query_rows(training, encoding, n, rng)
+        return ENCODER_QUERIES if settings.surrogate_options.encoder != "identity" else 0, None
+    wanted = count_queries(settings.budget, len(np.unique(encoding.owner)))
+    for n in TIMED_ROWS:  # a call may take long whatever the number of rows; a slow model is timed again
+        if affordable_queries(wanted, seconds) == wanted:
+            return wanted, None
+        made_up = query_rows(training, encoding, n, np.random.default_rng(0))
+        start = time.perf_counter()
         with naming_queries():
-            black_box(rows)
+            black_box(made_up)
+        seconds = min(seconds, (time.perf_counter() - start) / n)
+    n_queries = affordable_queries(wanted, seconds)
+    if n_queries == wanted:
+        return wanted, None
+    fewer = FewerQueries(n_queries, wanted, seconds * wanted)
+    warnings.warn(str(fewer), FewQueriesWarning, stacklevel=5)
+    return n_queries, fewer
 
-    return resolve_queries(settings.budget, len(np.unique(encoding.owner)), ask)
+
+def goes_on(prepared: Prepared, settings: Settings, fidelity: float) -> int:
+    """Return how many queries a model deserves that was learned with this R²; 0 where those asked will do."""
+    if settings.queries != "auto" or settings.effort == "quick":
+        return 0
+    m = len(np.unique(prepared.encoding.owner))
+    return more_queries(prepared.n_queries, m, prepared.seconds, fidelity)
 
 
 def _encoder_share(n_queries: int, settings: Settings) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from numbers import Integral
 from typing import Any
 
@@ -14,37 +13,42 @@ from sklearn.base import clone
 from illume.data.black_box import TASKS
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
-from illume.data.scales import LINKS
+from illume.data.outputs import Outputs
+from illume.data.scales import CLASS_SCALES, LINKS, PROBABILITY
 from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncoder, resolve_rank
-from illume.encoders.options import PAPER, QUICK, Objective, Training
+from illume.encoders.options import (
+    PAIRS,
+    PAPER,
+    QUICK,
+    Objective,
+    PairObjective,
+    Training,
+    require_steadiness,
+)
 from illume.errors import import_extra
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
-from illume.explanations.trial import Setting
 from illume.results.dictionary import Given
-from illume.shapley.training_run import EFFORTS, Effort, require_effort
 from illume.surrogates.selection import candidates
 from illume.surrogates.tree import DecisionTreeSurrogate
+from illume.twin.training_run import EFFORTS, Effort, require_effort
 
 ENCODERS = {"meta": MetaEncoder, "linear": LinearEncoder}
 BACKENDS = ("pandas", "polars", "pyarrow")
 CONTRIBUTIONS = ("shapley", "pullback")
-LATENTS = (4, 8, 16)
-ALIGNMENTS = (1.0, 0.3, 0.0)
-QUICK_STEPS = 1_200  # of training the surrogate with `effort="quick"`; agreement is .003 lower on average
-SHORT_SHARE = 0.1  # of the epochs or steps of a whole training
+TWINS = ("auto", "exact", "learned")
+SCALES = ("auto", *CLASS_SCALES)
+FEWEST_LATENTS = 8
+QUICK_STEPS = 1_200  # of training with a head on rows with `effort="quick"`
+PAIR_BINS = 32  # of each number
+PAIR_STEPS = {"quick": 500, "standard": 1_600}  # of training on pairs; other efforts take those of standard
+N_PAIRS = {"quick": 20_000, "standard": 60_000}
+WIDTH, CLASS_WIDTH = 256, 384  # of hidden layers: for at most two outputs, and for more
+MOST_TIMES = 2.5  # as many steps and pairs as for one output are taken for many classes
 
-EncoderMaker = Callable[[Setting, bool], Encoder]
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What trials choose from; alignments from strong to weak."""
-
-    n_latents: tuple[int, ...]
-    alignments: tuple[float, ...]
+EncoderMaker = Callable[[], Encoder]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Settings:
 
     model: Any
     contributions: str
+    twin: str
+    scale: str
     background: Any
     effort: str
     queries: int | str
@@ -89,25 +95,45 @@ class Settings:
         """Whether rules have an encoder of their own."""
         return self.rule_options.objective != "shared" and self.surrogate_options.encoder != "identity"
 
+    def n_latents(self, n_outputs: int) -> int:
+        """Return the number of latents; for many classes it is twice their number."""
+        given = self.surrogate_options.n_latents
+        return max(FEWEST_LATENTS, 2 * n_outputs) if given == "auto" else int(given)
+
+    def n_pairs(self, n_outputs: int) -> int:
+        """Return how many pairs of rows the encoder learns from."""
+        return round(_times(n_outputs) * N_PAIRS.get(self.effort, N_PAIRS["standard"]))
+
     @property
-    def _usual_training(self) -> Training:
+    def learns_pairs(self) -> bool:
+        """Whether the encoder learns from pairs of made-up rows."""
+        options = self.surrogate_options
+        if isinstance(options.encoder, str):
+            return options.encoder == "meta" and isinstance(self._objective(1), PairObjective)
+        return isinstance(getattr(options.encoder, "objective", None), PairObjective)
+
+    def _objective(self, n_outputs: int) -> Objective | PairObjective:
+        options = self.surrogate_options
+        if options.objective != "pairs":
+            return resolve_objective(options.objective)
+        if options.encoder == "linear":  # one map for all rows has no steps to follow
+            return Objective.preset("joint")
+        return PairObjective(steadiness=options.steadiness, width=WIDTH if n_outputs <= 2 else CLASS_WIDTH)
+
+    def _training(self, objective: Objective | PairObjective, n_outputs: int) -> Training:
+        if self.surrogate_options.training is not None:
+            return self.surrogate_options.training
+        if isinstance(objective, PairObjective):
+            n_steps = PAIR_STEPS.get(self.effort, PAIR_STEPS["standard"])
+            return replace(PAIRS, max_steps=round(_times(n_outputs) * n_steps))
+        if not objective.joint:
+            return PAPER
         return replace(QUICK, max_steps=QUICK_STEPS) if self.effort == "quick" else QUICK
 
-    @cached_property
-    def choices(self) -> Choices:
-        """What is left to choose; a given number of latents or objective is not chosen over."""
-        n_latents, objective = self.surrogate_options.n_latents, self.surrogate_options.objective
-        if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
-            raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
-        if not self.named_encoder:
-            return Choices((1,), (1.0,))
-        aligned = isinstance(objective, str) and Objective.preset(objective).aligns
-        latents = LATENTS if n_latents == "auto" else (int(n_latents),)
-        return Choices(latents, ALIGNMENTS if aligned else (1.0,))
-
-    def encoder_maker(self, encoding: Encoding, task: str = "classification") -> EncoderMaker:
+    def encoder_maker(self, encoding: Encoding, outputs: Outputs) -> EncoderMaker:
         """Return a function that makes unfitted encoders."""
-        return self._maker(self.surrogate_options.objective, encoding, task)
+        n = len(outputs.explained)
+        return self._maker(self._objective(n), encoding, outputs.task, self.n_latents(n), n)
 
     def rule_encoder(
         self, encoding: Encoding, n_latents: int, task: str = "classification"
@@ -115,25 +141,27 @@ class Settings:
         """Return the unfitted encoder that rules have of their own, if they do."""
         if not self.trains_rule_encoder:
             return None
-        return self._maker(self.rule_options.objective, encoding, task)(Setting(n_latents), False)
+        objective = resolve_objective(self.rule_options.objective)
+        return self._maker(objective, encoding, task, n_latents, 1)()
 
-    def _maker(self, objective: str | Objective, encoding: Encoding, task: str) -> EncoderMaker:
+    def _maker(
+        self, objective: Objective | PairObjective, encoding: Encoding, task: str, n_latents: int, n: int
+    ) -> EncoderMaker:
         encoder = self.surrogate_options.encoder
         known: dict[str, Any] = {"onehot": np.flatnonzero(encoding.onehot).tolist(), "task": task}
         if encoder == "identity":
-            return lambda setting, trial: IdentityEncoder()
+            return IdentityEncoder
         if not isinstance(encoder, str):
-            return lambda setting, trial: _copy_encoder(encoder, known)
-        resolved = resolve_objective(objective)
-        training = self.surrogate_options.training or (self._usual_training if resolved.joint else PAPER)
-        short = _shorten(training)
+            return lambda: _copy_encoder(encoder, known)
         options: dict[str, Any] = {"rank": self.surrogate_options.rank} if encoder == "meta" else {}
+        if isinstance(objective, PairObjective):
+            options["n_bins"] = PAIR_BINS
 
-        def make(setting: Setting, trial: bool) -> Encoder:
+        def make() -> Encoder:
             return ENCODERS[encoder](
-                setting.n_latents,
-                objective=resolved.with_alignment(setting.alignment),
-                training=short if trial else training,
+                n_latents,
+                objective=objective,
+                training=self._training(objective, n),
                 device=self.device,
                 random_state=self.random_state,
                 verbose=self.verbose,
@@ -149,8 +177,20 @@ class Settings:
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} must be {kind.__name__}(…), found {getattr(self, name)!r}")
         self._validate_values()
+        self._validate_twin()
         self._validate_parts()
-        if self.named_encoder or self.shapley or isinstance(self.surrogate_options.encoder, TrainedEncoder):
+
+    def _validate_twin(self) -> None:
+        _require_choice("twin", self.twin, TWINS)
+        _require_choice("scale", self.scale, SCALES)
+        if self.scale == PROBABILITY and self.contributions != "shapley":
+            raise ValueError("pulled-back contributions add up in log-odds; leave scale out")
+        if self.twin == "learned" and self.shapley:
+            import_extra("torch", "train")
+
+    def require_torch(self) -> None:
+        """Raise where torch is not installed, and the latent surrogate needs it."""
+        if self.named_encoder or isinstance(self.surrogate_options.encoder, TrainedEncoder):
             import_extra("torch", "train")
 
     def _validate_values(self) -> None:
@@ -203,14 +243,26 @@ class Settings:
                     "an encoder object brings its own objective; use the objective 'shared' for rules"
                 )
             resolve_objective(self.rule_options.objective)
-        resolve_objective(options.objective)
+        require_steadiness(options.steadiness)
+        self._objective(1)
         resolve_rank(options.rank, 1)
-        _ = self.choices
+        n_latents = options.n_latents
+        if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
+            raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
 
 
 def resolve_objective(objective: str | Objective) -> Objective:
     """Return the objective behind a preset's name, or the objective itself."""
     return objective if isinstance(objective, Objective) else Objective.preset(objective)
+
+
+def _times(n_outputs: int) -> float:
+    """Return how many times as long a training takes as for one output.
+
+    >>> _times(1), _times(3), _times(7), _times(26)
+    (1.0, 1.5, 2.5, 2.5)
+    """
+    return min(1.0 + max(n_outputs - 1, 0) / 4, MOST_TIMES)
 
 
 def _require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -231,10 +283,3 @@ def _copy_encoder(encoder: Any, known: dict[str, Any]) -> Encoder:
     """Clone a user's encoder and set what is known of the data, as far as it has such parameters."""
     copy = clone(encoder)
     return copy.set_params(**{name: value for name, value in known.items() if name in copy.get_params()})
-
-
-def _shorten(training: Training) -> Training:
-    lengths = ("max_epochs", "max_steps", "sparsity_epochs")
-    return replace(
-        training, **{name: max(1, round(SHORT_SHARE * getattr(training, name))) for name in lengths}
-    )

@@ -16,13 +16,13 @@ from illume.explanations.fitted import AnsweredFrame, AnsweredRows
 from illume.fit.prepare import Prepared, naming_queries
 from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
-from illume.shapley.fit_shapley import Answers, Material, ask_model, fit_shapley
-from illume.shapley.shapley_model import ShapleyModel
-from illume.shapley.training_run import TrainingProgress
+from illume.twin.fit_shapley import Answers, Material, ask_model, fit_shapley
+from illume.twin.refiner import KEPT_ROWS
+from illume.twin.shapley_model import ShapleyModel
+from illume.twin.training_run import TrainingProgress
 
 BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
 MIXED_VALUES = 25_000_000  # of all mixed rows that the encoder learns from
-KEPT_ROWS = 1_000  # background rows that refining mixes with
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,13 @@ class TrainedShapley:
     background: AnsweredFrame
 
 
-def ask_for_shapley(prepared: Prepared, background: Any, seed: int) -> ShapleyData:
+def ask_for_shapley(prepared: Prepared, background: Any, seed: int, n_queries: int) -> ShapleyData:
     """Ask the model all that training Shapley values needs."""
     rng = np.random.default_rng([seed, 1])
     encoding, split = prepared.encoding, prepared.split
     rows = _background_rows(prepared, background)
     encoded = encoding.transform(rows.frame.select(encoding.schema.names))
     material = Material(prepared.frame, prepared.encoded, prepared.P, split, rows.frame, encoded, rows.P)
-    n_queries = prepared.n_queries - len(prepared.rows.queries)
     with naming_queries():
         answers = ask_model(encoding, prepared.outputs, material, prepared.black_box, n_queries, rng=rng)
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
