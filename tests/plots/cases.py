@@ -55,6 +55,14 @@ def two_latents():
     return Explainer(model, **grouped(class_names=names, **QUICK)).fit(X), X.iloc[:40]
 
 
+def three_classes(explainer):
+    """Rows on some of which the surrogate disagrees."""
+    X = pd.DataFrame(np.random.default_rng(7).normal(size=(900, 4)), columns=list("abcd"))
+    agreed = explainer.latents(X).agreed
+    some = np.concatenate([np.flatnonzero(agreed)[:15], np.flatnonzero(~agreed)[:5]])
+    return explainer, X.iloc[some].reset_index(drop=True)
+
+
 def prices():
     """A model that answers with one large number, whose name looks like maths to matplotlib."""
 
@@ -128,9 +136,7 @@ NUMBER, TWO = "one number", "two numbers, explained as factors"
 # Each takes the other cases and pytest's fixtures, by name
 CASES = {
     MIXED: lambda get, fixture: explained(fixture("loan_explainer"), loans(40, seed=2)),
-    SEVERAL: lambda get, fixture: explained(
-        fixture("three_class_explainer"), fixture("three_class")[1].iloc[:20]
-    ),
+    SEVERAL: lambda get, fixture: explained(*three_classes(fixture("three_class_explainer"))),
     FLAT: lambda get, fixture: explained(*two_latents()),
     WIDE: lambda get, fixture: explained(*sixty_features()),
     NUMBER: lambda get, fixture: explained(*prices(), desired_change=20_000),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from illume import MetaEncoder, plots
+from illume import Explainer, MetaEncoder, plots
 from illume.plots.dependence import jitter
 from tests.common import FAST, loans
 from tests.plots.cases import WIDE, texts
@@ -27,7 +27,7 @@ def test_bars_are_contributions_strongest_on_top(mixed, several):
     np.testing.assert_allclose(sorted(widths(plots.bar(batch))), sorted(batch.strength))
     ax = plots.bar(batch, output="mid")
     np.testing.assert_allclose(sorted(widths(ax)), sorted(batch.importance[:, 1]))
-    assert "mean absolute contribution to the model's log-odds of 'mid'" in ax.get_xlabel()
+    assert "mean absolute contribution to the model's probability of 'mid'" in ax.get_xlabel()
 
 
 def test_a_waterfall_leads_from_the_base_value_to_the_score(mixed):
@@ -47,7 +47,7 @@ def test_a_waterfall_shows_the_output_that_is_asked_for(several, output):
     ax = plots.waterfall(row, output=output)
     first = ax.patches[0]
     assert first.get_x() + first.get_width() == pytest.approx(float(row.score[i]))
-    assert f"log-odds of '{several.batch.output_names[i]}'" in ax.get_xlabel()
+    assert f"the model's probability of '{several.batch.output_names[i]}'" in ax.get_xlabel()
 
 
 def test_waterfalls_and_bars_have_intervals_where_errors_are_known(loan_measured, loan_pullback):
@@ -84,6 +84,28 @@ def test_quality_shows_the_accuracy_of_contributions(loan_measured, loan_pullbac
     assert "typical error" in ax.get_title(loc="left")
     (_, ax) = plots.quality(loan_pullback(rows), measured=loan_pullback.quality_)
     assert "contributions: accuracy not measured" in ax.get_title(loc="left")
+
+
+def test_plots_of_contributions_do_not_train_the_surrogate(three_class):
+    model, X = three_class
+    explainer = Explainer(model).fit(X)
+    batch = explainer(X.iloc[:12])
+    for draw in (plots.bar, plots.beeswarm, plots.decision_paths):
+        draw(batch)
+    plots.dependence(batch, "a")
+    for ax in (plots.waterfall(batch[0]), plots.bar(batch[0]), *plots.compare_rows(batch[0], batch[1])):
+        assert "surrogate" not in " ".join(texts(ax))
+    plots.compare({"one": batch[0], "other": batch[1]})
+    assert not explainer.fitted_.latents.ready
+    plots.quality(batch)  # which is about the surrogate
+    assert explainer.fitted_.latents.ready
+
+
+def test_a_row_says_what_the_surrogate_answers_only_where_contributions_are_its_own(mixed, loan_pullback):
+    assert "surrogate" not in plots.waterfall(mixed.row).get_title()
+    pulled = loan_pullback(loans(5, seed=2))[1]
+    assert "\n(surrogate 0." in plots.waterfall(pulled).get_title()
+    assert plots.waterfall(pulled).get_title().splitlines()[1].endswith(f"{pulled.verdict})")
 
 
 def test_a_beeswarm_has_a_dot_per_row_and_feature(mixed):
@@ -172,7 +194,7 @@ def test_paths_lead_from_the_base_value_to_the_scores(several):
     (lines,) = [c for c in ax.collections if len(c.get_segments()) == len(batch)]
     paths = np.array(lines.get_segments())
     np.testing.assert_allclose(paths[:, 0, 0], batch.base_values[:, 1])
-    np.testing.assert_allclose(paths[:, -1, 0], batch.scores[:, 1])
+    np.testing.assert_allclose(paths[:, -1, 0], batch.scores[:, 1], atol=1e-12)
     strongest = batch.importance[:, 1].argmax()
     np.testing.assert_allclose(np.diff(paths[:, :, 0])[:, -1], batch.values[:, strongest, 1])
     assert y_labels(ax)[0].startswith("2 other features")
@@ -263,5 +285,5 @@ def test_interactions_are_a_symmetric_matrix_with_both_entries_of_a_pair_added(l
     ax = plots.interactions(found, max_features=3)
     expected = 2 * found.strength[:3, :3] - np.diag(np.diag(found.strength[:3, :3]))
     np.testing.assert_allclose(ax.images[0].get_array(), expected)
-    assert y_labels(ax) == list(found.features[:3])
+    assert y_labels(ax) == list(found.feature_names[:3])
     assert {f"{number:.2f}" for number in expected.ravel()} <= set(texts(ax))

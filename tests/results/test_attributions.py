@@ -13,7 +13,7 @@ from illume.data.class_outputs import Classes
 from illume.results.attributions import Attribution, Attributions
 from illume.results.frames import UNKNOWN, feature_column
 from illume.results.predictions import Labels
-from tests.common import FAST, grouped, linear_black_box, loans
+from tests.common import FAST, brief_shapley, grouped, linear_black_box, loans
 
 FEATURES = ("age", "income", "owner", "education")
 MISSING = 17  # the row without an income
@@ -58,7 +58,8 @@ def test_several_rows_are_a_batch(binary, rows):
     positions = np.arange(60)[rows if len(np.shape(rows)) == 0 or len(rows) else slice(0)]
     assert isinstance(part, Attributions)
     np.testing.assert_array_equal(part.values, binary.values[positions])
-    np.testing.assert_array_equal(part.trust.error, binary.trust.error[positions])
+    np.testing.assert_array_equal(part.trust.share, binary.trust.share[positions])
+    np.testing.assert_array_equal(part.refinement.agreed, binary.refinement.agreed[positions])
     assert part.to_frame().index.tolist() == (100 + positions).tolist()
 
 
@@ -84,16 +85,25 @@ def test_rows_are_taken_by_position_only(binary):
         binary["age"]
 
 
-def test_the_log_odds_of_a_class_are_against_the_mean_of_all(
-    several, three_class_explainer, three_class_pullback, three_class
-):
-    least = three_class_explainer.fitted_.shapley.scale.least
-    log_p = np.log(several.probabilities.clip(least, 1 - least))
-    np.testing.assert_allclose(several.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-6)
+def test_the_log_odds_of_a_class_are_against_the_mean_of_all(three_class_pullback, three_class):
+    model, X = three_class
+    with brief_shapley():
+        learned = Explainer(model, twin="learned", scale="log-odds", queries=300, effort="quick").fit(X)
+    found = learned(X.iloc[:40])
+    least = learned.fitted_.twin.model.scale.least
+    log_p = np.log(found.probabilities.clip(least, 1 - least))
+    np.testing.assert_allclose(found.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-6)
     pulled = three_class_pullback(three_class[1].iloc[:25])
     pulled = pulled[pulled.agreed]
     log_p = np.log(pulled.surrogate_probabilities)
     np.testing.assert_allclose(pulled.scores, log_p - log_p.mean(1, keepdims=True), atol=1e-9)
+
+
+def test_the_probabilities_of_a_forest_add_up_as_they_are(several):
+    assert several.scale == "probability"
+    np.testing.assert_allclose(several.scores, several.probabilities, atol=1e-9)
+    assert (several.trust.level == "exact").all()
+    assert not several.standard_errors.any()
 
 
 def test_contributions_to_an_output_are_a_plane_of_the_values(several):
@@ -109,7 +119,7 @@ def test_top_keeps_the_strongest_and_the_sum(binary, several):
     for batch in (binary, several):
         top = batch.top(2)
         assert top.values.shape[1] == 2
-        np.testing.assert_allclose(top.scores, batch.scores)
+        np.testing.assert_allclose(top.scores, batch.scores, atol=1e-12)
     assert list(binary.top(2).feature_names) == [FEATURES[j] for j in np.argsort(-binary.importance)[:2]]
     assert several.top(1, "mid").feature_names[0] == several.feature_names[several.importance[:, 1].argmax()]
     assert several[0].top(1).values.shape == (1, 3)
@@ -178,30 +188,37 @@ def test_dictionaries_are_plain_json(binary, several):
     for batch in (binary, several):
         again = json.loads(json.dumps(batch.to_dict()))
         np.testing.assert_allclose(again["values"], batch.values)
-        assert again["scale"] == "log-odds"
+        assert again["scale"] == batch.scale
+        assert again["trust"]["level"] == ["exact"] * len(batch)
+        assert again["outside"] == batch.outside.tolist()
+        assert not {"agreed", "status", "slopes"} & set(again)
     assert binary.to_dict()["data"][MISSING][1] is None
     one = json.loads(json.dumps(binary[MISSING].to_dict()))
     assert one["features"][1] == {
         "name": "income",
         "value": None,
         "contribution": binary.values[MISSING, 1],
-        "standard_error": None,  # too few queries to measure it
-        "imputed": True,
+        "standard_error": 0.0,
     }
-    assert one["trust"]["contribution_error"] is None
+    assert one["trust"] == {"level": "exact", "contribution_error": 0.0, "share": 1.0}
     total = one["base_value"] + one["offset"] + sum(line["contribution"] for line in one["features"])
     assert total == pytest.approx(one["score"])
 
 
-def test_text_says_what_a_reader_needs(binary, several):
+def test_text_says_what_a_reader_needs(binary, several, pullback):
     text, one = repr(binary), repr(binary[MISSING])
     assert "log-odds of 'refuse' against 'grant'" in text
-    assert f"agree on {binary.agreed.sum()} of 60 rows" in text
-    assert "held-out rows around here" in one
-    assert "missing, filled with the mean for the surrogate: income" in one
+    assert "contributions are exact" in text
+    assert "contributions are exact; 1 the model ignores, exactly 0" in one
     assert {"base", "(missing)"} <= set(one.split())
-    assert "log-odds of 3 classes" in repr(several)
-    assert f"log-odds of {several[0].decision!r} against the mean of 3 classes" in repr(several[0])
+    assert "in probability of 3 classes" in repr(several)
+    assert f"probability of {several[0].decision!r} = " in repr(several[0])
+    for shown in (text, one, repr(several), repr(several[0])):
+        assert "surrogate" not in shown
+    agreeing = f"surrogate and model agree on {pullback.agreed.sum()} of 60 rows"
+    assert agreeing in repr(pullback)
+    assert "agrees)" in repr(pullback[int(np.flatnonzero(pullback.agreed)[0])])
+    assert "disagreed, refined)" in repr(pullback[int(np.flatnonzero(pullback.refinement.refined)[0])])
 
 
 def test_wide_rows_are_cut_in_text_and_html():

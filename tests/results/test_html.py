@@ -38,20 +38,20 @@ def cells(styler):
 def test_a_line_per_row_has_the_decision_and_the_strongest_features(pullback):
     header, *lines = cells(pullback[:5].style(n=2))
     top = pullback[:5].top(2)
-    assert header[1:7] == ["decision", "probability", "status", "base value", *top.feature_names]
+    assert header[1:6] == ["decision", "probability", "base value", *top.feature_names]
     assert header[-1] == "2 other features"
     assert len(lines) == 5
     assert lines[0][1] == pullback[0].decision
-    assert lines[0][5:7] == [pullback.outputs.format_score(number) for number in top.values[0]]
+    assert lines[0][4:6] == [pullback.outputs.format_score(number) for number in top.values[0]]
 
 
 def test_the_numbers_of_a_line_add_up(pullback, several):
     for result in (pullback, several):
-        total = result.style(n=2).data.iloc[:, 3:].sum(axis=1)
+        total = result.style(n=2).data.iloc[:, 2:].sum(axis=1)
         decided = result.scores if result.scores.ndim == 1 else result.scores.max(1)
         np.testing.assert_allclose(total[result.faithful], decided[result.faithful], atol=1e-9)
     assert pullback.refinement.refined.any()
-    assert "offset of the refinement" in pullback.style().data
+    assert "offset of the row" in pullback.style().data
 
 
 def test_bars_are_blue_for_positive_and_orange_for_negative_numbers(pullback):

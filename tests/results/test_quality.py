@@ -7,8 +7,8 @@ import pytest
 
 from illume.metrics.fidelity import Fidelity
 from illume.results.diagnostics import calibration, class_agreement
-from illume.results.quality import ClassQuality, ContributionQuality
-from illume.shapley.training_run import EFFORTS, next_effort
+from illume.results.quality import ClassQuality, ContributionQuality, SurrogateQuality
+from illume.twin.training_run import EFFORTS, count_queries, next_effort
 from tests.common import loans
 
 MEASURED = ContributionQuality(0.95, 0.92, 0.97, 0.051, 0.94, 200, 4_000, 0.98)
@@ -36,11 +36,18 @@ def test_the_word_follows_r2_and_its_interval(r2, low, n_rows, word):
 @pytest.fixture
 def quality(loan_measured):
     classes = (ClassQuality("grant", 0.81, 0.9, 100), ClassQuality("refuse", 0.99, 0.9, 300))
-    changed = {"classes": classes, "contributions": MEASURED, "fell_back": False, "majority": 0.75}
+    changed = {"classes": classes, "contributions": MEASURED, "majority": 0.75}
     return replace(loan_measured.quality_, report=Fidelity(0.945, 0.9, 400), **changed)
 
 
-def test_contributions_come_first_then_agreement_beside_majority_and_worst_class(quality):
+@pytest.fixture
+def latent():
+    """The quality of a latent surrogate."""
+    report, baseline = Fidelity(0.955, 0.91, 400), Fidelity(0.845, 0.6, 400)
+    return SurrogateQuality(report, baseline, (), "meta", 8, False, "it is closer", 1.5)
+
+
+def test_contributions_come_first_then_the_twin_with_its_worst_class(quality):
     answers, first, r2, error, coverage, more, *lines = repr(quality).splitlines()
     assert answers.endswith("probabilities of 2 classes: 'grant', 'refuse'")
     assert first == "Contributions: trust high; measured on 200 held-out rows"
@@ -48,23 +55,38 @@ def test_contributions_come_first_then_agreement_beside_majority_and_worst_class
     assert "0.051   in log-odds" in error
     assert "0.940   of 95 % intervals" in coverage
     assert "miss 5.0% of the variance" in more
+    (twin,) = (line for line in lines if line.startswith("Twin: "))
+    assert twin.startswith("Twin: a network; measured on 400 held-out rows (the model was not read: ")
     by_name = {line.split()[0]: line for line in lines}
-    assert "0.750" in by_name["majority"]
-    assert by_name["majority"].endswith("always the most common decision")
+    assert "agreement 0.945" in by_name["all"]
+    low, high = quality.report.interval
+    assert f"95 % interval {low:.3f} to {high:.3f}" in by_name["all"]
     assert by_name["grant"].endswith("the worst")
     assert "worst" not in by_name["refuse"]
 
 
-def test_quality_speaks_of_what_users_know(quality):
-    text = repr(quality)
-    assert "Surrogate, behind slopes and rules: measured on 400 held-out rows" in text
+def test_quality_speaks_of_what_users_know(quality, latent):
+    assert "surrogate" not in repr(replace(quality, surrogate=None)).lower()
+    text = repr(replace(quality, surrogate=latent))
+    assert "Latent surrogate, behind slopes, latents and rules; 400 held-out rows" in text
+    assert "the global surrogate, one for all rows, agrees on 0.845 (R² 0.600)" in text
     for local, words in (
         ("meta", "one linear model for every row"),
         ("identity", "one linear model for all"),
     ):
-        assert f"it is {words}" in repr(replace(quality, encoder=local))
-    for jargon in ("encoder", "latent", "alignment", "report row", "counterfactual"):
+        assert f"it is {words}" in repr(replace(quality, surrogate=replace(latent, encoder=local)))
+    for jargon in ("encoder", "alignment", "report row", "counterfactual"):
         assert jargon not in text
+
+
+def test_contributions_of_a_model_that_was_read_are_exact(loan_explainer):
+    quality = loan_explainer.quality_
+    assert (quality.word, quality.exact, quality.contributions) == ("exact", True, None)
+    assert (quality.agreement, quality.error) == (1.0, pytest.approx(0.0, abs=1e-9))
+    text = repr(quality)
+    assert "Contributions: exact, in log-odds of 'refuse' against 'grant'; read from the model" in text
+    assert "Twin: the model itself" in text
+    assert quality.more == quality.few == ""
 
 
 def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
@@ -72,11 +94,11 @@ def test_the_majority_is_the_share_of_the_most_common_decision(loan_measured):
     assert loan_measured.quality_.majority == np.bincount(decisions).max() / len(decisions)
 
 
-def test_a_fall_back_and_ignored_columns_are_mentioned(quality):
-    text = repr(replace(quality, fell_back=True, ignored=("owner", "noise")))
+def test_a_fall_back_and_ignored_columns_are_mentioned(quality, latent):
+    text = repr(replace(quality, surrogate=replace(latent, fell_back=True), ignored=("owner", "noise")))
     assert "FELL BACK to the global surrogate" in text
     assert "the model ignores owner, noise" in text
-    assert "FELL BACK" not in repr(quality)
+    assert "FELL BACK" not in repr(replace(quality, surrogate=latent))
     many = repr(replace(quality, ignored=tuple("abcdefghij")))
     assert "the model ignores a, b, c, d, e, f, g, h and 2 more" in many
 
@@ -90,13 +112,14 @@ def test_figures_that_were_not_measured_are_called_unknown(quality, loan_pullbac
 
 
 def test_more_effort_is_arithmetic(quality):
-    step = next_effort("standard", 60, 500_000)
+    step = next_effort("standard", 60, 50_000)
     standard, thorough = EFFORTS["standard"], EFFORTS["thorough"]
     assert step.name == "thorough"
-    assert step.n_queries == thorough.most_queries(60)
-    assert step.ratio == pytest.approx(thorough.operations / standard.operations, rel=0.01)
-    assert next_effort("thorough", 60, 500_000) is None
-    assert "effort='standard' with queries='auto' would learn from up to" in quality.more
+    assert step.n_queries == count_queries(thorough, 60) == 250_000
+    now, then = standard.training_operations(60, 50_000), thorough.training_operations(60, 250_000)
+    assert step.ratio == pytest.approx(then / now)
+    assert next_effort("thorough", 60, 250_000) is None
+    assert "effort='standard' would learn from" in quality.more
     assert "highest effort" in replace(quality, effort="thorough", next_effort=None).more
     assert replace(quality, contributions=None).more == ""
 
@@ -114,10 +137,13 @@ def test_a_row_shows_its_errors_and_how_many_signs_are_sure(measured):
     for text in (repr(one), one._repr_html_()):
         assert f"{one.values[0]:+.3f} ± {one.standard_errors[0]:.3f}" in text
         assert f"= {one.score:+.3f} (the model's)" in text.replace("&#x27;", "'")
-        assert f"trust in the contributions: typical error {one.trust.contribution_error:.3f}" in text
+        assert (
+            f"in the contributions: {one.trust.level}; typical error {one.trust.contribution_error:.3f}"
+            in text
+        )
         assert f"the sign is sure (95 %) for {sure} of 4 features" in text
     typical = np.sqrt(np.square(measured.standard_errors).mean())
-    assert f"typical error of a contribution: {typical:.3f}" in repr(measured)
+    assert f"; typical error {typical:.3f}" in repr(measured).splitlines()[1]
 
 
 def test_prints_tell_signs_apart_and_mark_those_that_are_unsure(measured):
@@ -128,7 +154,7 @@ def test_prints_tell_signs_apart_and_mark_those_that_are_unsure(measured):
     names = one.feature_labels
     assert lines[names[0]].endswith("+2.000 ± 0.500    " + 20 * "█")
     assert lines[names[1]].endswith("-2.000 ± 1.500 ?  " + 20 * "▒")
-    assert lines[names[2]].endswith("0.000 ± 0.000")
+    assert lines[names[2]].endswith(" 0.000")
     assert lines[names[3]].endswith("-1.000 ± 0.500    " + 10 * "▒")
     assert "the sign is sure (95 %) for 2 of 4 features; 1 the model ignores" in repr(one)
     assert "; ? stands where it is not" in repr(one)
@@ -143,7 +169,8 @@ def test_errors_go_along_with_rows_features_frames_and_dictionaries(measured):
     order = [measured.feature_names.index(name) for name in measured.top(2).feature_names]
     np.testing.assert_array_equal(measured.top(2).standard_errors, measured.standard_errors[:, order])
     assert measured[2:5].kind == measured.top(2).kind == "shapley"
-    np.testing.assert_array_equal(measured.to_frame()["trust_contribution_error"], errors)
+    np.testing.assert_array_equal(measured.to_frame()["contribution_error"], errors)
+    assert measured.to_frame()["trust"].tolist() == measured.trust.level.tolist()
     assert one.to_dict()["trust"]["contribution_error"] == one.trust.contribution_error
     assert one.to_dict()["features"][0]["standard_error"] == one.standard_errors[0]
     assert measured.to_dict()["trust"]["contribution_error"] == errors.tolist()
@@ -166,12 +193,13 @@ def test_pulled_back_rows_have_no_errors(pullback):
     assert pullback[0].to_dict()["features"][0]["standard_error"] is None
 
 
-def test_results_of_the_global_surrogate_mention_it(measured, loan_measured):
-    assert measured.fell_back == loan_measured.quality_.fell_back
-    fallen = replace(measured, fell_back=True)
+def test_pulled_back_results_of_the_global_surrogate_mention_it(measured, pullback, loan_pullback):
+    assert pullback.fell_back == loan_pullback.quality_.surrogate.fell_back
+    assert "fell back" not in repr(replace(measured, fell_back=True))  # contributions are not its own
+    fallen = replace(pullback, fell_back=True)
     for text in (repr(fallen), repr(fallen[0]), fallen._repr_html_(), fallen[0]._repr_html_()):
         assert "fell back to the global surrogate" in text
-    assert "fell back" not in repr(replace(measured, fell_back=False))
+    assert "fell back" not in repr(replace(pullback, fell_back=False))
 
 
 def test_calibration_groups_rows_by_the_surrogate_and_averages_the_black_box():

@@ -95,7 +95,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     result = results["attributions"]
     result.save(tmp_path / "a.json")
     found = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    assert (found["format"], found["version"], found["kind"]) == ("illume result", 7, "Attributions")
+    assert (found["format"], found["version"], found["kind"]) == ("illume result", 8, "Attributions")
     values = found["rows"]["values"]
     assert np.array_equal(np.reshape(values["values"], values["shape"]), result.values)
     assert found["plain"]["labels.features"] == list(result.feature_names)
@@ -104,7 +104,7 @@ def test_json_and_parquet_are_read_by_any_program(results, tmp_path):
     table = pd.read_parquet(tmp_path / "a.parquet")
     assert np.array_equal(table["examples.distance"].map(len), result.n_found)
     assert np.array_equal(np.stack(table["predictions"]), result.predictions)
-    assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 7
+    assert json.loads(pq.read_metadata(tmp_path / "a.parquet").metadata[b"illume"])["version"] == 8
 
 
 def test_other_suffixes_raise(results, tmp_path):
@@ -121,15 +121,15 @@ def test_other_suffixes_raise(results, tmp_path):
         ("a.json", b'{"format": "other"}', "no result of illume"),
         (
             "a.json",
-            b'{"format": "illume result", "version": 8}',
-            "format 8; this version reads 7.; update illume",
+            b'{"format": "illume result", "version": 9}',
+            "format 9; this version reads 8.; update illume",
         ),
         (
             "a.json",
             b'{"format": "illume result", "version": 3}',
             r"\(format 3; .*; explain and save the result again",
         ),
-        ("a.json", b'{"format": "illume result", "version": 7}', "head holds"),
+        ("a.json", b'{"format": "illume result", "version": 8}', "head holds"),
         ("a.parquet", b"PAR1 nonsense PAR1", "no result of illume, or it was changed"),
         ("a.parquet", None, "is no result of illume, or it was changed"),
     ],
@@ -230,4 +230,4 @@ def with_decisions(table, values):
 def test_without_the_black_box_a_saved_result_still_says_so(loan_explainer, tmp_path):
     loan_explainer.save(tmp_path / "a.illume")
     illume.load(tmp_path / "a.illume")(loans(3)).save(tmp_path / "a.json")
-    assert "without the black box" in repr(illume.load_result(tmp_path / "a.json"))
+    assert "without the model" in repr(illume.load_result(tmp_path / "a.json"))

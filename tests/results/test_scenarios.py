@@ -18,7 +18,7 @@ from tests.common import loans
 def write(path, known, values, **changes):
     """Write what the page downloads; answers are those of two classes."""
     scenarios = [
-        {"name": f"Scenario {i}", "row": str(i), "values": row, "surrogate": [0.25, 0.75], "model": None}
+        {"name": f"Scenario {i}", "row": str(i), "values": row, "twin": [0.25, 0.75], "model": None}
         for i, row in enumerate(values)
     ]
     content = {"format": "illume scenarios", "version": 1, "table": known, "outputs": ["no", "yes"]}
@@ -51,13 +51,13 @@ def test_columns_have_the_fitted_names_and_types(file):
         "education": True,
         "scenario": False,
         "scenario_row": False,
-        "surrogate_no": False,
-        "surrogate_yes": False,
+        "twin_no": False,
+        "twin_yes": False,
         "model_no": True,
         "model_yes": True,
     }
     assert found["scenario"].tolist() == ["Scenario 0", "Scenario 1"]
-    assert found["surrogate_yes"].tolist() == [0.75, 0.75]
+    assert found["twin_yes"].tolist() == [0.75, 0.75]
 
 
 def test_categories_that_are_numbers_come_back(file):
@@ -127,7 +127,7 @@ def test_values_that_do_not_fit_are_refused_in_words(file, row, message):
 
 
 def test_answers_are_numbers(file):
-    one = {"name": "a", "row": "0", "values": [1, 2.0, True, "low"], "surrogate": [0.5], "model": None}
+    one = {"name": "a", "row": "0", "values": [1, 2.0, True, "low"], "twin": [0.5], "model": None}
     with pytest.raises(FormatError, match=r"scenario 1 has the answers \[0.5\], expected 2 numbers"):
         illume.load_scenarios(file(loans(30), [], scenarios=[one]))
 

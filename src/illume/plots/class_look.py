@@ -8,6 +8,7 @@ import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.number_text import count
+from illume.data.scales import PROBABILITY
 from illume.plots.captions import as_label, class_labels
 from illume.plots.look import Key, Look, plain_number
 from illume.plots.style import Axes, hide_frame, legend
@@ -21,17 +22,19 @@ MOST_SHOWN = 5  # with a bar of probability
 
 
 class ClassLook(Look):
-    """A colour and a marker for every class, and log-odds in words."""
+    """A colour and a marker for every class, and log-odds or probabilities in words."""
 
     key_title: ClassVar[str | None] = "decision"
     disagreement: ClassVar[str] = "decides otherwise"
 
     def target(self, i: int) -> str:
         """See `Look`."""
-        return f"log-odds of '{self.outputs.explained[i]}'"
+        return f"{self.outputs.scale_name} of '{self.outputs.explained[i]}'"
 
     def describe_total(self, i: int) -> str:
         """See `Look`."""
+        if self.outputs.scale == PROBABILITY:
+            return self.target(i)
         n = len(self.names)
         other = f"'{self.names[1 - self.outputs.at]}'" if n == 2 else f"the mean of {n} classes"
         return f"{self.target(i)} against {other}"
@@ -39,7 +42,7 @@ class ClassLook(Look):
     def describe_strength(self, batch: Attributions) -> str:
         """See `Look`."""
         summed = f", summed over {len(self.names)} classes\n" if len(self.names) > 2 else " "
-        return f"mean absolute contribution{summed}({text.owner(batch)} log-odds)"
+        return f"mean absolute contribution{summed}({text.owner(batch)} {self.outputs.scale_name})"
 
     def owner(self, batch: Attributions) -> str:
         """See `Look`."""

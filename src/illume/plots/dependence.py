@@ -67,7 +67,7 @@ def _colour_feature(
     """Return the position of the feature to colour by, if any."""
     if isinstance(colour, Interactions):
         name = attributions.feature_names[j]
-        colour = colour.partner(name) if name in colour.features else "auto"
+        colour = colour.partner(name) if name in colour.feature_names else "auto"
     if colour is None:
         return None
     if colour != "auto" or colour in attributions.feature_names:
@@ -159,10 +159,10 @@ def interactions(found: Interactions, *, max_features: int = 12, ax: Axes | None
     from matplotlib.colors import LinearSegmentedColormap
 
     require(found, Interactions, "this plot shows pairs of features", "pass explainer.interactions(X)")
-    k = min(max_features, len(found.features))
+    k = min(max_features, len(found.feature_names))
     pairs = ~np.eye(k, dtype=bool)
     strength: FloatArray = np.where(pairs, 2, 1) * found.strength[:k, :k]  # both entries of a pair together
-    names = [as_label(name, 28) for name in map(found.labels.dictionary.label, found.features[:k])]
+    names = [as_label(name, 28) for name in map(found.labels.dictionary.label, found.feature_names[:k])]
     ax = get_axes(ax, 2.2 + 0.36 * k, 3.6 + 0.42 * k, names)
     shades = LinearSegmentedColormap.from_list("none-much", ["white", colours.FOR])
     limit = float(strength[pairs].max(initial=0.0)) or float(strength.max(initial=0.0)) or 1.0

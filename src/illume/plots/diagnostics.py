@@ -13,7 +13,8 @@ from illume.plots.style import Axes, get_axes, get_two_axes, hide_frame, require
 from illume.results import colours
 from illume.results.attributions import Attributions
 from illume.results.diagnostics import History
-from illume.results.quality import UNKNOWN, Quality
+from illume.results.levels import UNKNOWN
+from illume.results.quality import Quality
 
 
 def quality(

@@ -102,13 +102,13 @@ class Look(ABC):
         return caption if len(caption) < LONGEST_LINE else caption.replace(" against ", "\nagainst ", 1)
 
     def row(self, attribution: Attribution) -> str:
-        """Say what black box and surrogate answer to a row."""
+        """Say what the model answers to a row; and the surrogate, if contributions are the surrogate's."""
         batch = attribution.batch
+        answer = self.answer(batch.predictions[0])
+        if batch.kind == "shapley":
+            return answer
         said = self.outputs.surrogate_short(batch.predictions[0], batch.surrogate_predictions[0])
-        verdict = attribution.verdict if attribution.agreed else self.disagreement
-        if batch.kind == "pullback":
-            verdict = attribution.verdict
-        return f"{self.answer(batch.predictions[0])}\n(surrogate {said}, {verdict})"
+        return f"{answer}\n(surrogate {said}, {attribution.verdict})"
 
     def weight_groups(self, outputs: list[int]) -> list[list[int]]:
         """Return which outputs' weights can be compared, and have one colour scale."""

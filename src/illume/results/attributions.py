@@ -17,7 +17,7 @@ from illume.data.number_text import count
 from illume.results import frames, interop, styles, text
 from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
-from illume.results.lazy import lazy_fields
+from illume.results.lazy import keep, later, lazy_fields
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
 from illume.results.reasons import SURE, BatchReasons, Line, Reasons
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
@@ -40,11 +40,11 @@ class Attribution(LabelledRow):
     slopes_per_unit: FloatArray = row_entry("slopes_per_unit")
     """Change of the score per original unit of an input."""
     trust: Trust = row_entry("trust")
-    """The surrogate's fidelity on the held-out rows around this one, and the error of contributions."""
+    """How far the contributions can be trusted."""
 
     @property
     def verdict(self) -> str:
-        """Whether the surrogate agrees with the black box, in a word or two."""
+        """Whether the latent surrogate agrees with the model, in a word or two."""
         if self.batch.kind == "shapley":  # contributions are the model's, whether or not the surrogate agrees
             return "agrees" if self.agreed else self.batch.outputs.disagreement
         return {AGREED: "agrees", REFINED: "disagreed, refined", NOT_FAITHFUL: "DISAGREES"}[self.status]
@@ -121,7 +121,10 @@ class Attribution(LabelledRow):
         return text.describe_attribution(self)
 
 
-@lazy_fields("slopes", "surrogate_predictions", "refinement", "trust", "novelty")
+LAZY = ("slopes", "surrogate_predictions", "refinement", "trust", "novelty")
+
+
+@lazy_fields(*LAZY)
 @dataclass(frozen=True, eq=False, repr=False)
 class Attributions(LabelledBatch[Attribution]):
     """Additive attributions of a batch: `base_values + values.sum(1) + offset + rest` is the score.
@@ -154,7 +157,7 @@ class Attributions(LabelledBatch[Attribution]):
     trust, refinement, novelty
         Per-row figures of trust: see `Trust`, `Refinement` and `Novelty`.
     stand_in
-        Whether there was no black box: its decisions and probabilities are then the surrogate's own.
+        Whether there was no model: its answers are then those of its twin.
     standard_errors
         Shaped like `values`: the error on similar held-out rows or, where values were refined, the remaining
         error. NaN where it was not measured.
@@ -205,7 +208,7 @@ class Attributions(LabelledBatch[Attribution]):
 
     @property
     def agreed(self) -> BoolArray:
-        """Whether surrogate and black box decide alike at once; where not, the explanation was refined."""
+        """Whether the latent surrogate and the model decide alike, before any refinement."""
         return self.refinement.agreed
 
     @property
@@ -240,11 +243,12 @@ class Attributions(LabelledBatch[Attribution]):
         return class_agreement(self.decisions, self.surrogate_decisions, self.class_names)
 
     def __iter__(self) -> Iterator[Attribution]:
-        _ = self.trust, self.slopes  # what is computed lazily, for all rows at once
+        _ = self.trust  # computed for all rows at once
         return super().__iter__()
 
     def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the fields; those of the latent surrogate only if they were read."""
+        return {field.name: keep(self, field.name) for field in fields(self)}
 
     def contributions(self, output: int | str | None = None) -> FloatArray:
         """Contributions to one output, by name or position, by default the leading one, (n, n_features)."""
@@ -285,10 +289,12 @@ class Attributions(LabelledBatch[Attribution]):
         )
         left_out = np.setdiff1d(np.arange(len(self.feature_names)), order)
         by_feature = ("values", "standard_errors", "data", "imputed")
+        own = {name: vars(self)[name] for name in LAZY}  # not computed for this
+        own["slopes"] = later(self, "slopes", lambda slopes: slopes[:, inputs])
         return replace(
             self,
             rest=self.rest + self.values[:, left_out].sum(1),
-            slopes=self.slopes[:, inputs],
+            **own,
             labels=labels,
             **{name: getattr(self, name)[:, order] for name in by_feature},
         )
@@ -321,7 +327,7 @@ class Attributions(LabelledBatch[Attribution]):
         """Return a `shap.Explanation`, for everything in `shap.plots`.
 
         Most of these plots take one output: of more than two classes, or of several numbers, name one.
-        The offset of refined rows goes into their base values; plots with one base value for all rows
+        The offset of a row goes into its base value; plots with one base value for all rows
         (`decision`, and `force` of many) need `offset="feature"`, which makes it a column of its own.
         """
         return interop.shap_explanation(self, None if output is None else self.output(output), offset)
@@ -329,7 +335,7 @@ class Attributions(LabelledBatch[Attribution]):
     def to_shapash(self, output: int | str | None = None) -> dict[str, Any]:
         """Return arguments for shapash: `SmartExplainer(model).compile(x=rows, **arguments)`.
 
-        `rows` are the explained ones, with the columns of `feature_names`. The offset of refined rows goes
+        `rows` are the explained ones, with the columns of `feature_names`. The offset of a row goes
         into their base values. Of several numbers, name one.
         """
         return interop.shapash_contributions(self, output)

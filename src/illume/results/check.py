@@ -92,7 +92,7 @@ class Distances:
 
 @dataclass(frozen=True)
 class SampleAgreement:
-    """Share of a sample of the new rows on which surrogate and black box decide alike.
+    """Share of a sample of the new rows on which the twin and the model decide alike.
 
     `low` and `high` are a 95 % interval (Wilson's), those with `fitted_` the same on the fit's report rows.
     """
@@ -113,7 +113,7 @@ class Check(Shown):
     Parameters
     ----------
     distances, agreement
-        Of the rows as a whole, and of the surrogate; None where they could not be computed, see `off`.
+        Of the rows as a whole, and of the twin; None where they could not be computed, see `off`.
     outside_share
         Share of rows that are flagged as outside of what the explainer was fitted on.
     n_rows, n_fitted, n_source
@@ -173,7 +173,7 @@ class Check(Shown):
         if self.agreement is not None:
             a = self.agreement
             yield (
-                f"agreement of surrogate and black box on {a.n_rows:,} of them: {a.agreement:.3f} "
+                f"agreement of twin and model on {a.n_rows:,} of them: {a.agreement:.3f} "
                 f"({a.low:.3f} to {a.high:.3f}); when fitted {a.fitted_agreement:.3f} "
                 f"({a.fitted_low:.3f} to {a.fitted_high:.3f})"
             )

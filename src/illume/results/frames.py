@@ -121,15 +121,10 @@ def attributions_frame(batch: Attributions, layout: str) -> Any:
             "standard_error": batch.standard_errors.ravel().astype(np.float64),
         }
         return Origin(batch.origin.backend).frame(columns)
-    surrogate = batch.outputs.surrogate_columns(batch.predictions, batch.surrogate_predictions)
     about = answer_columns(batch) | {
-        **surrogate,
-        "agreed": batch.agreed,
-        "status": batch.refinement.status.tolist(),
         "outside": batch.outside,
-        "trust_agreement": batch.trust.agreement,
-        "trust_error": batch.trust.error,
-        "trust_contribution_error": batch.trust.contribution_error,
+        "trust": batch.trust.level.tolist(),
+        "contribution_error": batch.trust.contribution_error,
         "base_value": decided_class(batch, batch.base_values),
         "offset": decided_class(batch, batch.offset),
     }
@@ -260,8 +255,7 @@ def latents_frame(batch: Latents) -> Any:
 def attributions_dict(batch: Attributions) -> dict[str, Any]:
     """Return the arrays of a batch as lists, with the names of their axes."""
     names = ("feature_names", "input_names", "output_names")
-    refined = ("status", "gamma_w", "gamma_x", "neighbour")
-    arrays = ("base_values", "offset", "rest", "slopes", "slopes_per_unit", "imputed")
+    arrays = ("base_values", "offset", "rest")
     return {
         "scale": batch.scale,
         "kind": batch.kind,
@@ -269,18 +263,18 @@ def attributions_dict(batch: Attributions) -> dict[str, Any]:
         **{name: getattr(batch, name).tolist() for name in ("values", *arrays)},
         "standard_errors": _nan_to_none(batch.standard_errors),
         "data": plain_value(batch.data.tolist()),
-        **batch.outputs.batch_dict(batch.predictions, batch.surrogate_predictions),
-        "agreed": batch.agreed.tolist(),
+        **batch.outputs.batch_dict(batch.predictions),
         "stand_in": batch.stand_in,
         "outside": batch.outside.tolist(),
-        "refinement": {name: getattr(batch.refinement, name).tolist() for name in refined},
         "trust": _trust_dict(batch.trust),
     }
 
 
 def _trust_dict(trust: Trust) -> dict[str, Any]:
-    names = ("agreement", "error", "contribution_error", "n_rows")
-    return {name: _nan_to_none(getattr(trust, name)) for name in names}
+    names = ("contribution_error", "share")
+    return {"level": np.asarray(trust.level).tolist()} | {
+        name: _nan_to_none(getattr(trust, name)) for name in names
+    }
 
 
 def _nan_to_none(numbers: Any) -> Any:
@@ -291,15 +285,13 @@ def attribution_dict(row: Attribution) -> dict[str, Any]:
     """Return one row's attribution with a dictionary per feature."""
     i, batch = row.output, row.batch
     features = zip(
-        *(row.feature_names, row.data.tolist(), row.contributions(), row.errors(), batch.imputed[0]),
+        *(row.feature_names, row.data.tolist(), row.contributions(), row.errors()),
         strict=True,
     )
-    names = ("agreed", "status", "outside")
-    P, Q, outputs = batch.predictions, batch.surrogate_predictions, batch.outputs
-    answers = outputs.columns(P) | outputs.surrogate_columns(P, Q)
+    answers = batch.outputs.columns(batch.predictions)
     return {
         **{name: plain_value(column[0]) for name, column in answers.items()},
-        **{name: getattr(row, name) for name in names},
+        "outside": row.outside,
         "stand_in": batch.stand_in,
         "outside_reasons": list(row.outside_reasons),
         "scale": batch.scale,
@@ -314,9 +306,8 @@ def attribution_dict(row: Attribution) -> dict[str, Any]:
                 "value": plain_value(value),
                 "contribution": float(contribution),
                 "standard_error": plain_value(float(error)),
-                "imputed": bool(imputed),
             }
-            for name, value, contribution, error, imputed in features
+            for name, value, contribution, error in features
         ],
         "trust": _trust_dict(row.trust),
     }

@@ -38,14 +38,17 @@ class Interactions(Shown):
     ----------
     values
         (n, k, k), or (n, k, k, n_outputs), on the scale of contributions; symmetric.
-    features
-        The k features, strongest first.
+    feature_names
+        The k features; of some of them, the strongest first.
+    standard_errors
+        Shaped like `values`; 0 where values are exact.
     """
 
     values: FloatArray
-    features: tuple[str, ...]
+    feature_names: tuple[str, ...]
     labels: Labels
     origin: Origin
+    standard_errors: FloatArray
 
     def __len__(self) -> int:
         return len(self.values)
@@ -53,7 +56,10 @@ class Interactions(Shown):
     def __getitem__(self, rows: Any) -> Interactions:
         """Take rows by position, slice or mask; a single one stays a batch of one."""
         taken, _ = row_positions(rows, len(self))
-        return replace(self, values=self.values[taken], origin=self.origin.take(taken))
+        errors = self.standard_errors[taken]
+        return replace(
+            self, values=self.values[taken], standard_errors=errors, origin=self.origin.take(taken)
+        )
 
     @property
     def loc(self) -> ByLabel:
@@ -68,7 +74,7 @@ class Interactions(Shown):
     @property
     def strength(self) -> FloatArray:
         """Mean absolute value of every entry, summed over outputs as `Attributions.strength` is, (k, k)."""
-        k = len(self.features)
+        k = len(self.feature_names)
         if not len(self):
             return np.zeros((k, k))
         sizes = np.abs(self.values).mean(0).reshape(k, k, -1) / self.labels.outputs.common_unit
@@ -77,17 +83,17 @@ class Interactions(Shown):
     def pairs(self, n: int | None = None) -> tuple[PairStrength, ...]:
         """Return pairs of features, strongest first; the whole interaction of a pair is twice an entry."""
         strength = 2 * self.strength
-        first, second = np.triu_indices(len(self.features), k=1)
+        first, second = np.triu_indices(len(self.feature_names), k=1)
         order = np.argsort(-strength[first, second], kind="stable")[:n]
         return tuple(
-            PairStrength(self.features[i], self.features[j], float(strength[i, j]))
+            PairStrength(self.feature_names[i], self.feature_names[j], float(strength[i, j]))
             for i, j in zip(first[order], second[order], strict=True)
         )
 
     def partner(self, feature: str) -> str | None:
         """Return the feature that interacts most with another; None where there is no other."""
-        i = self.features.index(feature)
-        others = [name for name in self.features if name != feature]
+        i = self.feature_names.index(feature)
+        others = [name for name in self.feature_names if name != feature]
         return others[int(np.delete(self.strength[i], i).argmax())] if others else None
 
     def to_frame(self) -> Any:
@@ -98,7 +104,7 @@ class Interactions(Shown):
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines: the strongest pairs."""
-        rows, features = count(len(self), "row"), count(len(self.features), "feature")
+        rows, features = count(len(self), "row"), count(len(self.feature_names), "feature")
         outputs = self.labels.outputs
         yield f"Interactions of {features} over {rows}, mean absolute {outputs.scale_name}"
         label, show = self.labels.dictionary.label, outputs.format_error

@@ -68,7 +68,7 @@ def shapash_contributions(batch: Attributions, output: int | str | None = None) 
         origin.frame(dict(zip(batch.feature_names, values.T.copy(), strict=True)))
         for values in outputs.each(batch.values, output)
     ]
-    base = outputs.each(batch.base_values + batch.offset + batch.rest, output)
+    base = outputs.each(batch.base_values + batch.offset + batch.rest, output, total=True)
     return {
         "contributions": tables if len(tables) > 2 else tables[-1],
         "base_values": np.stack(base, axis=1) if len(base) > 1 else base[0],
@@ -95,14 +95,14 @@ def dashboard_values(
     if not len(batch):
         raise ValueError("a dashboard needs at least one row, found none; explain the rows that it shows")
     outputs, beside = batch.outputs, np.abs(batch.offset + batch.rest)
-    base = [float(number[0]) for number in outputs.each(batch.base_values[:1], output)]
+    base = [float(number[0]) for number in outputs.each(batch.base_values[:1], output, total=True)]
     values = outputs.each(batch.values, output)
     if beside.any():
         rows = int(beside.reshape(len(beside), -1).any(1).sum())
         warnings.warn(
             f"on {rows} of {len(beside)} rows base value and contributions differ from the "
-            f"{outputs.scale_name}, by at most {beside.max():.3g}: a dashboard has no place for the offset "
-            "of refined rows, nor for features that were left out",
+            f"{outputs.scale_name}, by at most {beside.max():.3g}: a dashboard has no place for offsets, "
+            "nor for features that were left out",
             UserWarning,
             stacklevel=3,
         )

@@ -61,11 +61,11 @@ class LatentRow(LabelledRow):
     x: FloatArray = row_entry("X")
     """The inputs, centred and scaled, (m,)."""
     scores: FloatArray = row_entry("scores")
-    """The surrogate's log-odds, (c',): intercept plus contributions."""
+    """The surrogate's log-odds, (c',): intercept plus contributions, and what the row's level adds."""
 
     @property
     def map(self) -> FloatArray:
-        """The row's own linear map, (k, m); `z = map @ x`."""
+        """The row's own linear map, (k, m); `z` is `map @ x`, and a level of the row's own."""
         if self.batch.maps is None:
             raise ValueError("there are no maps; ask for them by explainer.latents(X, maps=True)")
         return self.batch.maps[0]
@@ -105,7 +105,8 @@ class Latents(LabelledBatch[LatentRow]):
     Parameters
     ----------
     Z
-        The latents, (n, k); `Z[i] = maps[i] @ X[i]`. Where the global surrogate explains, Z is X.
+        The latents, (n, k): `maps[i] @ X[i]`, and a level of the row's own where the encoder learned from
+        pairs. Where the global surrogate explains, Z is X.
     X
         The inputs: numbers centred and in standard deviations, categories as centred 0 and 1, (n, m).
     maps
@@ -189,5 +190,5 @@ class Latents(LabelledBatch[LatentRow]):
         maps = "with" if self.maps is not None else "without"
         yield f"Latents of {count(n, 'row')}: {self.n_latents} from {count(m, 'input')}, {maps} maps"
         if n:
-            agreement = f"surrogate and black box agree on {int(self.agreed.sum())} of {count(n, 'row')}"
+            agreement = f"surrogate and model agree on {int(self.agreed.sum())} of {count(n, 'row')}"
             yield STAND_IN if self.stand_in else agreement

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from illume.data.number_text import count
@@ -12,13 +12,14 @@ from illume.data.outputs import Outputs
 from illume.metrics.fidelity import Fidelity, wilson
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown, Table
+from illume.results.levels import EXACT, FAIR, FAIR_SHARE, HIGH, HIGH_SHARE, LOW, UNKNOWN
 from illume.results.noise import Noise
 
 FEW, ENOUGH = 20, 50  # fewer held-out rows say next to nothing; with fewer, standard errors are widened
-HIGH, FAIR, LOW, UNKNOWN = "high", "fair", "low", "unknown"
-HIGH_R2, SURELY_HIGH_R2 = 0.9, 0.8  # measured, and the lower end of its 95 % interval
-FAIR_R2, SURELY_FAIR_R2 = 0.7, 0.5
+HIGH_R2, SURELY_HIGH_R2 = HIGH_SHARE, 0.8  # measured, and the lower end of its 95 % interval
+FAIR_R2, SURELY_FAIR_R2 = FAIR_SHARE, 0.5
 IGNORED_SHOWN = 8
+CLOSE = 0.99  # fidelity of the network, below which refining pays
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,39 @@ class NextEffort:
 
 
 @dataclass(frozen=True)
+class FewerQueries:
+    """That a model is too slow for as many queries as data and effort deserve.
+
+    >>> print(FewerQueries(10_000, 50_000, seconds=1_000))  # doctest: +NORMALIZE_WHITESPACE
+    the model is slow: it was asked 10,000 queries, because 50,000 would take about 1,000 s;
+    fit with queries=50_000 to ask them all
+    """
+
+    n_queries: int
+    wanted: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"the model is slow: it was asked {self.n_queries:,} queries, because {self.wanted:,} would take "
+            f"about {self.seconds:,.0f} s; fit with queries={self.wanted:_} to ask them all"
+        )
+
+
+@dataclass(frozen=True)
+class FeatureErrors:
+    """Of one feature's contributions on held-out rows: typical error, typical standard error, and coverage.
+
+    All three are measured as those of all features together; NaN where there is no standard error.
+    """
+
+    name: str
+    error: float
+    standard_error: float
+    coverage: float
+
+
+@dataclass(frozen=True)
 class ContributionQuality:
     """How close contributions are to the model's Shapley values on held-out rows.
 
@@ -78,6 +112,8 @@ class ContributionQuality:
         Number of rows measured, and of predictions that the model made for it.
     fidelity
         R² of the model's score on held-out mixed rows.
+    features
+        The same by feature, of those that the model uses; empty where nothing was measured.
     """
 
     r2: float
@@ -88,6 +124,20 @@ class ContributionQuality:
     n_rows: int
     n_asked: int
     fidelity: float
+    features: tuple[FeatureErrors, ...] = ()
+
+    @classmethod
+    def exact(cls, n_rows: int, n_asked: int) -> ContributionQuality:
+        """Return that contributions are the model's own, because it was asked about all possible rows."""
+        return cls(1.0, 1.0, 1.0, 0.0, 1.0, n_rows, n_asked, 1.0)
+
+    def in_units(self, unit: float) -> ContributionQuality:
+        """Return the same with errors in units."""
+        features = tuple(
+            replace(each, error=unit * each.error, standard_error=unit * each.standard_error)
+            for each in self.features
+        )
+        return replace(self, error=unit * self.error, features=features)
 
     @property
     def word(self) -> str:
@@ -117,22 +167,82 @@ class ContributionQuality:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True, repr=False)
-class Quality(Shown):
-    """Quality of explanations on held-out report rows, and how the explainer was fitted.
+@dataclass(frozen=True)
+class SurrogateQuality:
+    """Quality of the latent surrogate, behind slopes, latents and rules, on held-out report rows.
 
     Parameters
     ----------
-    report, baseline, classes
-        Agreement with the black box, R² and error of its answers on the report rows; the same for the global
-        surrogate, a linear model on the inputs; and by class or number.
-    outputs
-        What the black box answers.
+    report, baseline
+        Agreement with the model, R² and error of its answers; the same for the global surrogate, a linear
+        model on the inputs.
     fell_back, reason
         Whether the global surrogate explains, because the local one was not better on validation rows, and
         the figures that decided.
+    """
+
+    report: Fidelity
+    baseline: Fidelity
+    classes: tuple[ClassQuality, ...]
+    encoder: str
+    n_latents: int
+    fell_back: bool
+    reason: str
+    seconds: float
+
+    @property
+    def agreement(self) -> float:
+        """Share of report rows on which surrogate and model agree."""
+        return self.report.agreement
+
+    @property
+    def r2(self) -> float:
+        """R² of the model's answers on report rows."""
+        return self.report.r2
+
+    @property
+    def source(self) -> str:
+        """What the surrogate is, in words; `encoder` and `n_latents` say how it was made."""
+        local = self.encoder == "meta" and not self.fell_back
+        return f"one linear model for {'every row' if local else 'all rows'}"
+
+    def describe(self, outputs: Outputs) -> Iterator[str | Table]:
+        """Yield the printed lines."""
+        n = self.report.n_rows
+        yield f"Latent surrogate, behind slopes, latents and rules; {count(n, 'held-out row')}"
+        yield Table([agreement_line("all rows", self.report, outputs)], "<>>>")
+        if self.fell_back:
+            yield f"FELL BACK to the global surrogate, {self.source}"
+        else:
+            agrees = f"agrees on {self.baseline.agreement:.3f} (R²" if outputs.decides else "has (R²"
+            baseline = f"{agrees} {self.baseline.r2:.3f})"
+            yield f"it is {self.source}; the global surrogate, one for all rows, {baseline}"
+        yield f"chosen because {self.reason}; {self.seconds:.1f} s"
+
+
+def agreement_line(name: str, found: Fidelity, outputs: Outputs) -> list[str]:
+    """Return how close answers are as a line of a table: agreement of decisions, R² and error."""
+    agreement = f"agreement {found.agreement:.3f}" if outputs.decides else ""
+    return [name, agreement, f"R² {found.r2:.3f}", f"error {outputs.format_answer_error(found.error)}"]
+
+
+@dataclass(frozen=True, repr=False)
+class Quality(Shown):
+    """How true explanations are, on held-out report rows, and how the explainer was fitted.
+
+    Parameters
+    ----------
+    report, classes
+        How close the twin's answers are to the model's on the report rows: agreement, R² and error; and by
+        class or number.
+    outputs
+        What the model answers.
+    exact, reason
+        Whether the twin was read from the model; where not, why it was learned.
+    n_background
+        Number of background rows.
     n_training, n_validation, n_queries, n_asked
-        Rows of each kind, and the number of rows that the black box answered in all.
+        Rows of each kind, and the number of rows that the model answered in all.
     sampling, contributions
         None where all rows were used; None for kind `pullback`, where contributions are not measured.
     ignored, noise
@@ -140,21 +250,23 @@ class Quality(Shown):
         same rows are apart; None where they are the same.
     majority
         Share of the most common decision on the report rows: the agreement of a constant prediction.
-    effort, next_effort
-        The effort spent on contributions, and the next level; None after the highest.
+    effort, next_effort, fewer
+        The effort spent on contributions, and the next level; None after the highest. What a slow model was
+        not asked; None where it was asked all.
+    interrupted
+        Whether the training was interrupted, and the best so far was kept.
+    surrogate
+        The quality of the latent surrogate, once it was trained.
     dictionary
         What features are called in texts.
     """
 
     report: Fidelity
-    baseline: Fidelity
     classes: tuple[ClassQuality, ...]
     outputs: Outputs
-    encoder: str
-    n_latents: int
-    alignment: float | None
-    fell_back: bool
+    exact: bool
     reason: str
+    n_background: int
     n_training: int
     n_validation: int
     n_queries: int
@@ -167,31 +279,38 @@ class Quality(Shown):
     effort: str | None = None
     next_effort: NextEffort | None = None
     noise: Noise | None = None
+    fewer: FewerQueries | None = None
+    interrupted: bool = False
+    surrogate: SurrogateQuality | None = None
     dictionary: DataDictionary = NO_LABELS
 
     @property
-    def agreement(self) -> float:
-        """Share of report rows on which surrogate and black box agree.
+    def word(self) -> str:
+        """How far contributions can be trusted: `exact`, `high`, `fair`, `low`, or `unknown`."""
+        if self.exact:
+            return EXACT
+        return UNKNOWN if self.contributions is None else self.contributions.word
 
-        They decide alike, or their numbers are within a tenth of a standard deviation.
-        """
+    @property
+    def agreement(self) -> float:
+        """Share of report rows on which the twin and the model agree: they decide alike."""
         return self.report.agreement
 
     @property
     def error(self) -> float:
-        """Mean absolute error of the surrogate's numbers, or total variation of its probabilities."""
+        """Mean absolute error of the twin's numbers, or total variation of its probabilities."""
         return self.report.error
 
     @property
     def r2(self) -> float:
-        """R² of the black box's answers on report rows."""
+        """R² of the model's answers on report rows."""
         return self.report.r2
 
     @property
     def few(self) -> str:
         """A caution if the figures are measured on very few rows; otherwise empty."""
         n = self.report.n_rows
-        if min(n, self.n_validation) >= FEW:
+        if self.exact or min(n, self.n_validation) >= FEW:
             return ""
         return (
             f"only {n} held-out and {self.n_validation} validation rows, so the figures mean little: were "
@@ -205,12 +324,6 @@ class Quality(Shown):
         return min(seen, key=lambda c: c.agreement, default=None)
 
     @property
-    def source(self) -> str:
-        """What the surrogate is, in words; `encoder`, `n_latents` and `alignment` say how it was made."""
-        local = self.encoder == "meta" and not self.fell_back
-        return f"one linear model for {'every row' if local else 'all rows'}"
-
-    @property
     def queries_for_errors(self) -> int:
         """How many queries would measure errors of contributions on 50 rows; 0 where they are not needed."""
         n, wanted = self.contributions.n_rows if self.contributions else 0, min(ENOUGH, self.report.n_rows)
@@ -218,7 +331,7 @@ class Quality(Shown):
 
     @property
     def more(self) -> str:
-        """What a fit with more effort would cost; empty where contributions are not measured."""
+        """What a fit with more effort would cost; empty where contributions are exact or not measured."""
         found = self.contributions
         if found is None or not math.isfinite(found.r2) or self.effort is None:
             return ""
@@ -228,10 +341,10 @@ class Quality(Shown):
         step = self.next_effort
         if step is None:
             return f"{missed}, at the highest effort; refine=64 or more asks the model about each row"
+        refine = ", or refine=64 asks the model about each row" if found.fidelity < CLOSE else ""
         return (
-            f"{missed}; effort={step.name!r} with queries='auto' would learn from up to {step.n_queries:,} "
-            f"queries (now {self.n_queries:,}) and take about {step.ratio:.0f} times the operations to learn "
-            "the model"
+            f"{missed}; effort={step.name!r} would learn from {step.n_queries:,} queries (now "
+            f"{self.n_queries:,}) and take about {step.ratio * self.seconds:,.0f} s{refine}"
         )
 
     @property
@@ -246,45 +359,44 @@ class Quality(Shown):
         return asdict(self)
 
     def describe(self) -> Iterator[str | Table]:
-        """Yield the printed lines, and agreement as a table."""
+        """Yield the printed lines, and how close the twin's answers are as a table."""
         yield f"Explains a model that answers with {self.outputs.kind}"
-        if self.contributions is None:
+        if self.exact:
+            yield f"Contributions: exact, in {self.outputs.describe_scales()}; read from the model, no errors"
+        elif self.contributions is None:
             yield "Contributions: the surrogate's (pullback); how true they are of the model is not measured"
         else:
             yield from self.contributions.describe(self.outputs).splitlines()
-            yield from (f"  {note}" for note in (self.more, self.ignored_text) if note)
+        yield from (f"  {note}" for note in (self.more, self.ignored_text) if note)
         if self.noise is not None:
             yield self.noise.describe(self.outputs)
-        n = self.report.n_rows
-        yield f"Surrogate, behind slopes and rules: measured on {count(n, 'held-out row')}"
-        yield Table(self._lines(), "<>>>><", head=True)
-        if self.fell_back:
-            yield f"FELL BACK to the global surrogate, {self.source}"
-        else:
-            baseline = f"{self.baseline.agreement:.3f} (R² {self.baseline.r2:.3f})"
-            yield f"it is {self.source}; the global surrogate, one for all rows, agrees on {baseline}"
-        yield f"chosen because {self.reason}"
-        asked = f"the black box answered {count(self.n_asked, 'row')} in all; {self.seconds:.1f} s"
-        yield f"learned from {count(self.n_training, 'row')} and {count(self.n_queries, 'query')}; {asked}"
-        yield from (str(note) for note in (self.sampling, self.few) if note)
+        if self.exact:
+            yield "Twin: the model itself; what was read gives its answers to fitted and mixed rows"
+        elif self.contributions is not None:
+            held_out = count(self.report.n_rows, "held-out row")
+            yield f"Twin: a network; measured on {held_out} (the model was not read: {self.reason})"
+            yield Table(self._lines(), "<>>><")
+        if self.surrogate is not None:
+            yield from self.surrogate.describe(self.outputs)
+        asked = f"the model answered {count(self.n_asked, 'row')} in all; {self.seconds:.1f} s"
+        queries = "" if self.exact else f" and {count(self.n_queries, 'query')}"
+        yield f"compared with {count(self.n_background, 'background row')}; learned from " + (
+            f"{count(self.n_training, 'row')}{queries}; {asked}"
+        )
+        yield from (str(note) for note in (self.fewer, self.sampling, self.few) if note)
 
     def _lines(self) -> list[list[str]]:
-        """Return a line for all report rows, for a constant answer, and for every class or number."""
-        n, (low, high), show = self.report.n_rows, self.report.interval, self.outputs.format_answer_error
-        interval = f" 95 % interval of the agreement {low:.3f} to {high:.3f}"
-        lines = [["all rows", f"{self.agreement:.3f}", f"{self.r2:.3f}", show(self.error), f"{n}", interval]]
-        if math.isfinite(self.majority):
-            lines.append(
-                ["majority", f"{self.majority:.3f}", "", "", f"{n}", " always the most common decision"]
-            )
+        """Return a line for all report rows, and for every class or number."""
+        low, high = self.report.interval
+        note = f" 95 % interval {low:.3f} to {high:.3f}" if self.outputs.decides else ""
+        lines = [[*agreement_line("all rows", self.report, self.outputs), note]]
         worst = self.worst if len(self.classes) > 1 else None
         for c in self.classes if len(self.classes) > 1 else ():
-            error = self.outputs.single(self.outputs.names.index(c.name)).format_answer_error(c.error)
-            r2 = "" if self.outputs.shares_r2 else f"{c.r2:.3f}"
-            figures = [f"{c.agreement:.3f}", r2, error, f"{c.n_rows}"]
-            lines.append([c.name, *figures, " the worst" if c is worst else ""])
-        note = self.outputs.agreement_note
-        return [["", "agreement", "    R²", "error", " rows", note], *lines]
+            own = self.outputs.single(self.outputs.names.index(c.name))
+            found = Fidelity(c.agreement, c.r2, c.n_rows, c.error)
+            note = f" {count(c.n_rows, 'row')}" + (", the worst" if c is worst and c.agreement < 1 else "")
+            lines.append([*agreement_line(c.name, found, own), note])
+        return lines
 
 
 @dataclass(frozen=True, repr=False)

@@ -42,7 +42,7 @@ from illume.results.result_tables import (
 )
 from illume.results.rules import Rules
 
-FORMAT, VERSION = "illume result", 7
+FORMAT, VERSION = "illume result", 8
 MAX_LENGTH = 2**32  # along one axis
 DTYPES = {dtype.name: dtype for dtype in TYPES.values()} | {"object": np.dtype(object)}
 KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in (Attributions, Rules, Counterfactuals)}

@@ -13,9 +13,9 @@ AXES = ("rows", "examples", "shared")
 # The least and the largest value of arrays, by the path of the field; NaN is what was not measured
 SHARE, SIZE = (0.0, 1.0), (0.0, np.inf)
 RANGES: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("trust.agreement", "refinement.gamma_w", "refinement.gamma_x"), SHARE),
-    **dict.fromkeys(("trust.error", "trust.n_rows", "trust.distance", "trust.contribution_error"), SIZE),
-    **dict.fromkeys(("standard_errors", "distance", "plausibility", "n_covered", "n_correct"), SIZE),
+    **dict.fromkeys(("trust.share", "refinement.gamma_w", "refinement.gamma_x"), SHARE),
+    **dict.fromkeys(("trust.contribution_error", "standard_errors"), SIZE),
+    **dict.fromkeys(("distance", "plausibility", "n_covered", "n_correct"), SIZE),
     **dict.fromkeys(("refinement.neighbour", "oblique.latent"), (-1.0, np.inf)),
 }
 MAY_BE_INFINITE = ("low", "high", "interval", "data", "before", "after")  # open sides, and values of users

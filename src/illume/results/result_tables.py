@@ -29,7 +29,7 @@ LEVELS = 16  # bytes for the ends of lists, and for what is missing
 MAX_FOOTER = 2**31 - 1
 
 Array = np.ndarray[Any, Any]
-Arrays = dict[str, dict[str, Array]]  # by axis, and by the path of the field (`trust.agreement`)
+Arrays = dict[str, dict[str, Array]]  # by axis, and by the path of the field (`trust.share`)
 
 
 def number_values(array: Array) -> tuple[Array, list[Any]]:

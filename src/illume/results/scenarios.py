@@ -42,7 +42,7 @@ def load_scenarios(path: str | os.PathLike[str], *, max_bytes: float | None = No
     """Read the scenarios that an explorer's page saved as JSON: a frame with a row for each.
 
     It has the fitted columns with their types, so that it can be explained as it is, and after these
-    `scenario`, the name; `scenario_row`, the label of the row it came from; and for each output `surrogate_…`
+    `scenario`, the name; `scenario_row`, the label of the row it came from; and for each output `twin_…`
     and `model_…`, the answers, missing where the model was not asked. It is a frame of the library that the
     explainer was fitted with, pandas for NumPy. A damaged file, or another one, raises `FormatError`.
     """
@@ -73,14 +73,14 @@ def read_scenarios(content: bytes, budget: Budget | None = None) -> Any:
     if not listed:
         raise FormatError("the file holds no scenarios")
     parts = [_read_scenario(each, len(builder.names), len(outputs), i) for i, each in enumerate(listed)]
-    labels, rows, values, surrogate, model = zip(*parts, strict=True)
+    labels, rows, values, twin, model = zip(*parts, strict=True)
     try:
         columns = dict(zip(builder.names, map(list, zip(*values, strict=True)), strict=True))
         frame = builder.frame(columns).native
     except (TypeError, ValueError, OverflowError) as error:
         raise FormatError(f"the values do not fit the columns ({error})") from error
     own = {NAME: list(labels), ROW: list(rows)}
-    for who, answers in (("surrogate", surrogate), ("model", model)):
+    for who, answers in (("twin", twin), ("model", model)):
         own |= {f"{who}_{name}": [each[i] for each in answers] for i, name in enumerate(outputs)}
     return _append(frame, own)
 
@@ -112,9 +112,9 @@ def _read_types(types: Any, names: Sequence[str], budget: Budget) -> Frame:
 
 
 def _read_scenario(value: Any, n_columns: int, n_outputs: int, i: int) -> tuple[Any, ...]:
-    """Return the name, the row's label, the values, and the surrogate's and the model's answers."""
+    """Return the name, the row's label, the values, and the twin's and the model's answers."""
     where = f"scenario {i + 1}"
-    name, row, values, *answers = expect_fields(value, ("name", "row", "values", "surrogate", "model"), where)
+    name, row, values, *answers = expect_fields(value, ("name", "row", "values", "twin", "model"), where)
     values = expect(list, values, f"{where}: values")
     if len(values) != n_columns:
         raise FormatError(f"{where} has {len(values)} values, expected {n_columns}, one for each column")

@@ -27,7 +27,6 @@ def style_attributions(batch: Attributions, n: int) -> Any:
     """Style a line per row: the decision, and contributions of the n strongest features as bars."""
     top = batch.top(n)
     about = frames.answer_columns(top) | {
-        "status": top.refinement.status,
         "base value": frames.decided_class(top, top.base_values),
     }
     about = frames.rename_taken(about, top.feature_labels)

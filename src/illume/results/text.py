@@ -13,6 +13,7 @@ from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.schema import MISSING, Other
 from illume.results.display import Table
+from illume.results.levels import EXACT, FAIR, HIGH, LOW, UNKNOWN
 
 if TYPE_CHECKING:
     from illume.results.attributions import Attribution, Attributions
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 SHOWN = 8
 FELL_BACK = "fell back to the global surrogate: one linear model for all rows, as a local one was no better"
-OFFSET, LEFT_OUT = "offset of the refinement", "left out"  # terms of a score that are no features
+OFFSET, LEFT_OUT = "offset of the row", "left out"  # terms of a score that are no features
 MOVED = "with slopes moved towards those of a similar row"
 UNSURE = "?"  # behind a contribution that may have the other sign
-STAND_IN = "without the black box: the answers are the surrogate's own"
+STAND_IN = "without the model: the answers are its twin's"
 
 
 def format_value(raw: Any) -> str:
@@ -71,13 +72,13 @@ def plain_value(value: Any) -> Any:
 
 
 def format_error(error: float, outputs: Outputs) -> str:
-    """Return a standard error as text, empty where it is not known.
+    """Return a standard error as text, empty where it is not known, or 0.
 
     >>> from illume.data.class_outputs import Classes
     >>> format_error(0.0512, Classes(("no", "yes"))), format_error(float("nan"), Classes(("no", "yes")))
     ('± 0.051', '')
     """
-    return f"± {outputs.format_error(error)}" if math.isfinite(error) else ""
+    return f"± {outputs.format_error(error)}" if math.isfinite(error) and error > 0 else ""
 
 
 def format_contribution(line: Line, outputs: Outputs, i: int, width: int = 0) -> str:
@@ -88,14 +89,17 @@ def format_contribution(line: Line, outputs: Outputs, i: int, width: int = 0) ->
 
 def owner(batch: Attributions) -> str:
     """Return whose score contributions add up to."""
-    return "the surrogate's" if batch.kind == "pullback" or batch.stand_in else "the model's"
+    if batch.kind == "pullback":
+        return "the surrogate's"
+    return "the twin's" if batch.stand_in else "the model's"
 
 
 def describe_attribution(row: Attribution) -> Iterator[str | Table]:
     """Describe one row: the model's answer, its score, the strongest features and notes."""
     i, batch, lines, outputs = row.output, row.batch, row.lines(SHOWN), row.batch.outputs
     score, base = float(np.ravel(row.score)[i]), float(np.ravel(row.base_value)[i])
-    yield row.headline if batch.stand_in else f"{row.headline} ({row.surrogate_text}, {row.verdict})"
+    pullback = batch.kind == "pullback" and not batch.stand_in
+    yield f"{row.headline} ({row.surrogate_text}, {row.verdict})" if pullback else row.headline
     total = f"{outputs.describe_scale(i)} = {outputs.format_total(score, i)}"
     if total != row.headline:
         yield f"{total} ({owner(batch)})"
@@ -110,27 +114,19 @@ def describe_attribution(row: Attribution) -> Iterator[str | Table]:
 
 def _row_notes(row: Attribution, unsure: list[bool]) -> Iterator[str]:
     """Yield notes on trust, refinement and missing values of one row."""
-    batch, trust, shapley = row.batch, row.trust, row.batch.kind == "shapley"
+    batch, shapley = row.batch, row.batch.kind == "shapley"
     if batch.stand_in:
         yield STAND_IN
     if row.outside:
         yield batch.novelty.note()
     if shapley:
         yield _certainty(row) + (f"; {UNSURE} stands where it is not" if any(unsure) else "")
-    if int(trust.n_rows):
-        parts = " (slopes, rules)" if shapley else ""
-        off = batch.outputs.format_answer_error(float(trust.error))
-        yield (
-            f"trust in the surrogate{parts}: it agrees on {float(trust.agreement):.0%} of "
-            f"{count(int(trust.n_rows), 'held-out row')} around here, with a mean error of {off}"
-        )
-    if batch.fell_back:
+    elif batch.fell_back:
         yield FELL_BACK
-    if not row.agreed and not (shapley and batch.refinement.exact):
-        yield ("slopes " if shapley else "") + batch.refinement.note()
-    if row.imputed:
-        purpose = " for the surrogate" if shapley else ""
-        yield f"missing, filled with the mean{purpose}: {', '.join(map(batch.dictionary.label, row.imputed))}"
+    if not shapley and not row.agreed:
+        yield batch.refinement.note()
+    if row.imputed and not shapley:
+        yield f"missing, filled with the mean: {', '.join(map(batch.dictionary.label, row.imputed))}"
 
 
 def _typical_error(error: float, outputs: Outputs) -> str:
@@ -139,16 +135,28 @@ def _typical_error(error: float, outputs: Outputs) -> str:
 
 
 def _certainty(row: Attribution) -> str:
-    typical = float(row.trust.contribution_error)
-    if not math.isfinite(typical):
-        return "trust in the contributions: their error is not known, because too few rows were held out"
+    typical, level = float(row.trust.contribution_error), str(row.trust.level)
     values, sure = row.contributions(), row.sure()
     zero = int(((values == 0) & (row.errors() == 0)).sum())
     ignored = f"; {zero} the model ignores, exactly 0" if zero else ""
+    if level == EXACT:
+        return f"contributions are exact{ignored}"
+    if not math.isfinite(typical):
+        return "contributions: their error is not measured, because too few rows were held out"
     return (
-        f"trust in the contributions: typical error {_typical_error(typical, row.batch.outputs)}; "
+        f"trust in the contributions: {level}; typical error {_typical_error(typical, row.batch.outputs)}; "
         f"the sign is sure (95 %) for {int(sure.sum())} of {count(len(values), 'feature')}{ignored}"
     )
+
+
+def _describe_trust(batch: Attributions) -> str:
+    """Return how far the contributions of a batch can be trusted, row by row."""
+    levels = batch.trust.level
+    counts = [(word, int((levels == word).sum())) for word in (EXACT, HIGH, FAIR, LOW, UNKNOWN)]
+    found = [(word, n) for word, n in counts if n]
+    if len(found) == 1:
+        return "contributions are exact" if found[0][0] == EXACT else f"trust in every row: {found[0][0]}"
+    return "trust, by row: " + ", ".join(f"{word} {n}" for word, n in found)
 
 
 def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
@@ -157,22 +165,17 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     if n == 1:
         yield from describe_attribution(batch[0])
         return
-    outputs, strength, refinement = batch.outputs, batch.strength, batch.refinement
+    outputs, strength = batch.outputs, batch.strength
     scale = f"in {outputs.describe_scales()} ({owner(batch)})"
     yield f"Attributions of {count(n, 'row')} and {count(n_features, 'feature')}, {scale}"
-    if math.isfinite(batch.typical_error):
-        yield f"typical error of a contribution: {_typical_error(batch.typical_error, outputs)}"
-    if batch.fell_back:
-        yield FELL_BACK
+    if n and batch.kind == "shapley":
+        typical = batch.typical_error
+        known = f"; typical error {_typical_error(typical, outputs)}" if typical > 0 else ""
+        yield _describe_trust(batch) + known
     if batch.stand_in:
         yield STAND_IN
-    elif n:
-        refined = refinement.refined.any() and not refinement.exact
-        yield (
-            f"surrogate and model agree on {int(batch.agreed.sum())} of {count(n, 'row')}"
-            + (f", on {int(refinement.faithful.sum())} {MOVED}" if refined else "")
-            + ("; refinement is off, as there are no rows" if refinement.off else "")
-        )
+    if batch.kind == "pullback":
+        yield from _describe_surrogate(batch)
     if batch.outside.any():
         n_outside = int(batch.outside.sum())
         are = "is" if n_outside == 1 else "are"
@@ -183,3 +186,17 @@ def describe_attributions(batch: Attributions) -> Iterator[str | Table]:
     yield Table(cells, "<<", strength[order])
     if n_features > SHOWN:
         yield f"  … and {n_features - SHOWN} more"
+
+
+def _describe_surrogate(batch: Attributions) -> Iterator[str]:
+    """Yield on how many rows the surrogate, whose contributions these are, agrees with the model."""
+    n, refinement = len(batch), batch.refinement
+    if batch.fell_back:
+        yield FELL_BACK
+    if n and not batch.stand_in:
+        refined = refinement.refined.any() and not refinement.exact
+        yield (
+            f"surrogate and model agree on {int(batch.agreed.sum())} of {count(n, 'row')}"
+            + (f", on {int(refinement.faithful.sum())} {MOVED}" if refined else "")
+            + ("; refinement is off, as there are no rows" if refinement.off else "")
+        )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.results.levels import EXACT, FAIR, FAIR_SHARE, HIGH, HIGH_SHARE, LOW, UNKNOWN
 from illume.results.predictions import PerRow
 
 AGREED, REFINED, NOT_FAITHFUL = "agreed", "refined", "not faithful"
@@ -16,33 +17,42 @@ FAR = "far from all fitted rows"
 
 @dataclass(frozen=True, eq=False)
 class Trust(PerRow):
-    """Local trust figures, one per row.
+    """How far a row's contributions can be trusted, one entry per row.
 
     Parameters
     ----------
-    agreement, error, n_rows
-        Share of the `n_rows` report rows around it on which surrogate and black box agree, and the mean error
-        of the surrogate on these: the total variation of probabilities, or the absolute error of numbers.
-    distance
-        Euclidean distance, in scaled inputs, to the nearest of them or of the centres that represent them.
     contribution_error
-        Typical error of the row's contributions: the root mean square of their standard errors.
-        NaN where these are not known, as for kind `pullback`.
+        Typical error of the row's contributions: the root mean square of their standard errors. 0 where they
+        are exact, NaN where it is not known, as for kind `pullback`.
+    share
+        The part of the contributions' squares that their errors leave, from 0 to 1: 1 is exact.
     """
 
-    agreement: FloatArray
-    error: FloatArray
-    n_rows: IntArray
-    distance: FloatArray
     contribution_error: FloatArray
+    share: FloatArray
 
-    PER_ROW: ClassVar[tuple[str, ...]] = ("agreement", "error", "n_rows", "distance", "contribution_error")
+    PER_ROW: ClassVar[tuple[str, ...]] = ("contribution_error", "share")
 
     @classmethod
-    def unknown(cls, n: int, n_rows: int = 0) -> Trust:
-        """Return NaN for n rows."""
-        agreement, error, distance, contribution_error = np.full((4, n), np.nan)
-        return cls(agreement, error, np.full(n, n_rows, dtype=np.intp), distance, contribution_error)
+    def of(cls, values: FloatArray, errors: FloatArray) -> Trust:
+        """Compare standard errors with values, (n, …) both.
+
+        >>> trust = Trust.of(np.array([[3.0, 4.0]]), np.array([[0.5, 0.0]]))
+        >>> trust.share, list(trust.level)
+        (array([0.99]), ['high'])
+        """
+        typical, size = typical_errors(errors), typical_errors(values)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            lost = np.where(typical > 0, np.square(typical) / np.square(size), typical)
+        return cls(typical, np.clip(1.0 - lost, 0.0, 1.0))
+
+    @property
+    def level(self) -> np.ndarray[Any, Any]:
+        """`exact`, `high`, `fair`, `low` or `unknown`, by the same bounds as `quality_`, (n,)."""
+        words = np.array([UNKNOWN, EXACT, HIGH, FAIR, LOW], dtype=object)
+        known, exact = np.isfinite(self.share), self.contribution_error == 0
+        grade = np.where(self.share >= HIGH_SHARE, 2, np.where(self.share >= FAIR_SHARE, 3, 4))
+        return words[np.where(known, np.where(exact, 1, grade), 0)]
 
 
 def typical_errors(standard_errors: FloatArray) -> FloatArray:
