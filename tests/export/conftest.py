@@ -11,8 +11,9 @@ SPARSE = Objective(lambda_g=1.0, alpha=2, width=16)
 
 
 SHORT = replace(FAST, sparsity_epochs=4)
-QUICK = {"queries": 0, "verbose": False, "training": SHORT, "n_latents": 2}
+QUICK = {"queries": 0, "verbose": False, "training": SHORT, "n_latents": 2, "twin": "learned"}
 VALUED = {**QUICK, "queries": 2_000, "effort": "quick"}
+SHARES = {**VALUED, "scale": "probability"}
 IDENTITY = {"encoder": "identity", "contributions": "pullback", "verbose": False}
 KINDS = {  # the model and rows, and the settings
     "two classes, mixed": ("loans", QUICK),
@@ -22,8 +23,11 @@ KINDS = {  # the model and rows, and the settings
     "linear, missing numbers": ("numbers", {**QUICK, "encoder": "linear"}),
     "identity, three classes": ("classes", IDENTITY),
     "Shapley, mixed, an ignored column": ("noisy", {**VALUED, "encoder": "identity", "queries": 5_000}),
-    "Shapley, three classes": ("classes", VALUED),
+    "Shapley, three classes": ("classes", {**VALUED, "scale": "log-odds"}),
     "Shapley, text alone": ("text", VALUED),
+    "Shapley, mixed, probabilities": ("loans", SHARES),
+    "Shapley, probabilities of the first class": ("loans", {**SHARES, "positive_class": "grant"}),
+    "Shapley, probabilities of three classes": ("classes", SHARES),
     "a number, mixed": ("price", QUICK),
     "Shapley, a number, an ignored column": (
         "price",
@@ -95,24 +99,31 @@ def wanted(explainer, rows):
         "contributions": fitted.encoding.gather(pulled.slopes * X[:, None]),
         "score": pulled.Z @ surrogate.coef_.T + surrogate.intercept_,
         "latents": pulled.Z,
+        "offset": pulled.Z @ surrogate.coef_.T - (pulled.slopes * X[:, None]).sum(2),
         "predictions": surrogate.answers(pulled.Z),
     }
-    if fitted.shapley is None:
+    if fitted.kind == "pullback":
         return found
-    values = fitted.shapley(X, encoded.imputed, found["predictions"]).values  # as without the model
+    shapley = fitted.twin.model
+    values = shapley(X, encoded.imputed, found["predictions"]).values  # as without the model
     # the model's answers, made up, and what Shapley values and scores are with them
     P = made_up(outputs, len(X))
 
     def score(P):
-        scale = fitted.shapley.scale
-        return scale.center + scale.unit * scale(P)
+        scale = shapley.scale
+        return outputs.turn_total(scale.center + scale.unit * scale(P))
+
+    def turned(values):
+        return outputs.turn(values.swapaxes(1, 2))
 
     return found | {
-        "contributions": values.swapaxes(1, 2),
+        "slopes": outputs.turn(found["slopes"]),
+        "contributions": turned(values),
         "score": score(found["predictions"]),
-        "base_values": fitted.shapley.base_values,
+        "offset": np.zeros((len(X), values.shape[2])),
+        "base_values": outputs.turn_total(shapley.base_values),
         "model_answers": P,
-        "model_contributions": fitted.shapley(X, encoded.imputed, P).values.swapaxes(1, 2),
+        "model_contributions": turned(shapley(X, encoded.imputed, P).values),
         "model_score": score(P),
     }
 

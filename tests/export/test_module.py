@@ -9,6 +9,7 @@ import torch
 
 import illume
 from benchmarks import gpu
+from illume.data.later import Later
 from illume.encoders.forward import Forward
 from illume.errors import ExportError
 from illume.io.torch_modules import ExplainingModule, matmul_precision
@@ -25,7 +26,7 @@ def rows_of(wanted):
 def test_the_module_explains_as_the_explainer_does_and_adds_up(explained, precision, chunk_rows):
     explainer, _, wanted = explained
     found = illume.torch_module(explainer, precision=precision, chunk_rows=chunk_rows)(rows_of(wanted))
-    total = found.contributions.sum(-1) + torch.from_numpy(wanted["base_values"]).float()
+    total = found.contributions.sum(-1) + torch.from_numpy(wanted["base_values"]).float() + found.offset
     assert_close(total, found.score, wanted)
     for name in found._fields if precision == "float32" else ():
         assert_close(getattr(found, name), wanted[name], wanted, name)
@@ -35,7 +36,7 @@ def test_the_module_explains_as_the_explainer_does_and_adds_up(explained, precis
 def test_shapley_values_add_up_to_the_models_scores_where_its_answers_are_given(explained, chunk_rows):
     explainer, _, wanted = explained
     module, X = illume.torch_module(explainer, chunk_rows=chunk_rows), rows_of(wanted)
-    if explainer.fitted_.shapley is None:
+    if explainer.fitted_.kind == "pullback":
         with pytest.raises(ValueError, match="leave its predictions out"):
             module(X, torch.ones(len(X), 2))
         return
@@ -83,7 +84,17 @@ def test_what_cannot_be_exported_is_refused(explainers):
     with pytest.raises(ValueError, match=r"has the shape \(2, 3\), expected \(rows, 4\)"):
         illume.torch_module(explainer)(torch.zeros(2, 3))
 
-    strange = copy.copy(explainer)
-    strange.fitted_ = replace(explainer.fitted_, pair=replace(explainer.fitted_.pair, encoder=object()))
+    strange, latent = copy.copy(explainer), explainer.fitted_.latents()
+    odd = Later.known(replace(latent, pair=replace(latent.pair, encoder=object())))
+    strange.fitted_ = replace(explainer.fitted_, latents=odd)
     with pytest.raises(ExportError, match="a object cannot be exported"):
         illume.torch_module(strange)
+
+
+def test_exact_contributions_are_refused_before_anything_is_trained(loan_model, loan_frame, tmp_path):
+    exact = illume.Explainer(loan_model).fit(loan_frame)
+    for export in (illume.torch_module, lambda each: illume.export_onnx(each, tmp_path / "a.onnx")):
+        with pytest.raises(ExportError, match="twin='learned'"):
+            export(exact)
+    assert not exact.fitted_.latents.ready
+    assert not list(tmp_path.iterdir())

@@ -20,7 +20,7 @@ from tests.export.conftest import assert_close
 
 runtime = pytest.importorskip("onnxruntime")
 
-OUTPUTS = ("slopes", "contributions", "score", "predictions", "latents")
+OUTPUTS = ("slopes", "contributions", "score", "predictions", "latents", "offset")
 CLASSES = {"score": "log_odds", "predictions": "probabilities"}  # what classifiers call these
 
 
@@ -48,7 +48,7 @@ def answers(path, given):
     """Return the outputs of a graph, those of classifiers by the names of regressors."""
     graph = session(path)
     found = {output.name for output in graph.get_outputs()}
-    names = OUTPUTS if "score" in found else [CLASSES.get(name, name) for name in OUTPUTS]
+    names = [name if name in found else CLASSES[name] for name in OUTPUTS]
     assert set(names) == found
     return dict(zip(OUTPUTS, graph.run(list(names), given), strict=True))
 
@@ -79,10 +79,10 @@ def test_the_file_says_what_its_numbers_stand_for(explained, tmp_path):
     assert about["classes"] == [str(name) for name in explainer.class_names_]
     assert about["outputs"] == list(explainer.fitted_.outputs.explained)
     assert (about["task"], about["link"]) == (explainer.fitted_.outputs.task, explainer.fitted_.outputs.link)
-    assert about["kind"] == ("pullback" if explainer.fitted_.shapley is None else "shapley")
+    assert about["kind"] == ("pullback" if explainer.fitted_.kind == "pullback" else "shapley")
     np.testing.assert_allclose(about["base_values"], wanted["base_values"])
     found = answers(tmp_path / "a.onnx", raw(explainer.schema_, rows))
-    total = found["contributions"].sum(-1) + about["base_values"]
+    total = found["contributions"].sum(-1) + about["base_values"] + found["offset"]
     np.testing.assert_allclose(total, found["score"], rtol=1e-9, atol=1e-9)
     assert model.producer_name == "illume"
 
@@ -93,7 +93,7 @@ def test_shapley_values_add_up_to_the_models_scores_where_the_graph_reads_its_an
 ):
     explainer, rows, wanted = explained
     path = tmp_path / "a.onnx"
-    if explainer.fitted_.shapley is None:
+    if explainer.fitted_.kind == "pullback":
         with pytest.raises(ValueError, match="leave its predictions out"):
             illume.export_onnx(explainer, path, predictions=True)
         return

@@ -55,11 +55,11 @@ def test_contributions_add_up_and_all_is_finite(frame, model, options):
     assert np.isfinite(found.values).all()
     assert np.isfinite(found.slopes).all()
     if found.kind == "shapley":
-        wanted = explainer.fitted_.shapley.scale(found.probabilities).reshape(found.scores.shape)
+        wanted = explainer.fitted_.twin.model.scale(found.probabilities).reshape(found.scores.shape)
         np.testing.assert_allclose(found.scores, wanted, rtol=1e-6, atol=1e-6)
     else:
         sure = found.agreed & (found.surrogate_probabilities > 1e-6).all(1)
-        scores, wanted = found.base_values + found.values.sum(1), _log_odds(found.surrogate_probabilities)
+        scores, wanted = found.scores, _log_odds(found.surrogate_probabilities)
         np.testing.assert_allclose(scores[sure], wanted[sure], rtol=1e-3, atol=1e-3)
     assert (found.scores[found.faithful].reshape(-1, len(found.output_names)).shape[1]) in (
         1,
@@ -109,7 +109,7 @@ def test_a_saved_explainer_gives_the_same_numbers(frame, model, options, rows):
     explainer = fitted_with_decisions(model, frame, options)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "any.illume"
-        explainer.save(path, rows=rows)
+        explainer.save(path, rows=rows, rules=True)
         loaded = illume.load(path, model=model)
         again = Path(folder) / "again.illume"
         loaded.save(again, rows="none" if rows == "none" else "all")

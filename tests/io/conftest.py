@@ -5,13 +5,24 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.linear_model import RidgeClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 import illume
 from illume import Explainer, LinearEncoder, MetaEncoder, Objective
 from illume.errors import FormatError
-from tests.common import FAST, brief_shapley, grouped, linear_black_box, loans, use_local
+from tests.common import (
+    FAST,
+    brief_shapley,
+    encode_loans,
+    grouped,
+    linear_black_box,
+    loans,
+    use_local,
+)
 
 SMALL = Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_co=0.0, lambda_y=0.0, width=8)
 SHORT = replace(FAST, max_epochs=1, learning_rate=1e-6)  # too short to come close
@@ -23,6 +34,7 @@ QUICK = {
     "objective": SMALL,
     "verbose": False,
 }
+EXACT = {"contributions": "shapley", "twin": "exact"}
 VALUED = {**QUICK, "contributions": "shapley", "effort": "quick", "queries": 2_000}
 
 
@@ -34,7 +46,7 @@ def numpy_rows():
 @pytest.fixture(scope="session")
 def small(numpy_rows):
     """A small explainer of a model of numbers that no linear surrogate follows."""
-    return use_local(Explainer(steep, **grouped(**QUICK)).fit(numpy_rows))
+    return use_local(Explainer(steep, **grouped(**QUICK)).fit(numpy_rows)).fit_rules()
 
 
 @pytest.fixture(scope="session")
@@ -138,7 +150,31 @@ KINDS = {
         np.random.default_rng(3).normal(size=(80, 3)),
         VALUED | {"queries": 3_000, "validation_size": 0.25, "report_size": 0.25},
     ),
+    "exact trees, three classes, pandas": lambda: (forest(), loans(100), EXACT),
+    "exact linear, two classes, NumPy": lambda: (
+        line(),
+        np.random.default_rng(6).normal(size=(90, 3)),
+        EXACT,
+    ),
 }
+
+
+def forest():
+    """A forest that is read, on rows with text."""
+    X = loans(100)
+    y = np.digitize(X["age"] + 20 * (X["education"] == "high"), [40, 65])
+    trees = RandomForestClassifier(5, max_depth=4, random_state=0)
+    return make_pipeline(FunctionTransformer(plain_loans), trees).fit(X, y)
+
+
+def plain_loans(frame):
+    return np.nan_to_num(encode_loans(frame), nan=30.0)
+
+
+def line():
+    """A linear model that is read."""
+    X = np.random.default_rng(6).normal(size=(90, 3))
+    return LogisticRegression().fit(X, X[:, 0] - X[:, 1] > 0)
 
 
 def _by_letter(rows):
@@ -158,6 +194,7 @@ def saved_kinds(tmp_path_factory):
             explainer = Explainer(model, **grouped(**{**QUICK, **settings})).fit(rows)
         if "fell back" not in kind and "Shapley" not in kind:
             use_local(explainer)
+        explainer.fit_rules()
         path = tmp_path_factory.mktemp("io") / "kind.illume"
         explainer.save(path)
         return explainer, rows, model, path

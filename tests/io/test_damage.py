@@ -121,7 +121,7 @@ MODEL, ROWS = "model.safetensors", "rows.safetensors"
         (ROWS, "training.position", lambda a: a - 10**6, "must lie from"),
         (ROWS, "polishing.answers", lambda a: a - 2, "no answers of a model"),
         (ROWS, "pool.values", lambda a: a.astype(np.int64), "holds int64"),
-        (ROWS, "trust.anchors", lambda a: a[:3], "shape|anchors"),
+        (ROWS, "places.anchors", lambda a: a[:, :2].copy(), "shape|anchors"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_though_their_hashes_do(  # noqa: PLR0917
@@ -146,7 +146,14 @@ def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):
         (["encoders", 0, "alpha"], 99, "alpha is 99"),
         (["encoders", 0, "bins"], 10**12, "has shape"),
         (["encoders", 0, "bins"], None, "bins is None, expected int"),
-        (["encoders"], [], "0 encoders"),
+        (["encoders"], [], "encoders and latent do not go together"),
+        (["latent"], None, "encoders and latent do not go together"),
+        (["latent", "quality", "n_latents"], "many", "n_latents is 'many', expected int"),
+        (["kind"], "shap", "kind is 'shap'"),
+        (["twin", "kind"], "model", "twin is 'model'"),
+        (["twin", "kind"], "trees", "twin is 'trees', with categories of 0 features"),
+        (["twin", "kind"], "learned", "shapley.center is missing|there is no|missing"),
+        (["twin", "least"], "much", "twin.least is 'much', expected float"),
         (["settings", "effort"], {"__reduce__": "x"}, "kind '__reduce__', which is not known"),
         (["settings", "effort"], {"Training": {}}, "settings.effort holds"),
         (["settings", "more"], 1, "no settings"),
@@ -156,13 +163,13 @@ def test_arrays_that_nobody_asked_for_are_refused(small_file, refused):
         (["outputs", "names"], "ab", "expected a list of texts"),
         (["outputs", "task"], "ranking", "task is 'ranking'"),
         (["columns"], ["x9"], "not those of the schema"),
-        (["quality", "n_training"], "many", "quality.n_training is 'many', expected int"),
-        (["quality", "report", "agreement"], None, "expected float"),
+        (["facts", "n_training"], "many", "facts.n_training is 'many', expected int"),
+        (["facts", "report", "agreement"], None, "expected float"),
         (["missing"], [True], "1 entries"),
         (["rows", "held"], 5, "rows, expected 5"),
         (["unknown"], "maybe", "unknown is 'maybe'"),
-        (["trust", "n_nearest"], 10**6, "trust rests on"),
-        (["trust", "n_rows"], 2**70, "too large"),
+        (["reference"], -1, "expected a number of rows"),
+        (["reference"], 2**70, "too large"),
         (["rules", "encoder"], 7, "rules.encoder is 7"),
         (["transposed", MODEL], [1], "expected str"),
         (["backend"], "spark", "backend is 'spark'"),
@@ -179,7 +186,7 @@ def test_values_that_do_not_fit_are_refused_though_their_hash_does(small_file, r
 
 
 def test_a_name_that_the_manifest_lacks_is_told(small_file, refused):
-    refused(forged(small_file, lambda manifest: manifest.pop("quality")), "manifest holds")
+    refused(forged(small_file, lambda manifest: manifest.pop("facts")), "manifest holds")
 
 
 def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(small, small_file):
@@ -190,6 +197,7 @@ def test_the_manifest_is_plain_json_with_versions_schema_settings_and_quality(sm
     assert set(manifest["libraries"]) >= {"illume", "numpy", "torch", "scikit-learn"}
     assert [feature["name"] for feature in manifest["schema"]["features"]] == ["x0", "x1", "x2"]
     assert manifest["settings"]["queries"] == small.queries
-    assert manifest["quality"]["report"]["agreement"] == small.quality_.agreement
+    assert manifest["facts"]["n_training"] == small.quality_.n_training
+    assert manifest["latent"]["quality"]["report"]["agreement"] == small.quality_.surrogate.agreement
     assert set(manifest["members"]) == {"model.safetensors", "pool.json", "rows.safetensors"}
     assert comment.startswith(f"illume {VERSION} sha256:".encode())

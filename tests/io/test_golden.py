@@ -14,7 +14,7 @@ from tests.common import grouped
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))
 TOLERANCE = 1e-5
-FIRST = 8
+FIRST = 9
 
 
 def rows(n=90):
@@ -55,7 +55,7 @@ def explanations(explainer):
         "scores": found.scores.tolist(),
         "surrogate_probabilities": found.surrogate_probabilities.tolist(),
         "status": found.refinement.status.tolist(),
-        "trust": found.trust.agreement.tolist(),
+        "trust": found.trust.share.tolist(),
         "low": np.nan_to_num(rules.bounds.low).tolist(),
         "high": np.nan_to_num(rules.bounds.high).tolist(),
         "rules": [rule.text for rule in rules],
@@ -64,6 +64,7 @@ def explanations(explainer):
         "changed": examples.changed.tolist(),
         "distance": examples.distance.tolist(),
         "quality": explainer.quality_.agreement,
+        "surrogate_quality": explainer.quality_.surrogate.agreement,
         "rule_quality": explainer.rule_quality_.precision,
     }
 
@@ -93,7 +94,7 @@ def main():
         model, **grouped(training=training, validation_size=0.25, report_size=0.25, **settings)
     )
     path = FILES / f"version{VERSION}.illume"
-    explainer.fit(rows()).save(path)
+    explainer.fit(rows()).save(path, rules=True)
     print(explainer.quality_, path.stat().st_size)  # noqa: T201
     text = json.dumps(explanations(explainer), indent=1)
     path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")

@@ -32,7 +32,7 @@ def rows():
 def folder(loan_explainer, tmp_path_factory):
     """An explainer that was saved with its model."""
     path = tmp_path_factory.mktemp("saved") / "loans"
-    flavour.save_model(loan_explainer, path, model=loan_explainer.model)
+    flavour.save_model(loan_explainer.fit_rules(), path, model=loan_explainer.model)
     return path
 
 
@@ -258,7 +258,7 @@ def test_a_regressors_explainer_is_logged_with_the_signature_of_its_answers_and_
     mlflow.set_tracking_uri((tmp_path / "store").as_uri())
     try:
         with mlflow.start_run():
-            info = flavour.log_model(regressor, model=regressor.model, signature=signature)
+            info = flavour.log_model(regressor.fit_rules(), model=regressor.model, signature=signature)
         loaded = mlflow.pyfunc.load_model(info.model_uri)
         pd.testing.assert_frame_equal(loaded.predict(rows, params=params), expected(regressor, rows))
         assert "prediction" in loaded.metadata.signature.outputs.input_names()

@@ -27,7 +27,7 @@ def test_without_the_model_the_surrogate_stands_in_and_results_say_so(small, sma
     assert found.values[agreed].tobytes() == before.values[agreed].tobytes()
     latents = repr(loaded.latents(numpy_rows[:3]))
     for shown in (repr(found), repr(found[0]), found._repr_html_(), found[0]._repr_html_(), latents):
-        assert "without the black box" in shown
+        assert "without the model" in shown
     assert "without the black box" not in repr(small.latents(numpy_rows[:3]))
     assert found.to_dict()["stand_in"]
     assert found[0].to_dict()["stand_in"]
@@ -83,7 +83,7 @@ def test_a_model_of_other_classes_or_columns_is_refused_with_the_file_named(smal
 @pytest.fixture(scope="module")
 def without_rows(loan_pullback, tmp_path_factory):
     path = tmp_path_factory.mktemp("none") / "none.illume"
-    loan_pullback.save(path, rows="none")
+    loan_pullback.save(path, rows="none", rules=True)
     return path
 
 
@@ -92,7 +92,7 @@ def test_without_rows_the_file_holds_none(without_rows):
     assert set(members) == {"manifest.json", "model.safetensors"}
     manifest = json.loads(members["manifest.json"])
     assert manifest["rows"]["held"] == 0
-    assert manifest["trust"] is None
+    assert manifest["latent"] is not None
 
 
 def test_without_rows_only_refinement_and_trust_are_off(loan_pullback, loan_model, loan_frame, without_rows):
@@ -102,7 +102,7 @@ def test_without_rows_only_refinement_and_trust_are_off(loan_pullback, loan_mode
     assert (~agreed).any()
     assert after.values[agreed].tobytes() == before.values[agreed].tobytes()
     assert np.array_equal(after.faithful, agreed)
-    assert np.isnan(after.trust.agreement).all()
+    assert not after.novelty.far.any()
     assert "refinement is off" in repr(after)
     assert "refinement is off" in repr(after[int(np.flatnonzero(~agreed)[0])])
 
@@ -124,22 +124,36 @@ def test_without_rows_there_are_the_trees_own_rules(loan_pullback, loan_model, l
         loaded.rule_set()
 
 
-def test_without_rules_attributions_are_the_same_and_rules_say_why_not(three_class, tmp_path):
+def test_without_rules_attributions_are_the_same_and_rules_are_grown_from_the_rows(three_class, tmp_path):
     model, X = three_class
-    explainer = illume.Explainer(
-        model, queries=0, verbose=False, surrogate_options=illume.SurrogateOptions(n_latents=2, training=FAST)
-    ).fit(X)
-    explainer.save(tmp_path / "a.illume", rules=False)
-    assert not hasattr(explainer, "rule_model_")
-    loaded = illume.load(tmp_path / "a.illume", model=model)
-    assert same(explainer(X), loaded(X))
-    for asked in (lambda: loaded.rules(X), lambda: loaded.counterfactuals(X), loaded.rule_set):
-        with pytest.raises(illume.errors.LeftOutError, match="rules=False"):
-            asked()
-    with pytest.raises(illume.errors.LeftOutError, match="rules=False"):
-        loaded.save(tmp_path / "b.illume")
-    loaded.save(tmp_path / "b.illume", rules=False)
+    options = illume.SurrogateOptions(n_latents=2, training=FAST)
+    explainer = illume.Explainer(model, verbose=False, surrogate_options=options).fit(X)
+    explainer.save(tmp_path / "a.illume")
+    explainer.fit_rules().save(tmp_path / "b.illume", rules=False)
     assert (tmp_path / "b.illume").read_bytes() == (tmp_path / "a.illume").read_bytes()
+    loaded = illume.load(tmp_path / "a.illume", model=model)
+    assert same(explainer(X).values, loaded(X).values)
+    assert loaded.quality_.surrogate is None
+    assert not hasattr(loaded, "rule_quality_")
+    loaded.save(tmp_path / "b.illume")
+    assert (tmp_path / "b.illume").read_bytes() == (tmp_path / "a.illume").read_bytes()
+    rules = loaded.rules(X)
+    assert all(rule.covers(X.iloc[[i]]).all() for i, rule in enumerate(rules))
+    assert loaded.counterfactuals(X[:5]).found.any()
+    assert loaded.quality_.surrogate is not None
+
+
+def test_without_rules_and_rows_nothing_is_trained_and_errors_say_what_to_save(three_class, tmp_path):
+    model, X = three_class
+    explainer = illume.Explainer(model, verbose=False).fit(X)
+    explainer.save(tmp_path / "a.illume", rows="none")
+    loaded = illume.load(tmp_path / "a.illume", model=model)
+    found = loaded(X)
+    assert same(explainer(X).values, found.values)
+    asked = [lambda: loaded.rules(X), loaded.rule_set, loaded.fit_latents, lambda: loaded.latents(X)]
+    for ask in (*asked, lambda: found.slopes, lambda: loaded.counterfactuals(X)):
+        with pytest.raises(illume.errors.LeftOutError, match=r"rules=True|rows='none'"):
+            ask()
 
 
 def test_a_loaded_explainer_streams_pickles_and_fits_anew(loan_explainer, loan_model, loan_frame, tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +18,9 @@ from illume.encoders.forward import SoftBins
 from illume.errors import FormatError, SaveError
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import ReportAnswers
-from illume.explanations.reference import KNOTS, LEVELS, Reference
+from illume.explanations.places import LEVELS, Places
+from illume.explanations.reference import KNOTS, Reference
 from illume.explanations.rule_sample import Sample
-from illume.explanations.trust_map import TrustMap
 from illume.io.settings import ENCODERS, dump_setting, read_encoder_settings
 from illume.surrogates.base import (
     FittedWeights,
@@ -236,7 +235,7 @@ def read_sample(arrays: ArrayReader, name: str, encoding: Encoding, outputs: Out
 
 def read_report_answers(arrays: ArrayReader, outputs: Outputs) -> ReportAnswers | None:
     """Return the answers to report rows, which files of models have that a threshold can decide."""
-    if not outputs.takes_threshold:
+    if "measured.P" not in arrays:
         return None
     P = arrays.take("measured.P", np.float64, (None, len(outputs)))
     found = take_fields(arrays, "measured", np.float64, Q=P.shape, B=P.shape)
@@ -245,27 +244,29 @@ def read_report_answers(arrays: ArrayReader, outputs: Outputs) -> ReportAnswers 
     return ReportAnswers(P, **found)
 
 
-def read_trust(
-    counts: Mapping[str, int] | None, arrays: ArrayReader, n_inputs: int, answers: ReportAnswers | None
-) -> TrustMap:
-    """Return the figures of trust; without any, nothing is known."""
-    if counts is None:
-        return TrustMap(np.empty((0, n_inputs)), np.empty(0), np.empty(0), 0, 0)
-    anchors = arrays.take("trust.anchors", np.float64, (None, n_inputs))
-    n = len(anchors)
-    figures = take_fields(arrays, "trust", np.float64, agreement=(n,), error=(n,))
-    n_rows, n_nearest = counts["n_rows"], counts["n_nearest"]
-    if not 0 <= n_nearest <= n or n_rows < 0 or bool(n_rows) != bool(n_nearest):
-        raise FormatError(f"trust rests on {n_rows} rows and {n_nearest} of {n} anchors")
-    near, n_report = None, n if answers is None else len(answers.P)
-    if "trust.near" in arrays:
-        near = arrays.positions("trust.near", (n, n_rows), 0, n_report)
-    arrays.require(near is not None or n == n_report, f"trust has {n} anchors for {n_report} report rows")
-    return TrustMap(anchors, **figures, n_rows=n_rows, n_nearest=n_nearest, near=near)
+def read_places(arrays: ArrayReader, n_inputs: int) -> Places:
+    """Return where the fitted rows lie; without rows, nothing is known."""
+    if "places.anchors" not in arrays:
+        return Places.unknown(n_inputs)
+    anchors = arrays.take("places.anchors", np.float64, (None, n_inputs))
+    distances = arrays.take("places.distances", np.float64, (None,))
+    arrays.require(len(distances) in (0, len(LEVELS)), "places.distances has a wrong length")
+    return Places(anchors, distances)
 
 
-def read_reference(n_rows: int, schema: Schema, model: ArrayReader, rows: ArrayReader) -> Reference:
-    """Return the distributions of the fitted rows; without rows there are no distances."""
+def read_pair(arrays: ArrayReader, name: str, outputs: Outputs) -> tuple[FloatArray, FloatArray] | None:
+    """Return the answers of model and twin to report rows, where a file holds them."""
+    if f"{name}.P" not in arrays:
+        return None
+    P = arrays.take(f"{name}.P", np.float64, (None, len(outputs)))
+    Q = arrays.take(f"{name}.Q", np.float64, P.shape)
+    for each in (P, Q):
+        arrays.require(outputs.is_valid(each), f"{name} holds rows that are no answers of a model")
+    return P, Q
+
+
+def read_reference(n_rows: int, schema: Schema, model: ArrayReader) -> Reference:
+    """Return the distributions of the fitted rows."""
     if n_rows < 0:
         raise FormatError(f"reference is {n_rows}, expected a number of rows")
     m, n_shares = len(schema), len(Reference.unknown(schema).shares)
@@ -275,8 +276,4 @@ def read_reference(n_rows: int, schema: Schema, model: ArrayReader, rows: ArrayR
         good = np.isnan(found[name]) | ((found[name] >= 0) & (found[name] <= 1))
         model.require(bool(good.all()), f"reference.{name} holds figures that are no shares")
     model.require(bool(np.isfinite(found["shares"]).all()), "reference.shares holds NaN or infinity")
-    distances = np.empty(0)
-    if "reference.distances" in rows:
-        distances = rows.take("reference.distances", np.float64, (None,))
-        rows.require(len(distances) in (0, len(LEVELS)), "reference.distances has a wrong length")
-    return Reference(n_rows, **found, distances=distances)
+    return Reference(n_rows, **found)

@@ -9,8 +9,8 @@ import numpy as np
 from illume.errors import import_extra
 from illume.explanations.fitted import Fitted
 from illume.explanations.forward_pass import ForwardPass
-from illume.shapley.network_arrays import RowEmbedding, arrays_of
-from illume.shapley.shapley_model import ShapleyModel
+from illume.twin.network_arrays import RowEmbedding, arrays_of
+from illume.twin.shapley_model import ShapleyModel
 
 if TYPE_CHECKING:
     from illume.io.torch_modules import ExplainingModule
@@ -39,10 +39,10 @@ def torch_module(
 
     `module.to("cuda")(X)` takes encoded rows X (n, m) as float32, as `explainer.fitted_.encoding.transform`
     gives them, with NaN for missing numbers. It returns slopes, contributions per feature, and the scores
-    that contributions and base values add up to: log-odds, or the numbers of a regressor, with `link="log"`
-    their logarithms. Shapley values add up to the scores of the model's answers, `module(X, predictions)`, or
-    by default to those of the surrogate. Other contributions are not refined, because that needs the black
-    box.
+    that contributions and base values add up to: log-odds, with `scale="probability"` probabilities, or the
+    numbers of a regressor, with `link="log"` their logarithms. Shapley values add up to the scores of the
+    model's answers, `module(X, predictions)`, or by default to those of the surrogate. Other contributions
+    are not refined, because that needs the black box.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,12 +14,13 @@ from illume._typing import FloatArray, IntArray
 from illume.data import archive
 from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoding
+from illume.data.later import Later
 from illume.data.sampling import Split, stratified
 from illume.data.stored_arrays import ArrayReader
 from illume.data.stored_frames import read_frame
 from illume.data.typed_json import read
 from illume.encoders.base import IdentityEncoder
-from illume.errors import BlackBoxError, FormatError, MissingExtraError, ModelChangedWarning
+from illume.errors import BlackBoxError, FormatError, LeftOutError, MissingExtraError, ModelChangedWarning
 from illume.explanations.boxes import Layout, LeafBoxes
 from illume.explanations.compare_answers import compare_answers
 from illume.explanations.fitted import (
@@ -27,8 +28,11 @@ from illume.explanations.fitted import (
     AnsweredRows,
     FitRows,
     Fitted,
+    GrownRules,
+    Latent,
+    LatentTwin,
     Pair,
-    SurrogateBlackBox,
+    TwinBlackBox,
 )
 from illume.explanations.neighbours import SEARCHES, Neighbours
 from illume.explanations.options import OPTION_TYPES
@@ -36,9 +40,18 @@ from illume.explanations.rule_intervals import LEVELS, NARROWEST, IntervalModel
 from illume.explanations.rule_sample import Conditions, Sample
 from illume.explanations.tree_rules import PrecisionCurve, RuleModel, TreeRules
 from illume.io import fitted_parts as parts
-from illume.io.save_explainer import AS_THEY_ARE, BACKGROUND, MODEL, POOL, ROWS, Manifest, RulesEntry
+from illume.io.save_explainer import (
+    AS_THEY_ARE,
+    BACKGROUND,
+    MODEL,
+    POOL,
+    ROWS,
+    LatentEntry,
+    Manifest,
+    RulesEntry,
+)
 from illume.io.settings import read_settings
-from illume.io.shapley_parts import read_shapley
+from illume.io.twin_parts import read_twin
 
 BACKENDS = (None, "pandas", "polars", "pyarrow")
 CHECKED_ROWS = 256
@@ -72,7 +85,7 @@ def attach_model(fitted: Fitted, model: Any) -> Fitted:
         return attached
     some = fitted.pool.take(stratified(fitted.outputs.strata.decide(fitted.pool.P), CHECKED_ROWS))
     try:
-        change = compare_answers(black_box, some, fitted.quality.noise)
+        change = compare_answers(black_box, some, fitted.facts.noise)
     except BlackBoxError as error:  # about rows of the file, not the user's
         raise BlackBoxError(
             f"asked about {len(some.P)} rows of the file, which the model that was explained has answered, "
@@ -137,7 +150,11 @@ class _Reader:
             (head.backend in BACKENDS, f"backend is {head.backend!r}, expected one of {BACKENDS}"),
             (len(head.missing) == len(names), f"missing has {len(head.missing)} entries, not {len(names)}"),
             (set(head.dictionary.columns) <= set(names), "the dictionary labels what is no feature"),
-            (len(head.encoders) in (1, 2), f"there are {len(head.encoders)} encoders, expected one or two"),
+            (len(head.encoders) <= 2, f"there are {len(head.encoders)} encoders, expected at most two"),
+            (bool(head.encoders) == (head.latent is not None), "encoders and latent do not go together"),
+            (head.rules is None or head.latent is not None, "there are rules without a latent surrogate"),
+            (head.kind in ("shapley", "pullback"), f"kind is {head.kind!r}"),
+            (head.latent is not None or head.twin.kind != "latent", "there is no twin"),
             (not wrong, f"settings.{wrong[:1]} is of a wrong kind"),
         ):
             if not sound:
@@ -149,38 +166,46 @@ class _Reader:
     def read(self) -> tuple[dict[str, Any], Fitted]:
         """Return the parameters and all that was learned, once every array has been used."""
         head, none = self.head, np.empty(0, dtype=np.intp)
-        encoder = self.encoders[0]
-        pair = Pair(encoder, parts.read_weights(self.model, head.outputs, _n_latents(encoder)))
         training, position = self._training()
-        report, polishing, shapley = self._sample("report"), self._sample("polishing"), None
-        answers = parts.read_report_answers(self.rows, head.outputs) if self.has_rows else None
-        if head.shapley is not None:
-            shapley = read_shapley(head.shapley, self.model, self.encoding, head.outputs)
+        report, polishing = self._sample("report"), self._sample("polishing")
+        background = self._frame(BACKGROUND) if f"{BACKGROUND}.json" in self.members else None
+        latent = Later.known(self._latent(training)) if head.latent is not None else Later(_no_latents)
+        twin = read_twin(head.twin, self.model, self.encoding, head.outputs, background)
+        twin = twin or LatentTwin(latent, self.encoding, head.outputs)
+        rules = None
+        if head.rules is not None:
+            rules = GrownRules(self._rule_model(head.rules, training, report, polishing), head.rules.quality)
         fitted = Fitted(
-            black_box=SurrogateBlackBox(self.encoding, pair),
+            black_box=TwinBlackBox(self.encoding, head.outputs, twin),
             encoding=self.encoding,
             outputs=head.outputs,
             missing=np.array(head.missing, dtype=bool),
             split=Split(position, none, none),
             rows=FitRows.from_file(head.outputs, training, report=report, polishing=polishing),
-            pair=pair,
-            local=pair,
-            neighbours=self._neighbours("pair", encoder, training),
-            trust_map=parts.read_trust(head.trust, self.rows, self.encoding.n_inputs, answers),
-            report_answers=answers,
-            reference=parts.read_reference(head.reference, head.schema, self.model, self.rows),
+            twin=twin,
+            background=background,
+            kind=head.kind,
+            places=Later.known(parts.read_places(self.rows, self.encoding.n_inputs)),
+            reference=Later.known(parts.read_reference(head.reference, head.schema, self.model)),
             pool=self._frame(POOL) if self.has_rows else None,
-            shapley=shapley,
-            background=self._frame(BACKGROUND) if self.has_rows and shapley is not None else None,
-            rule_model=None
-            if head.rules is None
-            else self._rule_model(head.rules, training, report, polishing),
-            rule_quality=None if head.rules is None else head.rules.quality,
+            queries=Later.known(AnsweredRows.empty()),
+            latents=latent,
+            rules=None if rules is None else Later.known(rules),  # type: ignore[arg-type]
+            grow=_no_rules,
+            report_answers=parts.read_pair(self.rows, "twin", head.outputs),
             **{name: getattr(head, name) for name in AS_THEY_ARE},
         )
         self.model.finish()
         self.rows.finish()
         return self.settings, fitted
+
+    def _latent(self, training: AnsweredRows) -> Latent:
+        outputs, encoder = self.head.outputs, self.encoders[0]
+        entry = cast(LatentEntry, self.head.latent)
+        pair = Pair(encoder, parts.read_weights(self.model, outputs, _n_latents(encoder)))
+        answers = parts.read_report_answers(self.rows, outputs)
+        neighbours = self._neighbours("pair", encoder, training)
+        return Latent(pair, pair, neighbours, answers, entry.quality, entry.history)
 
     def _training(self) -> tuple[AnsweredRows, IntArray]:
         X: FloatArray = np.empty((0, self.encoding.n_inputs))
@@ -267,6 +292,17 @@ class _Reader:
         good = (found["typical"] >= 0).all() and (found["margins"] >= NARROWEST).all()
         self.model.require(bool(good), "intervals holds figures that are too small")
         return IntervalModel(self._sample("intervals"), **found)
+
+
+def _no_latents() -> Latent:
+    raise LeftOutError(
+        "the explainer was saved before its latent surrogate was trained, which slopes, latents and rules "
+        "need; save it with rules=True to have them"
+    )
+
+
+def _no_rules(fitted: Fitted) -> GrownRules:
+    raise LeftOutError("rules are grown by an explainer; load the file with illume.load")
 
 
 def _n_latents(encoder: Any) -> int:

@@ -16,13 +16,14 @@ import numpy as np
 from illume.data import archive
 from illume.data.encoding import LARGEST as FARTHEST
 from illume.data.encoding import Encoding
+from illume.data.scales import LOG_ODDS, PROBABILITY
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import HEIGHT, LARGEST
 from illume.errors import ExportError, import_extra
 from illume.explanations.forward_pass import ForwardPass
 from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, require_fitted, shapley_arrays
-from illume.shapley.shapley_model import ShapleyModel
+from illume.twin.shapley_model import ShapleyModel
 
 OPSET = 19  # the first with comparison of texts
 IR_VERSION = 9
@@ -42,7 +43,8 @@ def export_onnx(
     The graph returns, as float64, `slopes` (rows, outputs, inputs), `contributions` (rows, outputs,
     features), `log_odds` (rows, outputs), `probabilities` (rows, classes) and `latents` (rows, latents); for
     a regressor, `score` (rows, outputs) and `predictions` (rows, outputs) in the place of log-odds and
-    probabilities, where scores are the predictions or, with `link="log"`, their logarithms. Contributions and
+    probabilities, where scores are the predictions or, with `link="log"`, their logarithms. With
+    `scale="probability"`, `score` takes the place of log-odds, too: probabilities. Contributions and
     the base values, which are in the file's metadata along with the names of features and outputs, add up to
     the scores. The black box is not part of the graph: probabilities and predictions are those of the
     surrogate, and so are the scores that Shapley values add up to, unless the graph is given the model's.
@@ -228,25 +230,32 @@ def _add_indicators(graph: Graph, column: Value, feature: Feature) -> Value:
 
 def _add_forward_pass(graph: Graph, parts: ForwardPass, rows: Value, P: Value | None) -> None:
     """Add the forward pass: the network is float32, sums after it float64; `P` is the model's, if given."""
-    (k, m), c = parts.shape, len(parts.coef)
-    X, missing = fill_missing(graph, rows)
+    ((k, m), c), (X, missing) = (parts.shape, len(parts.coef)), fill_missing(graph, rows)
     if parts.forward.constant:
         W = parts.forward.unit_maps(np.zeros((1, m)), parts.alpha)[0]
-        slopes, Z = X.unsqueeze(1) * 0.0 + parts.coef @ W, X @ W.T
+        slopes, Z, level = X.unsqueeze(1) * 0.0 + parts.coef @ W, X @ W.T, None
     else:
-        slopes, Z = _add_maps(graph, parts, X)
+        slopes, Z, level = _add_maps(graph, parts, X)
     values = slopes * X.unsqueeze(1)
     outputs, scores = parts.outputs, values.sum(2) + parts.intercept
+    offset = scores * 0.0
+    if level is not None:  # of the row itself, which no contribution holds
+        Z, offset = Z + level, level @ parts.coef.T
+        scores += offset
     Q = ANSWERS[outputs.link](scores, c)
     if parts.shapley is not None:
         scores = SCORES[outputs.link](Q if P is None else P, parts.shapley.scale.least, c)
+        offset = scores * 0.0
         values = _add_shapley_values(graph, parts.shapley, X, missing, scores)
     elif parts.membership is not None:
         values @= parts.membership
-    turned = [each if parts.sign > 0 else each * -1.0 for each in (slopes, values, scores)]
-    graph.output("slopes", turned[0], c, m)
-    graph.output("contributions", turned[1], c, parts.n_features)
-    graph.output(outputs.words[0], turned[2], c)
+    if parts.sign < 0:
+        slopes, values, offset = slopes * -1.0, values * -1.0, offset * -1.0
+        scores = scores * -1.0 + parts.whole
+    graph.output("slopes", slopes, c, m)
+    graph.output("contributions", values, c, parts.n_features)
+    graph.output("score" if outputs.link == PROBABILITY else outputs.words[0], scores, c)
+    graph.output("offset", offset, c)
     graph.output(outputs.words[1], Q, len(outputs))
     graph.output("latents", Z, k)
 
@@ -261,21 +270,27 @@ def _log_odds(P: Value, least: float, c: int) -> Value:
     return logs.take([1]) - logs.take([0]) if c == 1 else logs - P.graph("ReduceMean", logs, [1])
 
 
+def _shares(P: Value, _: float, c: int) -> Value:
+    return P.take([1]) if c == 1 else P
+
+
 # Answers of scores, and scores of answers, by the link of the outputs
 ANSWERS: dict[str, Callable[[Value, int], Value]] = {
-    "log-odds": _softmax,
+    LOG_ODDS: _softmax,
+    PROBABILITY: _softmax,  # the surrogate's own scores are log-odds
     "identity": lambda scores, _: scores,
     "log": lambda scores, _: scores.graph("Exp", scores),
 }
 SCORES: dict[str, Callable[[Value, float, int], Value]] = {
-    "log-odds": _log_odds,
+    LOG_ODDS: _log_odds,
+    PROBABILITY: _shares,
     "identity": lambda P, _, __: P,
     "log": lambda P, _, __: P.graph("Log", P),
 }
 
 
-def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]:
-    """Return slopes and latents from the maps that the network gives every row."""
+def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value, Value | None]:
+    """Return slopes, latents and levels, if there are any, from the network that gives every row its map."""
     h, bins, forward = X.clip(-LARGEST, LARGEST).cast(np.float32), parts.bins, parts.forward
     if len(bins):
         deep = ((h.take(bins.column) - bins.low) * bins.steepness).clip(0.0, 1.0)
@@ -283,6 +298,7 @@ def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]
     *hidden, last = forward.layers
     for layer in hidden:
         h = graph("Relu", graph("Gemm", h, *layer))
+    level = None if forward.level is None else graph("Gemm", h, *forward.level).cast(np.float64)
     V = graph("Gemm", h, *last).reshape(-1, parts.shape[0], len(last[1]) // parts.shape[0])
     if forward.basis is not None:
         V = V @ forward.basis + forward.base
@@ -293,7 +309,7 @@ def _add_maps(graph: Graph, parts: ForwardPass, X: Value) -> tuple[Value, Value]
     V = V.cast(np.float64)
     length = graph("Max", graph("ReduceL2", V, [2], keepdims=0), EPSILON)
     Z = graph("Squeeze", V @ X.unsqueeze(2), [2]) / length
-    return graph("Div", parts.coef, length.unsqueeze(1)) @ V, Z
+    return graph("Div", parts.coef, length.unsqueeze(1)) @ V, Z, level
 
 
 def _add_shapley_values(graph: Graph, model: ShapleyModel, X: Value, missing: Value, scores: Value) -> Value:

@@ -22,15 +22,14 @@ from illume.data.stored_arrays import ArrayWriter
 from illume.data.stored_frames import dump_frame
 from illume.data.typed_json import dump
 from illume.encoders.base import IdentityEncoder
-from illume.explanations.fitted import FitRows, Fitted
+from illume.explanations.fitted import FitRows, Fitted, GrownRules, Latent
 from illume.explanations.rule_sample import REPORT_ROWS
-from illume.explanations.trial import Trial
 from illume.io import fitted_parts as parts
 from illume.io.settings import Described, dump_setting
-from illume.io.shapley_parts import dump_shapley
+from illume.io.twin_parts import TwinEntry, dump_twin
 from illume.results.diagnostics import History
 from illume.results.dictionary import DataDictionary
-from illume.results.quality import Quality, RuleQuality
+from illume.results.quality import Quality, RuleQuality, SurrogateQuality
 
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 POOL, BACKGROUND = "pool", "background"
@@ -42,9 +41,7 @@ AS_THEY_ARE = (
     "columns",
     "backend",
     "missing_words",
-    "quality",
-    "history",
-    "trials",
+    "facts",
     "dictionary",
 )  # fields of `Fitted`
 
@@ -60,11 +57,19 @@ class RulesEntry:
 
 
 @dataclass(frozen=True)
+class LatentEntry:
+    """The part of the latent surrogate that is JSON."""
+
+    quality: SurrogateQuality
+    history: History | None
+
+
+@dataclass(frozen=True)
 class Manifest:
     """All of a fitted explainer that is JSON, beside the frames.
 
-    `reference` is the number of rows that distributions were taken from, `rows` and `trust` hold numbers of
-    rows, `shapley` is the least probability of log-odds.
+    `reference` is the number of rows that distributions were taken from, `rows` holds numbers of rows;
+    `latent` and `rules` are None where they were not trained.
     """
 
     libraries: dict[str, str]
@@ -76,45 +81,56 @@ class Manifest:
     missing: tuple[bool, ...]
     missing_words: tuple[str, ...] | None
     unknown: str
+    kind: str
+    twin: TwinEntry
     encoders: tuple[parts.EncoderEntry, ...]
-    quality: Quality
-    history: History | None
-    trials: tuple[Trial, ...]
+    facts: Quality
     dictionary: DataDictionary
+    latent: LatentEntry | None
     rules: RulesEntry | None
     reference: int
     rows: dict[str, int]
-    trust: dict[str, int] | None
-    shapley: float | None
     transposed: dict[str, tuple[str, ...]]
 
 
 def save(
-    fitted: Fitted, parameters: Mapping[str, Any], path: str | os.PathLike[str], rows: int | str
+    fitted: Fitted,
+    parameters: Mapping[str, Any],
+    path: str | os.PathLike[str],
+    rows: int | str,
+    trained: bool,
 ) -> None:
-    """Write a fitted explainer to a file, atomically; the same bytes for the same explainer."""
+    """Write a fitted explainer to a file, atomically; the same bytes for the same explainer.
+
+    The latent surrogate and rules are part of it if they are there and `trained` is true.
+    """
     kept = _choose_rows(fitted.rows, rows)
     model, data, members = ArrayWriter(), ArrayWriter(), {}
-    rules, encoders = fitted.rule_model, [fitted.pair.encoder]
-    if rules is not None and rules.rules.encoder is not encoders[0]:
-        encoders.append(rules.rules.encoder)
+    needed = fitted.kind == "pullback"  # where the latent surrogate explains
+    latent = fitted.latents() if needed or (trained and fitted.latents.ready) else None
+    rules = fitted.rules() if trained and fitted.rules.ready else None
+    encoders = [] if latent is None else [latent.pair.encoder]
+    if rules is not None and rules.model.rules.encoder is not encoders[0]:
+        encoders.append(rules.model.rules.encoder)
     has_rows = len(kept) > 0 and fitted.pool is not None
     if has_rows:
-        _dump_rows(fitted, kept, data)
+        _dump_rows(fitted, kept, data, latent, rules)
         for name, frame in ((POOL, fitted.pool), (BACKGROUND, fitted.background)):
             if frame is not None:
                 data.add(f"{name}.answers", frame.P)
                 members[f"{name}.json"] = archive.format_json(dump_frame(frame.frame, data, name))
     if rules is not None:
-        parts.dump_tree(rules.rules.tree, model)
-        parts.add_fields(model, "tree", rules.rules, "answers", "spread", "support")
-        if rules.intervals is not None:
-            parts.add_fields(model, "intervals", rules.intervals, "typical", "margins")
-        parts.add_fields(model, "curve", rules.curve, "targets", "precision", "coverage")
+        found = rules.model
+        parts.dump_tree(found.rules.tree, model)
+        parts.add_fields(model, "tree", found.rules, "answers", "spread", "support")
+        if found.intervals is not None:
+            parts.add_fields(model, "intervals", found.intervals, "typical", "margins")
+        parts.add_fields(model, "curve", found.curve, "targets", "precision", "coverage")
     parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
-    parts.dump_weights(fitted.pair.surrogate, model)
-    parts.add_fields(model, "reference", fitted.reference, "knots", "below", "at_most", "missing", "shares")
-    trust = {"n_rows": int(fitted.trust_map.n_rows), "n_nearest": int(fitted.trust_map.n_nearest)}
+    if latent is not None:
+        parts.dump_weights(latent.pair.surrogate, model)
+    reference = fitted.reference()
+    parts.add_fields(model, "reference", reference, "knots", "below", "at_most", "missing", "shares")
     manifest = Manifest(
         libraries={
             "illume": import_module("illume").__version__,
@@ -126,14 +142,15 @@ def save(
         outputs=fitted.outputs,
         missing=tuple(fitted.missing.tolist()),
         unknown=fitted.encoding.unknown,
+        kind=fitted.kind,
+        twin=dump_twin(fitted.twin, model, has_rows),
         encoders=tuple(parts.dump_encoder(one, model, f"encoder.{i}") for i, one in enumerate(encoders)),
+        latent=None if latent is None else LatentEntry(latent.quality, latent.history),
         rules=None
-        if rules is None or fitted.rule_quality is None
-        else RulesEntry(len(encoders) - 1, rules.source, rules.reason, fitted.rule_quality),
-        reference=int(fitted.reference.n_rows),
-        rows={"held": len(kept), "of": fitted.quality.n_training},
-        trust=trust if has_rows else None,
-        shapley=None if fitted.shapley is None else dump_shapley(fitted.shapley, model),
+        if rules is None or rules.quality is None
+        else RulesEntry(len(encoders) - 1, rules.model.source, rules.model.reason, rules.quality),
+        reference=int(reference.n_rows),
+        rows={"held": len(kept), "of": fitted.facts.n_training},
         transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
         **{name: getattr(fitted, name) for name in AS_THEY_ARE},
     )
@@ -166,26 +183,28 @@ def _stored_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return stored
 
 
-def _dump_rows(fitted: Fitted, kept: IntArray, arrays: ArrayWriter) -> None:
-    training, encoding, rules = fitted.rows.training, fitted.encoding, fitted.rule_model
+def _dump_rows(
+    fitted: Fitted, kept: IntArray, arrays: ArrayWriter, latent: Latent | None, rules: GrownRules | None
+) -> None:
+    training, encoding = fitted.rows.training, fitted.encoding
     parts.dump_rows(arrays, "training", encoding, training.X[kept])
     arrays.add("training.answers", training.P[kept])
     arrays.add("training.position", fitted.split.training[kept].astype(np.int64))
-    arrays.add("reference.distances", fitted.reference.distances)
-    parts.add_fields(arrays, "trust", fitted.trust_map, "anchors", "agreement", "error")
-    if fitted.outputs.takes_threshold and fitted.report_answers is not None:
-        parts.add_fields(arrays, "measured", fitted.report_answers, "P", "Q", "B")
-        if fitted.trust_map.near is not None:
-            arrays.add("trust.near", fitted.trust_map.near.astype(np.int64))
-    searched = {"pair": (fitted.pair.encoder, fitted.neighbours)}
+    parts.add_fields(arrays, "places", fitted.places(), "anchors", "distances")
+    for name, array in zip("PQ", fitted.report_answers or (), strict=False):
+        arrays.add(f"twin.{name}", array)
+    if latent is not None and latent.answers is not None:
+        parts.add_fields(arrays, "measured", latent.answers, "P", "Q", "B")
+    searched = {} if latent is None else {"pair": (latent.pair.encoder, latent.neighbours)}
     if rules is not None:
-        searched["rules"] = (rules.rules.encoder, rules.rules.neighbours)
-        parts.dump_sample(arrays, "polishing", encoding, rules.conditions.sample)
-        parts.dump_sample(arrays, "known", encoding, rules.known)
-        parts.dump_sample(arrays, "report", encoding, rules.report)
-        if rules.intervals is not None:
-            parts.dump_sample(arrays, "intervals", encoding, rules.intervals.sample)
-    elif fitted.monotony:  # rules for a threshold that is set later are measured on these
+        model = rules.model
+        searched["rules"] = (model.rules.encoder, model.rules.neighbours)
+        parts.dump_sample(arrays, "polishing", encoding, model.conditions.sample)
+        parts.dump_sample(arrays, "known", encoding, model.known)
+        parts.dump_sample(arrays, "report", encoding, model.report)
+        if model.intervals is not None:
+            parts.dump_sample(arrays, "intervals", encoding, model.intervals.sample)
+    else:  # rules that are grown after loading are measured on these
         report = fitted.rows.report
         some = evenly_spaced(len(report), REPORT_ROWS)
         parts.dump_rows(arrays, "report", encoding, report.X[some])

@@ -12,11 +12,11 @@ from illume.data.schema import Schema
 from illume.data.typed_json import dump, dump_scalar, expect, read, read_scalar
 from illume.encoders.base import HEAD_TYPES, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder
-from illume.encoders.options import Objective, Training
+from illume.encoders.options import Objective, PairObjective, Training
 from illume.errors import FormatError
 from illume.explanations.options import OPTION_TYPES
 
-VALUES = {kind.__name__: kind for kind in (Objective, Training, Schema)}
+VALUES = {kind.__name__: kind for kind in (Objective, PairObjective, Training, Schema)}
 OPTIONS = {kind.__name__: kind for kind in OPTION_TYPES.values()}
 ENCODERS: dict[str, Any] = {kind.__name__: kind for kind in (MetaEncoder, LinearEncoder, IdentityEncoder)}
 MAX_TEXT = 2_000
@@ -107,6 +107,6 @@ def read_encoder_settings(kind: str, values: Any, where: str) -> Any:
         raise FormatError(f"{where}.task is {encoder.task!r}, expected one of {sorted(HEAD_TYPES)}")
     if type(encoder.n_latents) is not int:
         raise FormatError(f"{where}.n_latents is {encoder.n_latents!r}, expected a number")
-    if not isinstance(encoder.objective, Objective | None):
+    if not isinstance(encoder.objective, Objective | PairObjective | None):
         raise FormatError(f"{where}.objective is {encoder.objective!r}, expected an objective")
     return encoder

@@ -11,21 +11,26 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import silu
 
+from illume.data.scales import LOG_ODDS, PROBABILITY
 from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import LARGEST
 from illume.encoders.networks import MapNetwork, keep_largest
 from illume.explanations.forward_pass import ForwardPass
 from illume.io.forward_pass import CHUNK_ROWS, NOT_SHAPLEY, Precision, shapley_arrays
-from illume.shapley.shapley_model import ShapleyModel
+from illume.twin.shapley_model import ShapleyModel
 
 
 class Explained(NamedTuple):
-    """Slopes (n, c, m) per input, contributions (n, c, features) and scores (n, c), such as log-odds."""
+    """Slopes (n, c, m) per input, contributions (n, c, features) and scores (n, c), such as log-odds.
+
+    Scores are the base values, contributions and `offset` (n, c), the row's own level, in sum.
+    """
 
     slopes: Tensor
     contributions: Tensor
     score: Tensor
+    offset: Tensor
 
     @property
     def log_odds(self) -> Tensor:
@@ -43,14 +48,20 @@ def _log_odds(P: Tensor, least: float) -> Tensor:
     return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdim=True)
 
 
+def _shares(P: Tensor, _: float) -> Tensor:
+    return P[:, 1:] if P.shape[1] == 2 else P
+
+
 # Answers of scores, and scores of answers, by the link of the outputs
 ANSWERS: dict[str, Callable[[Tensor], Tensor]] = {
-    "log-odds": _softmax,
+    LOG_ODDS: _softmax,
+    PROBABILITY: _softmax,  # the surrogate's own scores are log-odds
     "identity": lambda scores: scores,
     "log": torch.exp,
 }
 SCORES: dict[str, Callable[[Tensor, float], Tensor]] = {
-    "log-odds": _log_odds,
+    LOG_ODDS: _log_odds,
+    PROBABILITY: _shares,
     "identity": lambda P, _: P,
     "log": lambda P, _: torch.log(P),
 }
@@ -85,7 +96,7 @@ class ExplainingModule(nn.Module):
         membership = parts.membership
         self.register_buffer("membership", None if membership is None else _tensor(membership))
         self.link, self.n_outputs = parts.outputs.link, len(parts.outputs)
-        self.sign = parts.sign
+        self.sign, self.whole = parts.sign, parts.whole
         self.values = None if parts.shapley is None else ShapleyModule(parts.shapley, self.link)
         self._run: Callable[..., Any] = (
             torch.compile(self._explain, **compiling) if compiling else self._explain
@@ -108,35 +119,45 @@ class ExplainingModule(nn.Module):
         n, c, m = len(X), len(self.coef), self.shape[1]
         n_values = m if self.values is None else self.values.n_features
         # Chunks are copied into one result: a list of chunks would need twice the memory at the end.
-        result = Explained(X.new_empty((n, c, m)), X.new_empty((n, c, n_values)), X.new_empty((n, c)))
+        sizes = ((n, c, m), (n, c, n_values), (n, c), (n, c))
+        result = Explained(*map(X.new_empty, sizes))
         with matmul_precision("highest" if self.precision == "float32" else "high"):
             for rows in row_chunks(n, self.chunk_rows):
                 P = None if predictions is None else predictions[rows].to(X.dtype)
                 for whole, part in zip(result, self._run(X[rows], P), strict=True):
                     whole[rows] = part if self.sign > 0 else -part
+                if self.sign < 0:
+                    result.score[rows] += self.whole
         if self.membership is None:
             return result
         with matmul_precision("highest"):
             return result._replace(contributions=result.contributions @ self.membership)
 
-    def _explain(self, given: Tensor, P: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    def _explain(self, given: Tensor, P: Tensor | None) -> tuple[Tensor, ...]:
         X = torch.where(given.isnan(), 0.0, given)
-        slopes = self._slopes(X).expand(len(X), -1, -1)
+        slopes, offset = self._slopes(X)
+        slopes = slopes.expand(len(X), -1, -1)
         values = slopes * X[:, None, :]
-        scores = values.sum(-1) + self.intercept
+        scores = values.sum(-1) + offset + self.intercept
         if self.values is None:
-            return slopes, values, scores
-        return slopes, *self.values(given, ANSWERS[self.link](scores) if P is None else P)
+            return slopes, values, scores, offset + torch.zeros_like(scores)
+        found = self.values(given, ANSWERS[self.link](scores) if P is None else P)
+        return slopes, *found, torch.zeros_like(scores)
 
-    def _slopes(self, X: Tensor) -> Tensor:
-        """Return slopes (n, c, m), of a single row if all rows share one map."""
-        V = self.maps(X[:1] if self.maps.rank == 0 else X.clamp(-LARGEST, LARGEST)).float()
+    def _slopes(self, X: Tensor) -> tuple[Tensor, Tensor | float]:
+        """Return slopes (n, c, m), of a single row if all rows share one map, and what is left (n, c)."""
+        if self.maps.rank == 0:
+            V, level = self.maps(X[:1]).float(), None
+        else:
+            A, level = self.maps.factors_and_level(X.clamp(-LARGEST, LARGEST))
+            V = self.maps.whole(A).float()
         if self.alpha < self.shape[1]:
             V, _ = keep_largest(V, self.alpha)
         length = torch.linalg.vector_norm(V, dim=-1).clamp(min=EPSILON)
         share = self.coef / length[:, None, :]  # (n, c, k): the maps themselves are never scaled
         # Sums of products, not small matrix products: exact, and one pass over V when compiled.
-        return torch.stack([(share[:, i, :, None] * V).sum(1) for i in range(share.shape[1])], 1)
+        slopes = torch.stack([(share[:, i, :, None] * V).sum(1) for i in range(share.shape[1])], 1)
+        return slopes, 0.0 if level is None else level.float() @ self.coef.mT
 
 
 class ShapleyModule(nn.Module):
