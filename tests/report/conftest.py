@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from illume import DataOptions, Explainer, SurrogateOptions
-from tests.common import FAST
+from tests.common import FAST, loans
 from tests.report.browser import Page, start_chromium
 from tests.report.common import CLASSES, DATE, SCRIPT, odd_frame, odd_model
 
@@ -20,6 +20,19 @@ def odd_explainer():
         surrogate_options=SurrogateOptions(n_latents=2, training=FAST),
         data_options=DataOptions(class_names=CLASSES),
     ).fit(odd_frame())
+
+
+@pytest.fixture(scope="session")
+def loan_learned(loan_model):
+    """The loans' model, learned by networks, with errors that were measured."""
+    return Explainer(loan_model, twin="learned", effort="quick", queries=3_000, verbose=False).fit(
+        loans(400, seed=9)
+    )
+
+
+@pytest.fixture(scope="session")
+def learned_explorer(loan_learned, loan_frame, folder):
+    return loan_learned.explorer(loan_frame, folder / "learned explorer.html", date=DATE)
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,7 @@ export function figures(engine, from, to) {
     const covers = [row, next].map((each) => engine.rule(i, each)?.covers ?? NaN);
     found.push(
       ...explained.answers, explained.decision ?? NaN, ...explained.values, ...explained.errors, ...explained.score,
-      ...explained.base, ...engine.slopes(row), trust.agreement, trust.error, trust.distance, trust.contributionError,
-      trust.far, ...trust.odd, ...covers, engine.ruleSet(row)?.position ?? NaN,
+      ...explained.base, trust.distance, trust.contributionError, trust.share, trust.far, ...trust.odd, ...covers, engine.ruleSet(row)?.position ?? NaN,
     );
   }
   return Float64Array.from(found, Number);

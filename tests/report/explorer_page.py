@@ -98,9 +98,10 @@ class ExplorerPage(Page):
 
 
 def answers_of(explainer, frame):
-    """Return the surrogate's answers to the rows of a frame, (n, c)."""
+    """Return the twin's answers to the rows of a frame, (n, c)."""
     fitted = explainer.fitted_
-    return fitted.pair.answers(fitted.encode(fitted.as_frame(frame)).X)
+    rows = fitted.as_frame(frame)
+    return fitted.outputs.answers_of(fitted.twin.scores(fitted.twin.read(rows, fitted.encode(rows))))
 
 
 def share(probability):

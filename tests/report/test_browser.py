@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer, SurrogateOptions
+from illume.report.payload import contribution_plane
 from tests.report.common import LONG, SCRIPT, data_of, numbers
 
 pytestmark = pytest.mark.browser
@@ -62,9 +63,8 @@ def test_filters_search_and_reset_choose_rows(page, loan_report, loan_explainer,
     page.choose("#by-decision", "1")
     assert page.shown.startswith(f"{n} rows of 200")
     assert set(page.column(2)) == {found.class_names[1]}
-    n = int(((found.decisions == 1) & ~found.agreed).sum())
-    page.choose("#by-status", "otherwise")
-    assert page.shown.startswith(f"{n} row" if n else "No row")
+    page.choose("#by-trust", "low")
+    assert page.shown.startswith("No row")
     page.find("#reset").click()
     assert page.shown.startswith("200 rows,")
     page.find("#find").send_keys("middle true")
@@ -105,8 +105,9 @@ def test_a_click_on_the_map_selects_the_row(page, loan_report, loan_explainer, l
     page.open(loan_report)
     canvas = page.find("#map")
     page.run("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", canvas)
-    plane = loan_explainer.latents(loan_frame).plane
-    far = np.abs(plane - plane.mean(0)).sum(1).argmax()  # a row that no other one hides
+    plane = contribution_plane(loan_explainer(loan_frame).values).places
+    apart = np.sort(np.square(plane[:, None] - plane).sum(2), axis=1)[:, 1]
+    far = apart.argmax()  # a row that no other one hides
     low, span = plane.min(0), np.ptp(plane, axis=0)
     width, height = page.run("[arguments[0].clientWidth, arguments[0].clientHeight]", canvas)
     share = (plane[far] - low) / span
@@ -128,7 +129,7 @@ def test_a_rectangle_on_the_map_keeps_its_rows_in_the_table(page, loan_report, l
     width, height = page.run("[arguments[0].clientWidth, arguments[0].clientHeight]", canvas)
     corner = ActionChains(page.driver).move_to_element_with_offset(canvas, 9 - width // 2, 9 - height // 2)
     corner.click_and_hold().move_by_offset(width // 2 - 9, height - 18).release().perform()
-    plane = loan_explainer.latents(loan_frame).plane[:, 0]
+    plane = contribution_plane(loan_explainer(loan_frame).values).places[:, 0]
     share = (plane - plane.min()) / np.ptp(plane)
     n = int((14 + share * (width - 28) <= width // 2).sum())
     assert page.shown.startswith(f"{n} rows of 200")
@@ -173,8 +174,7 @@ def test_a_row_shows_attribution_rule_counterfactual_and_trust(page, loan_report
     assert all(str(condition) in text for condition in rule.conditions)
     example = loan_explainer.counterfactuals(loan_frame.iloc[:1], n=1)[0].examples[0]
     assert f"{example.decision} ({example.probability:.2f})" in text
-    share = f"{found.trust.agreement:.0%}"[:-1]
-    assert f"held-out rows around here, the surrogate decides like the model on {share}" in text
+    assert "The contributions are exact" in text
     page.find("#row button[aria-label='Next row']").click()
     assert page.row == "Row 1"
 
@@ -189,7 +189,7 @@ def test_the_panel_of_a_row_needs_no_scrolling_at_900_pixels(name, width, page, 
             "(() => { const one = document.getElementById('row'); one.scrollIntoView({behavior: 'instant'});"
             "return [one.offsetHeight, one.scrollHeight - one.clientHeight]; })()"
         )
-        assert shown[0] <= 900 - 2 * 16
+        assert shown[0] <= 900
         assert shown[1] == 0
     texts = page.texts("#row h4")
     assert [text.split(" ")[0] for text in texts] == ["What", "What", "Rule", "How"]

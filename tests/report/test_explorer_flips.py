@@ -1,4 +1,4 @@
-"""Flips in the explorer's file: confirmed by the model, measured, and within what Python allowed."""
+"""Flips in the explorer's file: confirmed by the model, and within what Python allowed."""
 
 import json
 import subprocess
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import illume
-from illume.explanations.surrogate_flips import measure_flips
 from illume.report.assemble import STATIC
 from tests.report.common import data_of
 from tests.report.engine import NODE, needs_node
@@ -15,7 +14,7 @@ from tests.report.engine import NODE, needs_node
 
 def examples_of(data):
     """Yield the row and the changes of each flip of a page."""
-    for row, flips in data["engine"]["flips"]["rows"].items():
+    for row, flips in data["engine"]["flips"].items():
         yield from ((int(row), one) for one in flips)
 
 
@@ -42,14 +41,14 @@ def test_rows_beyond_the_limit_and_pages_without_the_model_have_no_flips(
     loan_explainer, loan_frame, tmp_path
 ):
     few = data_of(loan_explainer.explorer(loan_frame, tmp_path / "few.html", max_counterfactual_rows=3))
-    assert list(few["engine"]["flips"]["rows"]) == ["0", "100", "199"]
+    assert len(few["engine"]["flips"]) == 3
     none = data_of(loan_explainer.explorer(loan_frame, tmp_path / "none.html", counterfactuals=False))
-    assert none["engine"]["flips"] == {"rows": {}, "measured": None}
+    assert none["engine"]["flips"] == {}
     loan_explainer.save(tmp_path / "loans.illume")
     alone = illume.load(tmp_path / "loans.illume").explorer(
         loan_frame, tmp_path / "a.html", immutable=["age"]
     )
-    assert data_of(alone)["engine"]["flips"] == {"rows": {}, "measured": None}
+    assert data_of(alone)["engine"]["flips"] == {}
     assert data_of(alone)["page"]["search"]["locked"] == [0]
 
 
@@ -100,23 +99,13 @@ def test_unknown_options_and_names_are_refused_before_any_work(loan_explainer):
         loan_explainer.explorer(None, "page.html", immutable=["agee"])
 
 
-def test_a_margin_is_measured_that_more_suggestions_hold_with(loan_explainer, loan_frame):
-    fitted = loan_explainer.fit_rules().fitted_
-    frame = fitted.as_frame(loan_frame)
-    P = fitted.encode_and_ask(frame)[1]
-    for found in measure_flips(fitted, frame, P):
-        assert 0 <= found.held <= found.n
-        assert 0 < found.n <= found.n_close
-        assert found.held / found.n >= found.held_close / found.n_close
-
-
-def test_a_model_that_is_its_surrogate_confirms_all_suggestions(loan_explainer, loan_frame):
-    from tests.report.engine import without_model
-
-    fitted = without_model(loan_explainer.fit_rules().fitted_)
-    frame = fitted.as_frame(loan_frame)
-    for found in measure_flips(fitted, frame, fitted.encode_and_ask(frame)[1]):
-        assert (found.margin, found.held) == (0.0, found.n)
+def test_rows_that_are_not_as_wanted_come_first(loan_explainer, loan_model, loan_frame, tmp_path):
+    refused = np.flatnonzero(loan_model.predict(loan_frame) == "refuse")
+    for wish in ({}, {"desired_class": "grant"}):
+        path = loan_explainer.explorer(
+            loan_frame, tmp_path / "p.html", max_counterfactual_rows=len(refused), **wish
+        )
+        assert sorted(map(int, data_of(path)["engine"]["flips"])) == refused.tolist()
 
 
 @needs_node

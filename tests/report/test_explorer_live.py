@@ -48,17 +48,18 @@ def view(build):
     return build("createExplorer(document.getElementById('explorer'), payload, {live});")
 
 
-def test_the_models_answer_stands_beside_the_surrogates_with_the_difference(view, loan_explainer, loan_frame):
-    assert "The model itself is connected" in view.find(".surrogate-note").text
+def test_the_models_answer_leads_and_what_the_page_says_stands_beside_it(view, loan_explainer, loan_frame):
+    assert "The model itself is connected" in view.find(".twin-note").text
     view.go(3)
     view.slide("age", 30)
     names, at = loan_explainer.fitted_.outputs.names, loan_explainer.fitted_.outputs.at
-    view.until(lambda: view.model_says[1] == names[1])
+    view.until(lambda: view.find(".answer-cell strong").text == names[1] and "differs" in view.cells[-1][-1])
     changed = loan_frame.iloc[[3]].assign(age=30)
     own = answers_of(loan_explainer, changed)[0, at]
     theirs = [0.25, 0.75][at]
-    text = view.model_says[2]
-    assert text.startswith(f"{share(theirs)} for {names[at]}; the surrogate differs by ")
+    assert view.cells[0][-1].startswith(f"{share(theirs)} for {names[at]}")
+    text = view.cells[-1][-1]
+    assert text.startswith(f"{share(own)} for {names[at]}; it differs by ")
     off = float(text.split("differs by ")[1].split(" ")[0].replace("−", "-"))
     assert off == pytest.approx(100 * (own - theirs), abs=0.06)
 
@@ -96,8 +97,8 @@ def test_a_failure_is_said_plainly_and_tried_again_after_the_next_change(view, l
     view.until(lambda: view.model_says[1] == names[1])
     view.run("(() => { window.respond = () => { throw new Error('the service is down'); }; })()")
     view.slide("age", 31)
-    view.until(lambda: "no answer" in view.model_says)
-    assert "The model could not be asked: the service is down" in view.model_says
+    view.until(lambda: "no answer" in view.cells[-1])
+    assert "The model could not be asked: the service is down" in view.cells[-1]
     view.run("(() => { window.respond = (rows) => rows.map(() => [0.3]); })()")
     view.slide("age", 32)
     view.run("(() => { window.respond = (rows) => rows.map(() => [0.3, 0.7]); })()")

@@ -8,7 +8,7 @@ from tests.report.explorer_page import ExplorerPage, answers_of, share
 
 pytestmark = pytest.mark.browser
 
-PAGES = ("loan_explorer", "odd_explorer", "three_class_explorer", "number_explorer")
+PAGES = ("loan_explorer", "learned_explorer", "odd_explorer", "three_class_explorer", "number_explorer")
 
 
 @pytest.fixture
@@ -47,31 +47,32 @@ def test_markup_in_names_and_values_shows_as_text_and_runs_nothing(view, odd_exp
     assert view.errors == []
 
 
-def test_the_surrogate_is_named_and_that_no_model_is_connected_is_said(view, loan_explorer):
+def test_one_line_says_what_answers(view, loan_explorer, learned_explorer, loan_learned):
     view.open(loan_explorer)
-    note = view.find(".surrogate-note").text
-    assert "Answers to changed rows come from a surrogate" in note
-    assert "imitates a HistGradientBoostingClassifier" in note
-    assert "The model itself is not connected" in note
-    assert view.cells[-1][0] == "The surrogate says"
+    own = "These are the model's own answers: the page holds its 20 trees."
+    assert view.find(".twin-note").text == own
+    assert "This file holds the model itself" in view.find("footer").text
+    assert [cell[0] for cell in view.cells] == ["The model says"]
+    view.open(learned_explorer)
+    agreement = f"{np.floor(100 * loan_learned.quality_.agreement + 0.5):.0f} %"
+    assert f"A network that agrees with the model on {agreement}" in view.find(".twin-note").text
+    assert "holds the model itself" not in view.find("footer").text
+    assert view.cells[-1][0] == "The network says"
 
 
-def test_the_row_as_it_is_leads_with_the_answer_of_the_model_itself(
-    view, loan_explorer, loan_explainer, loan_frame
-):
-    view.open(loan_explorer)
+@pytest.mark.parametrize("name", ["loan_explainer", "loan_learned"])
+def test_the_row_as_it_is_leads_with_the_answer_of_the_model_itself(name, view, request, loan_frame):
+    explainer = request.getfixturevalue(name)
+    view.open(request.getfixturevalue({"loan_learned": "learned_explorer"}.get(name, "loan_explorer")))
     row = int(view.find(".what-if h2").text.removeprefix("Row "))
-    found = loan_explainer(loan_frame.iloc[[row]])[0]
-    model, surrogate = view.cells
+    found = explainer(loan_frame.iloc[[row]])[0]
     assert view.model_says[:2] == ["The model says", found.decision]
-    at = loan_explainer.fitted_.outputs.at
-    assert (
-        model[-1]
-        == f"{share(found.batch.probabilities[0, at])} for {loan_explainer.fitted_.outputs.names[at]}"
-    )
-    assert surrogate[0] == "The surrogate says"
-    Q = answers_of(loan_explainer, loan_frame.iloc[[row]])
-    assert f"{share(Q[0, at])} for" in " ".join(surrogate)
+    at = explainer.fitted_.outputs.at
+    own = f"{share(found.batch.probabilities[0, at])} for {explainer.fitted_.outputs.names[at]}"
+    assert view.cells[0][-1] == own
+    if name == "loan_learned":
+        Q = answers_of(explainer, loan_frame.iloc[[row]])
+        assert f"{share(Q[0, at])} for" in " ".join(view.cells[1])
     total = view.texts(".waterfall .sum .number")[0]
     assert float(total.replace("−", "-")) == pytest.approx(found.score, abs=6e-4)
 
@@ -80,24 +81,27 @@ def test_the_row_as_it_is_leads_with_the_answer_of_the_model_itself(
     "edit",
     [("income", 45), ("age", 25), ("education", "middle")],
 )
-def test_an_edit_shows_what_python_says(edit, view, loan_explorer, loan_explainer, loan_frame):
+@pytest.mark.parametrize("name", ["loan_explainer", "loan_learned"])
+def test_an_edit_shows_what_python_says(name, edit, view, request, loan_frame):
     label, value = edit
-    view.open(loan_explorer)
+    explainer, exact = request.getfixturevalue(name), name == "loan_explainer"
+    view.open(request.getfixturevalue("loan_explorer" if exact else "learned_explorer"))
     row = int(view.find(".what-if h2").text.removeprefix("Row "))
     (view.pick if label == "education" else view.slide)(label, value)
-    fitted = loan_explainer.fitted_
-    Q = answers_of(loan_explainer, edited(loan_frame, row, **{label: value}))
+    fitted, who = explainer.fitted_, "the model" if exact else "the network"
+    Q = answers_of(explainer, edited(loan_frame, row, **{label: value}))
     decided = fitted.outputs.names[int(fitted.outputs.decide(Q)[0])]
     badges = ("Nothing unusual", "Be careful here", "Too close to call")
     head, said, note = [text for text in view.cells[0] if text not in badges]
-    assert head == "Changed row, says the surrogate"
+    assert head == f"Changed row, says {who}"
     assert said == decided
     assert note.startswith(f"{share(Q[0, fitted.outputs.at])} for")
-    assert view.find(".switched").text.startswith(
-        "Changed: answer and contributions are now the surrogate's. For the row as it is, it says "
-    )
-    own = answers_of(loan_explainer, loan_frame.iloc[[row]])[0, fitted.outputs.at]
-    assert view.cells[1][0] == "The original row, says the surrogate"
+    assert view.find(".switched").is_displayed() is not exact
+    if not exact:
+        changed = "Changed: answer and contributions are now the network's. For the row as it is, it says "
+        assert view.find(".switched").text.startswith(changed)
+    own = answers_of(explainer, loan_frame.iloc[[row]])[0, fitted.outputs.at]
+    assert view.cells[1][0] == f"The original row, says {who}"
     assert view.cells[1][2].startswith(f"{share(own)} for")
     assert view.find(".changed-note").text == "1 value changed"
     assert "changed" in view.card(label).get_attribute("class")
@@ -198,15 +202,14 @@ def test_a_rule_that_does_not_match_the_answer_any_more_says_so(
     assert view.texts(".rule .broken") == []
 
 
-def test_an_answer_within_the_surrogates_error_of_the_boundary_is_too_close_to_call(
-    view, loan_explorer, loan_explainer, loan_frame
+def test_an_answer_within_the_networks_error_of_the_boundary_is_too_close_to_call(
+    view, learned_explorer, loan_learned, loan_frame
 ):
-    view.open(loan_explorer)
-    fitted, incomes = loan_explainer.fitted_, np.linspace(20, 50, 301).round(1)
+    view.open(learned_explorer)
+    error, incomes = loan_learned.quality_.error, np.linspace(20, 50, 301).round(1)
     for row in range(len(loan_frame)):
         made = loan_frame.iloc[[row] * len(incomes)].assign(income=incomes)
-        error = fitted.trust_map(fitted.encode(fitted.as_frame(made)).X).error
-        off = np.abs(answers_of(loan_explainer, made)[:, 1] - 0.5)
+        off = np.abs(answers_of(loan_learned, made)[:, 1] - 0.5)
         if (off < error / 2).any():
             break
     view.go(row)

@@ -10,7 +10,7 @@ from tests.report.explorer_page import ExplorerPage, answers_of
 
 pytestmark = pytest.mark.browser
 
-UNCONFIRMED = "Found on the surrogate, not confirmed by the model."
+UNCONFIRMED = "Found on the network, not confirmed by the model."
 
 
 @pytest.fixture
@@ -25,13 +25,13 @@ def downloads(view, tmp_path):
     return tmp_path
 
 
-def test_flips_of_a_row_as_it_is_are_confirmed_by_the_model_and_can_be_applied_and_undone(
+def test_flips_of_a_row_hold_for_the_model_and_can_be_applied_and_undone(
     view, loan_explorer, loan_model, loan_frame
 ):
     view.open(loan_explorer)
     row = view.go(3)
     view.until(lambda: view.found and not view.texts(".flip.stale"))
-    assert view.texts(".flip > .confirmed") == ["Confirmed by the model"]
+    assert view.texts(".flip > .confirmed") == ["Holds for the model itself"]
     decided = loan_model.predict(loan_frame.iloc[[row]])[0]
     assert not [text for text in view.texts(".found-answer") if text.startswith(decided)]
     view.find(".found button").click()
@@ -43,12 +43,12 @@ def test_flips_of_a_row_as_it_is_are_confirmed_by_the_model_and_can_be_applied_a
     assert view.texts(".control-card.changed") == []
 
 
-def test_flips_of_a_changed_row_are_marked_as_unconfirmed_with_how_often_such_ones_held(view, loan_explorer):
-    view.open(loan_explorer)
+def test_flips_that_a_network_finds_are_marked_as_unconfirmed(view, learned_explorer):
+    view.open(learned_explorer)
+    view.until(lambda: view.texts(".flip > .confirmed") == ["Confirmed by the model"])
     view.slide("age", float(view.value("age")) + 1)
     told = view.until(lambda: view.texts(".flip > .unconfirmed"))[0]
     assert UNCONFIRMED in told
-    assert "such suggestions for other rows, the model confirmed" in told
 
 
 def test_where_nothing_is_found_only_what_can_be_done_is_advised(view, loan_explorer):
@@ -56,13 +56,16 @@ def test_where_nothing_is_found_only_what_can_be_done_is_advised(view, loan_expl
     view.slide("age", float(view.value("age")) + 1)
     for label in ("age", "income", "education", "owner"):
         view.within(label, ".lock").click()
-    nothing = "No such change was found on the surrogate."
+    nothing = "No change of one value is enough"
     view.until(
-        lambda: view.find(".flip [role=status]").text == f"{nothing} You can take away locks and limits."
+        lambda: (
+            view.find(".flip [role=status]").text
+            == f"{nothing}, and none of several was found. You can take away locks and limits."
+        )
     )
     view.choose(".wish select", "1")
     hint = "You can allow more values to change, or take away locks and limits."
-    view.until(lambda: view.find(".flip [role=status]").text == f"{nothing} {hint}")
+    view.until(lambda: view.find(".flip [role=status]").text == f"{nothing}. {hint}")
 
 
 def test_locks_and_limits_from_python_are_set_at_first(view, loan_explainer, loan_frame, tmp_path):
@@ -121,7 +124,7 @@ def test_directions_and_ranges_limit_what_is_found(view, loan_explorer):
     view.until(lambda: all(float(text.split("→")[1]) <= own - 1 for text in view.found))
 
 
-def test_a_wished_number_is_reached_by_the_surrogate(view, number_explorer):
+def test_a_wished_number_is_reached(view, number_explorer):
     view.open(number_explorer)
     view.until(lambda: view.found)
     box = view.find(".wish input")
@@ -166,7 +169,7 @@ def test_scenarios_are_kept_named_compared_opened_and_deleted(view, loan_explore
     view.slide("income", 45)
     view.click("Keep as scenario")
     view.click("Scenarios (2)", ".tabs")
-    assert view.texts(".scenarios thead th")[:4] == ["Name", "From", "Surrogate", "Model"]
+    assert view.texts(".scenarios thead th")[:4] == ["Name", "From", "Page", "Model"]
     assert sorted(view.texts(".scenarios thead th")[4:]) == ["age", "income"]
     name = view.find(".scenarios tbody input")
     name.clear()
@@ -199,8 +202,8 @@ def test_python_reads_the_scenarios_that_the_page_saves(
     assert np.isnan(found.loc[0, "income"])
     Q = answers_of(loan_explainer, found)
     names = loan_explainer.fitted_.outputs.names
-    np.testing.assert_allclose(found[[f"surrogate_{name}" for name in names]], Q, rtol=1e-5)
-    assert found[[f"model_{name}" for name in names]].isna().all(axis=None)
+    np.testing.assert_allclose(found[[f"twin_{name}" for name in names]], Q, rtol=1e-5)
+    np.testing.assert_allclose(found[[f"model_{name}" for name in names]], Q, rtol=1e-5)
 
 
 def test_cells_that_a_spreadsheet_would_run_are_escaped(view, odd_explorer, downloads):

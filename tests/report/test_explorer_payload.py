@@ -1,16 +1,17 @@
 """What the explorer's page computes with: every kind of explainer, question and value."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 
 import illume
-from illume.errors import ExportError
+from illume import Explainer
+from illume.errors import ExportError, LeftOutError
 from illume.fit.ask import ask
 from illume.report.explorer_payload import explorer_payload
-from tests.common import global_explainer, loans
+from tests.common import brief_shapley, loans
 from tests.report.common import odd_frame
 from tests.report.engine import (
     assert_equal,
@@ -21,6 +22,8 @@ from tests.report.engine import (
     run_script,
     write_payload,
 )
+
+EXACT = {"twin": "auto", "verbose": False}
 
 
 @pytest.fixture
@@ -54,13 +57,6 @@ def test_a_threshold_decides_and_the_positive_class_is_explained(compare, loan_e
 
 
 @needs_node
-def test_contributions_may_be_slopes_times_inputs(compare, loan_pullback, loan_frame):
-    payload, said = compare(loan_pullback.fitted_, loan_frame)
-    assert payload["shapley"] is None
-    assert np.isnan(said["errors"]).all()
-
-
-@needs_node
 def test_a_model_may_answer_with_several_numbers(compare, two_numbers):
     _, X, explainer = two_numbers
     payload, said = compare(explainer.fitted_, X)
@@ -69,10 +65,25 @@ def test_a_model_may_answer_with_several_numbers(compare, two_numbers):
 
 
 @needs_node
-def test_one_map_for_all_rows_is_a_weighted_sum(compare, three_class):
+def test_contributions_may_be_in_probabilities_of_the_first_class(
+    compare, three_class, loan_model, loan_frame
+):
     model, X = three_class
-    payload, _ = compare(global_explainer(model).fit(X).fitted_, X)
-    assert "slopes" in payload["surrogate"]
+    forest = RandomForestClassifier(20, random_state=0).fit(X, model.predict(X) == "low")
+    fitted = Explainer(forest, positive_class="False", **EXACT).fit(X).fitted_
+    payload, said = compare(fitted, X)
+    assert payload["outputs"]["link"] == "share"
+    np.testing.assert_allclose(said["score"][:, 0], said["answers"][:, 0], atol=1e-12)
+
+
+@needs_node
+@pytest.mark.parametrize("scale", ["log-odds", "probability"])
+def test_networks_may_learn_either_scale(scale, compare, three_class):
+    model, X = three_class
+    with brief_shapley():
+        explainer = Explainer(model, twin="learned", scale=scale, queries=300, verbose=False).fit(X)
+    payload, _ = compare(explainer.fitted_, X)
+    assert payload["outputs"]["link"] == {"log-odds": "softmax", "probability": "shares"}[scale]
 
 
 @needs_node
@@ -92,8 +103,8 @@ def test_names_and_categories_may_be_hostile(compare, odd_explainer):
     compare(odd_explainer.fitted_, odd_frame())
 
 
-def test_an_explainer_saved_without_rows_shows_the_rules_of_its_tree(loan_explainer, loan_frame, tmp_path):
-    loan_explainer.fit_rules().save(tmp_path / "e.illume", rows="none")
+def test_an_explainer_saved_without_rows_shows_the_rules_of_its_tree(loan_learned, loan_frame, tmp_path):
+    loan_learned.fit_rules().save(tmp_path / "e.illume", rows="none")
     fitted = illume.load(tmp_path / "e.illume").fitted_
     payload = explorer_payload(fitted, fitted.as_frame(loan_frame.head(9)))
     assert payload["rules"]["rules"]
@@ -101,13 +112,13 @@ def test_an_explainer_saved_without_rows_shows_the_rules_of_its_tree(loan_explai
 
 
 @needs_node
-def test_an_explainer_saved_without_rows_has_no_trust_and_no_histogram_of_rows(
-    compare, loan_explainer, loan_frame, tmp_path
+def test_an_explainer_saved_without_rows_has_no_places_and_no_histogram_of_rows(
+    compare, loan_learned, loan_frame, tmp_path
 ):
-    loan_explainer.save(tmp_path / "e.illume", rows="none", rules=False)
+    loan_learned.save(tmp_path / "e.illume", rows="none", rules=False)
     fitted = illume.load(tmp_path / "e.illume").fitted_
     payload, said = compare(fitted, loan_frame)
-    assert np.isnan(said["trust"][:, :3]).all()
+    assert np.isnan(said["trust"][:, 0]).all()
     assert payload["rows"]["answers"] is None
     assert payload["rule_set"] is None
     assert payload["features"][0]["histogram"]["counts"]
@@ -127,8 +138,12 @@ def test_the_payload_is_json_and_says_what_features_are(loan_explainer, loan_fra
     assert len(payload["rows"]["columns"]) == 4
 
 
-def test_a_surrogate_of_another_kind_is_refused(loan_explainer, loan_frame):
-    fitted = loan_explainer.fitted_
-    other = replace(fitted, pair=replace(fitted.pair, surrogate=object()))
-    with pytest.raises(ExportError, match="a object cannot be shown in an explorer; expected a surrogate"):
-        explorer_payload(other, fitted.as_frame(loan_frame))
+def test_contributions_of_the_surrogate_have_no_page(loan_pullback, loan_frame, tmp_path):
+    with pytest.raises(ExportError, match="fit with contributions='shapley'"):
+        loan_pullback.explorer(loan_frame, tmp_path / "page.html")
+
+
+def test_trees_that_were_saved_without_rows_have_no_page(loan_explainer, loan_frame, tmp_path):
+    loan_explainer.fit_rules().save(tmp_path / "e.illume", rows="none")
+    with pytest.raises(LeftOutError, match="compares with background rows, and the explainer was saved with"):
+        illume.load(tmp_path / "e.illume").explorer(loan_frame, tmp_path / "page.html")

@@ -1,4 +1,4 @@
-"""Ten thousand rows of six explainers of the usual size, in Node and in Chromium, against Python."""
+"""Ten thousand rows of learned and exact explainers, in Node and Chromium, against Python and the model."""
 
 import base64
 from functools import partial
@@ -8,11 +8,14 @@ from threading import Thread
 import numpy as np
 import pytest
 
+from illume import Explainer
 from illume.report.explorer import ExplorerRequest, write_explorer
+from tests.report import exact_models
 from tests.report.browser import start_chromium
 from tests.report.engine import (
     assert_equal,
     assert_rules_equal,
+    assert_the_models_own,
     modules_in,
     needs_node,
     read_figures,
@@ -48,11 +51,17 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.fixture(scope="module", params=KINDS)
+@pytest.fixture(scope="module", params=[*KINDS, *(f"exact {kind}" for kind in exact_models.KINDS)])
 def explored(request, tmp_path_factory):
     """An explainer, rows that it has not seen, and a folder with modules and payload."""
-    fitted = fit(request.param, 1_000, brief=False).fitted_.with_unknown("ignore")
-    frame = fitted.as_frame(rows(request.param, N_ROWS, seed=1, m=30))
+    if request.param.startswith("exact "):
+        kind = request.param.removeprefix("exact ")
+        model, X = exact_models.fit_model(kind, 2_000, trees=100, leaves=31)
+        fitted = Explainer(model, verbose=False).fit(X).fitted_
+        frame = fitted.as_frame(exact_models.edited(exact_models.rows(kind, N_ROWS, seed=2), N_ROWS))
+    else:
+        fitted = fit(request.param, 1_000, brief=False).fitted_.with_unknown("ignore")
+        frame = fitted.as_frame(rows(request.param, N_ROWS, seed=1, m=30))
     folder = modules_in(tmp_path_factory.mktemp("explorer"))
     write_payload(fitted, frame, folder)
     return request.param, fitted, frame, folder
@@ -63,6 +72,8 @@ def _check(explored, numbers, where):
     said = read_figures(numbers, fitted)
     errors = assert_equal(said, fitted, frame)
     assert_rules_equal(said, fitted, frame, step=1 if where == "Node" else 10)
+    if fitted.twin.exact:
+        errors["model"] = assert_the_models_own(said, fitted, frame)
     print(kind, where, {name: f"{error:.1e}" for name, error in errors.items()})  # noqa: T201
 
 
@@ -94,5 +105,5 @@ def test_a_page_of_thirty_features_is_small(explored, tmp_path):
     settings = {"model": None, "verbose": False}
     request = ExplorerRequest(tmp_path / "explorer.html")
     size = write_explorer(fitted, settings, frame.take(np.array([0])), request).stat().st_size
-    print(kind, fitted.pair.n_latents, "latents", size)  # noqa: T201
+    print(kind, size)  # noqa: T201
     assert size < 1_000_000 or fitted.encoding.n_inputs > 30

@@ -122,12 +122,12 @@ def test_without_the_model_none_is_connected(loan_explainer, loan_frame, tmp_pat
 def test_scenarios_come_back_as_load_scenarios_reads_them(widget):
     assert widget.scenarios is None
     values = widget._row["values"]
-    kept = {"name": "older", "row": "0", "values": values, "surrogate": [0.25, 0.75], "model": None}
+    kept = {"name": "older", "row": "0", "values": values, "twin": [0.25, 0.75], "model": None}
     table = json.loads(widget._page)["page"]["table"]
     head = {"format": "illume scenarios", "version": 1, "table": table, "outputs": ["no", "yes"]}
     widget._scenarios = json.dumps({**head, "scenarios": [kept]})
     found = widget.scenarios
-    assert found.loc[0, ["scenario", "surrogate_yes"]].tolist() == ["older", 0.75]
+    assert found.loc[0, ["scenario", "twin_yes"]].tolist() == ["older", 0.75]
     assert found["age"].dtype == widget.row["age"].dtype
 
 

@@ -10,18 +10,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from illume._typing import BoolArray
 from illume.data.class_outputs import Classes
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
+from illume.data.scales import PROBABILITY
 from illume.explanations.counterfactual_request import NUMBER_WISHES, CounterfactualRequest
 from illume.explanations.rules import RuleRequest
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
 from illume.results.quality import Quality
 
-LARGE_ERROR = 0.2  # of probabilities
-LARGE_DEVIATION = 0.5  # of numbers, in standard deviations
 LOW_AGREEMENT = 0.8
 N_CLASSES = 6
 N_BANDS = 5  # of predictions, with a colour each
@@ -32,7 +30,6 @@ class Answers(ABC):
     """Words and figures that depend on what a model answers."""
 
     verb: ClassVar[str]
-    score: ClassVar[str]
     noun: ClassVar[str]
     output_noun: ClassVar[str]
     outputs_noun: ClassVar[str]
@@ -43,6 +40,11 @@ class Answers(ABC):
 
     def __init__(self, outputs: Any) -> None:
         self.outputs = outputs
+
+    @property
+    def score(self) -> str:
+        """What contributions add up to, in a word."""
+        return "predictions"
 
     @abstractmethod
     def scale(self) -> str:
@@ -62,18 +64,8 @@ class Answers(ABC):
 
     @property
     @abstractmethod
-    def limits(self) -> tuple[float, float]:
-        """The least agreement and the largest error of a surrogate that is accurate around a row."""
-
-    def accurate(self, found: Attributions) -> BoolArray:
-        """Return around which rows the surrogate is accurate, (n,)."""
-        agreement, error = self.limits
-        return np.asarray((found.trust.agreement >= agreement) & (found.trust.error <= error))
-
-    @property
-    @abstractmethod
-    def inaccurate(self) -> str:
-        """What the surrogate does where it is not accurate."""
+    def least_agreement(self) -> float:
+        """Return how often a good twin agrees with the model at least."""
 
     @abstractmethod
     def is_low(self, agreement: float) -> bool:
@@ -81,10 +73,10 @@ class Answers(ABC):
 
     @abstractmethod
     def fit_figures(self, quality: Quality) -> str:
-        """Return what there is to add on how the surrogate fits."""
+        """Return what there is to add on how the twin fits."""
 
     def tile(self, quality: Quality) -> tuple[str, str, str]:
-        """Return the surrogate's main figure, what it is, and a note."""
+        """Return the main figure of a learned twin, what it is, and a note."""
         low, high = quality.report.interval
         note = f"{percent(low)} to {percent(high)}, on held-out rows"
         worst = quality.worst
@@ -92,10 +84,10 @@ class Answers(ABC):
             note += f"; lowest for {quote(worst.name)}: {percent(worst.agreement)}"
         if not math.isnan(quality.majority):
             note += f"; always the most common decision: {percent(quality.majority)}"
-        return percent(quality.agreement), "agreement of surrogate and model", note
+        return percent(quality.agreement), "agreement of twin and model", note
 
     def error_facts(self, quality: Quality) -> list[tuple[str, str]]:
-        """Return further facts on how far the surrogate is off."""
+        """Return further facts on how far a twin is off."""
         return []
 
     def requests(
@@ -128,19 +120,28 @@ class ClassAnswers(Answers):
     verb, noun, output_noun = "decides", "decision", "Class"
     outputs_noun, decided = "Classes", "decided "
     agreement = "decides like the model"
-    score, variance = "log-odds", "probabilities"
+    variance = "probabilities"
     support = "Positive ones support the class, negative ones oppose it."
+
+    @property
+    def score(self) -> str:
+        """See `Answers`."""
+        return "probabilities" if self.outputs.scale_name == PROBABILITY else "log-odds"
 
     def scale(self) -> str:
         """See `Answers`."""
         names = self.outputs.names
         if len(names) == 2:
             return self.meanings()[0]
+        if self.outputs.scale_name == PROBABILITY:
+            return "probability of each class"
         return f"log-odds of each class against the mean of all {len(names)} classes"
 
     def meanings(self) -> list[str]:
         """See `Answers`."""
         names = self.outputs.names
+        if self.outputs.scale_name == PROBABILITY:
+            return [f"probability of {quote(name)}" for name in self.outputs.explained]
         if len(names) == 2:
             at = self.outputs.at
             return [f"log-odds of {quote(names[at])} against {quote(names[1 - at])}"]
@@ -172,31 +173,19 @@ class ClassAnswers(Answers):
         return {
             "classes": found.class_names,
             "decision": decisions,
-            "surrogate_decision": found.surrogate_decisions,
             "probability": found.probabilities[rows, decisions],
-            "surrogate_probability": found.surrogate_probabilities[rows, decisions],
             "numbers": None,
             "threshold": None if cutoff is None else cutoff.threshold,
             "threshold_class": None if cutoff is None else found.class_names[cutoff.positive],
             "edge": self.outputs.edge,
             "positive": positive,
-            "towards": None
-            if positive is None
-            else (found.probabilities[:, positive], found.surrogate_probabilities[:, positive]),
+            "towards": None if positive is None else found.probabilities[:, positive],
         }
 
     @property
-    def limits(self) -> tuple[float, float]:
+    def least_agreement(self) -> float:
         """See `Answers`."""
-        return LOW_AGREEMENT, LARGE_ERROR
-
-    @property
-    def inaccurate(self) -> str:
-        """See `Answers`."""
-        return (
-            f"the surrogate agrees on less than {percent(LOW_AGREEMENT)} of the held-out rows around them or "
-            f"is off by more than {LARGE_ERROR:g} in probability"
-        )
+        return LOW_AGREEMENT
 
     def is_low(self, agreement: float) -> bool:
         """See `Answers`."""
@@ -213,7 +202,7 @@ class NumberAnswers(Answers):
     verb, noun, output_noun = "predicts", "prediction", "Output"
     outputs_noun = "Outputs"
     agreement = "is within a tenth of a standard deviation of the model"
-    score, variance = "predictions", "predictions"
+    variance = "predictions"
     support = "Positive ones raise the prediction, negative ones lower it."
 
     def scale(self) -> str:
@@ -238,7 +227,7 @@ class NumberAnswers(Answers):
 
     def row_data(self, found: Attributions) -> dict[str, Any]:
         """See `Answers`."""
-        P, Q = found.predictions, found.surrogate_predictions
+        P = found.predictions
         edges = np.unique(np.quantile(P[:, 0], np.arange(1, N_BANDS) / N_BANDS))
         ends = [self.outputs.format(edge) for edge in edges]
         bands = [f"below {ends[0]}", *(f"{a} to {b}" for a, b in pairwise(ends))]
@@ -246,32 +235,23 @@ class NumberAnswers(Answers):
         return {
             "classes": [*bands, f"from {ends[-1]}"],
             "decision": np.searchsorted(edges, P[:, 0], side="right"),
-            "surrogate_decision": np.searchsorted(edges, Q[:, 0], side="right"),
             "probability": P[:, 0],
-            "surrogate_probability": Q[:, 0],
             "numbers": {
                 "answers": [outputs.headline(p) for p in P],
-                "surrogate": [outputs.short(q) for q in Q],
                 "name": outputs.names[0],
                 "decimals": [
                     3 if outputs.link == "log" else outputs.decimals(i) for i in range(len(outputs))
                 ],
                 "answer_decimals": outputs.decimals(),
                 "error_unit": outputs.error_unit,
-                "errors": [outputs.format_answer_error(float(each)) for each in found.trust.error],
                 "log": outputs.link == "log",
             },
         }
 
     @property
-    def limits(self) -> tuple[float, float]:
-        """See `Answers`; of agreement none."""
-        return 0.0, LARGE_DEVIATION * (self.outputs.spread[0] if len(self.outputs) == 1 else 1.0)
-
-    @property
-    def inaccurate(self) -> str:
-        """See `Answers`."""
-        return "the surrogate is off by more than half a standard deviation on the held-out rows around them"
+    def least_agreement(self) -> float:
+        """See `Answers`; none."""
+        return 0.0
 
     def is_low(self, agreement: float) -> bool:
         """Return False: for numbers, R² tells."""
@@ -280,7 +260,7 @@ class NumberAnswers(Answers):
     def tile(self, quality: Quality) -> tuple[str, str, str]:
         """See `Answers`."""
         error, rows = self.outputs.format_answer_error(quality.error), count(quality.report.n_rows, "row")
-        return figure(quality.r2), "R² of the surrogate", f"mean absolute error {error}, on {rows} held out"
+        return figure(quality.r2), "R² of the twin", f"mean absolute error {error}, on {rows} held out"
 
     def error_facts(self, quality: Quality) -> list[tuple[str, str]]:
         """See `Answers`."""

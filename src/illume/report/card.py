@@ -14,7 +14,8 @@ from illume.report.answers import answers_of
 from illume.report.collect import Explained
 from illume.report.words import count, figure
 from illume.results.dictionary import DataDictionary
-from illume.results.quality import UNKNOWN, Quality, RuleQuality
+from illume.results.levels import UNKNOWN
+from illume.results.quality import Quality, RuleQuality
 from illume.results.text import format_value
 
 PACKAGES = ("illume", "numpy", "scikit-learn", "torch", "narwhals")
@@ -27,9 +28,9 @@ PULLBACK_LIMITS = (
     "A contribution says what moved the surrogate's answer, not what causes the outcome in the world.",
 )
 SHAPLEY_LIMITS = (
-    "Contributions are estimates of interventional Shapley values of the model's answers: what the model "
-    "answers when features of a row are replaced by those of other rows, whether or not such rows occur.",
-    "Rules, slopes and the map of rows are about the surrogate, not about the model's inner workings.",
+    "Contributions are interventional Shapley values of the model's answers: what the model answers when "
+    "features of a row are replaced by those of other rows, whether or not such rows occur.",
+    "Rules come from a simpler model, the latent surrogate, and are measured on the model's answers.",
     "A contribution says what moved the model's answer, not what causes the outcome in the world.",
 )
 LIMITS = (
@@ -97,25 +98,14 @@ def data_facts(model: str, schema: Schema, explained: Explained, quality: Qualit
 
 def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
     """Return all figures of quality."""
-    low, high = quality.report.interval
-    worst, baseline, answers = quality.worst, quality.baseline, answers_of(quality.outputs)
-    made = "as a fallback" if quality.fell_back else f"{quality.encoder} encoder"
-    facts = [
-        *_contribution_facts(quality),
-        ("Agreement of surrogate and model", f"{figure(quality.agreement)} {_interval(low, high)}"),
-        *(
-            []
-            if math.isnan(quality.majority)
-            else [("Always the most common decision", figure(quality.majority))]
-        ),
-        *([] if worst is None else [("Lowest agreement", f"{figure(worst.agreement)} ({worst.name})")]),
-        (f"R² of {answers.variance}", figure(quality.r2)),
-        *answers.error_facts(quality),
-        ("One linear model for all rows", f"{figure(baseline.agreement)}, R² {figure(baseline.r2)}"),
-        ("Surrogate", f"{quality.source} ({made})"),
-        ("Latents, the numbers that it decides by", f"{quality.n_latents}"),
-        ("Chosen because", quality.reason),
-    ]
+    surrogate, answers = quality.surrogate, answers_of(quality.outputs)
+    facts = [*_contribution_facts(quality), *_twin_facts(quality)]
+    if surrogate is not None:
+        facts += [
+            ("Latent surrogate", f"{surrogate.source}; agreement {figure(surrogate.agreement)}"),
+            (f"R² of {answers.variance} of the surrogate", figure(surrogate.r2)),
+            ("Latents, the numbers that it decides by", f"{surrogate.n_latents}"),
+        ]
     if rules is not None:
         precision = f"{figure(rules.precision)} on {count(rules.n_rows, 'held-out row')}"
         leaves = f"{rules.n_leaves:,} {'leaf' if rules.n_leaves == 1 else 'leaves'}"
@@ -135,14 +125,35 @@ def _interval(low: float, high: float) -> str:
     return f"({figure(low)} to {figure(high)}, 95 % interval)"
 
 
+def _twin_facts(quality: Quality) -> Facts:
+    """Return how close the twin's answers are to the model's."""
+    worst, answers = quality.worst, answers_of(quality.outputs)
+    if quality.exact:
+        return [("Twin", "the model itself, read exactly")]
+    if quality.contributions is None:
+        return []
+    facts = [
+        ("Twin", f"a network that learned the model, as {quality.reason}"),
+        ("Agreement of twin and model", f"{figure(quality.agreement)} {_interval(*quality.report.interval)}"),
+    ]
+    if not math.isnan(quality.majority):
+        facts.append(("Always the most common decision", figure(quality.majority)))
+    if worst is not None:
+        facts.append(("Lowest agreement", f"{figure(worst.agreement)} ({worst.name})"))
+    return [*facts, (f"R² of {answers.variance}", figure(quality.r2)), *answers.error_facts(quality)]
+
+
 def _contribution_facts(quality: Quality) -> Facts:
     found = quality.contributions
+    ignored = [("Ignored by the model", ", ".join(quality.ignored))] if quality.ignored else []
+    if quality.exact:
+        background = count(quality.n_background, "background row")
+        return [("Contributions", f"exact, compared with {background}"), *ignored]
     if found is None:
         return [("R² of contributions", "not measured: they are the surrogate's")]
     if found.word == UNKNOWN:
         return [("R² of contributions", "not measured: too few rows or queries")]
     rows = count(found.n_rows, "held-out row")
-    ignored = [("Ignored by the model", ", ".join(quality.ignored))] if quality.ignored else []
     return [
         ("R² of contributions", f"{figure(found.r2)} {_interval(found.low, found.high)}, on {rows}"),
         (

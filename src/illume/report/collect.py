@@ -11,20 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import IntArray
+from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
+from illume.data.outputs import Outputs
 from illume.data.progress import tqdm
 from illume.data.sampling import evenly_spaced
 from illume.errors import renumber_rows
 from illume.explanations.attributions import attribute
+from illume.explanations.counterfactual_request import OPPOSITE, CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
 from illume.explanations.fitted import Fitted
-from illume.explanations.latents import explain_latents
 from illume.explanations.rules import explain_rules
 from illume.report.answers import answers_of
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals
-from illume.results.latents import Latents
 from illume.results.rules import Rules
 
 SUFFIXES = (".html", ".htm")
@@ -90,7 +90,6 @@ class Explained:
     n_given: int
     positions: IntArray
     attributions: Attributions
-    latents: Latents
     rules: Rules | None
     searched: IntArray
     counterfactuals: Counterfactuals | None
@@ -107,9 +106,8 @@ def explain_rows(
         search.validate(fitted)
     positions = evenly_spaced(len(frame), request.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)
-    searched = evenly_spaced(len(rows), request.max_counterfactual_rows if request.counterfactuals else 0)
     disable = None if verbose is None else not verbose
-    n_steps = 2 + request.rules + request.counterfactuals
+    n_steps = 1 + request.rules + request.counterfactuals
     with tqdm(desc=page, total=n_steps, unit="step", disable=disable) as bar:
 
         def step(name: str, explain: Callable[..., Any], part: IntArray, *request: Any) -> Any:
@@ -122,11 +120,39 @@ def explain_rows(
 
         every = np.arange(len(rows))
         attributions = step("attributions", attribute, every)
-        latents = step("latents", explain_latents, every)
         rules = step("rules", explain_rules, every, wanted) if request.rules else None
+        searched = rows_to_search(
+            fitted.outputs,
+            attributions.predictions,
+            search,
+            request.max_counterfactual_rows if request.counterfactuals else 0,
+        )
         counterfactuals = (
             step("counterfactuals", find_counterfactuals, searched, search)
             if request.counterfactuals
             else None
         )
-    return Explained(len(frame), positions, attributions, latents, rules, searched, counterfactuals, wish)
+    return Explained(len(frame), positions, attributions, rules, searched, counterfactuals, wish)
+
+
+def rows_to_search(outputs: Outputs, P: FloatArray, search: CounterfactualRequest, most: int) -> IntArray:
+    """Return which rows, answered with P (n, c), get counterfactuals: first all that are not as wanted.
+
+    With no wish for a class, rows of the positive one come first. Of too many rows, evenly spaced ones are
+    taken.
+    """
+    first = ~search.goal(outputs, P).reached
+    if outputs.decides and search.desired_class == OPPOSITE:
+        positive = positive_class(outputs)
+        if positive is not None and (decided := outputs.strata.decide(P) == positive).any():
+            first = decided
+    wanted, others = np.flatnonzero(first), np.flatnonzero(~first)
+    chosen = wanted[evenly_spaced(len(wanted), most)]
+    rest = others[evenly_spaced(len(others), most - len(chosen))]
+    return np.sort(np.concatenate([chosen, rest]))
+
+
+def positive_class(outputs: Any) -> int | None:
+    """Return the position of the class that pages open with; None of more than two, if none was chosen."""
+    position: int | None = outputs.at if len(outputs) == 2 else outputs.positive
+    return position

@@ -18,21 +18,21 @@ from illume.report.assemble import STYLES, fill_page, safe_json
 from illume.report.collect import ReportRequest, explain_rows, require_count, require_page
 from illume.report.explorer_flips import flip_data, search_data, search_request
 from illume.report.explorer_payload import explorer_payload
+from illume.report.explorer_twin import for_page, holds
 from illume.report.page import date_text
 from illume.report.payload import Json, row_data
-from illume.report.sentences import LARGE_SHARE
 from illume.report.squeeze import squeeze_text
 from illume.report.words import count, figure, percent
+from illume.results.levels import FAIR_SHARE
 from illume.results.quality import Quality
 from illume.results.scenarios import describe_table
 from illume.results.text import plain_value
 
 N_COUNTERFACTUALS = 3  # of a row
-MAX_COUNTERFACTUAL_ROWS = 250
-OFFLINE = (
-    "This file holds the values of the rows it shows; send it only to those who may see them. "
-    "It loads and sends nothing."
-)
+MAX_COUNTERFACTUAL_ROWS = 1_000
+OFFLINE = "This file holds {what}; send it only to those who may {verb} {them}. It loads and sends nothing."
+ROWS = "the values of the rows it shows"
+MODEL = f"the model itself, background rows as far as the model tells them apart, and {ROWS}"
 LIVE = "Changed rows are sent to the service that this page comes from, and nowhere else."
 
 
@@ -46,6 +46,7 @@ class ExplorerRequest:
     counterfactuals: bool = True
     title: str | None = None
     date: Any = None
+    hold_model: bool = True
     options: Mapping[str, Any] = field(default_factory=dict)  # of counterfactuals
 
     def __post_init__(self) -> None:
@@ -56,16 +57,14 @@ class ExplorerRequest:
 
     def of_rows(self, fitted: Fitted) -> ReportRequest:
         """Return what of the rows is explained; counterfactuals where the model can be asked for them."""
+        rules = fitted.rules.ready and not fitted.monotony
         return ReportRequest(
             "rows.html",
             n_counterfactuals=N_COUNTERFACTUALS,
             max_rows=self.max_rows,
             max_counterfactual_rows=self.max_counterfactual_rows,
-            rules=fitted.rule_model is not None,
-            counterfactuals=self.counterfactuals
-            and fitted.has_model
-            and fitted.pool is not None
-            and fitted.rule_model is not None,
+            rules=rules,
+            counterfactuals=self.counterfactuals and fitted.has_model and fitted.pool is not None and rules,
             options=self.options,
         )
 
@@ -90,7 +89,7 @@ def fill_explorer(data: Json, date: str, title: str | None = None, *, live: bool
         connect=live,
         title=escape(f"Explorer of {data['page']['model']}" if title is None else str(title)),
         about=escape(f"{date} · {rows} · made with illume {version}"),
-        privacy=escape(LIVE if live else OFFLINE),
+        privacy=escape(_privacy(data["engine"]["twin"]["exact"], live)),
     )
     return page.encode("utf-8", "xmlcharrefreplace")
 
@@ -101,6 +100,7 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
     If there are more rows than wanted, they are evenly spaced ones.
     """
     search = search_request(fitted, N_COUNTERFACTUALS, request.options)
+    fitted, n_background = for_page(fitted, request.hold_model)
     rows = fitted.as_frame(frame)
     if not len(rows):
         raise SchemaError("the frame holds no rows; an explorer needs at least one")
@@ -109,21 +109,21 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
     found = explained.attributions
     engine = explorer_payload(fitted, shown, predictions=found.predictions, rules=explained.rules)
     engine["rows"]["labels"] = None  # the other rows have them
-    engine["flips"] = flip_data(fitted, explained, shown)
+    engine["flips"] = flip_data(fitted, explained)
     told = {name: part for name, part in row_data(explained, fitted.schema).items() if name != "columns"}
-    agreement, error = answers_of(fitted.outputs).limits
     builder = fitted.dtypes
     names = fitted.schema.names
     if builder.example is not None:
         builder = replace(builder, example=builder.example.select(names))
     page = {
         "model": card.model_name(settings["model"]).split(" (")[0],
-        "agreement": _agreement(fitted.quality),
+        "twin": _banner(fitted),
+        "background": _background(fitted.quality, n_background),
         "limits": {
-            "agreement": agreement,
-            "error": error,
-            "share": LARGE_SHARE if fitted.shapley else None,
+            "agreement": answers_of(fitted.outputs).least_agreement,
+            "share": FAIR_SHARE,
             "classes": _class_agreements(fitted.quality),
+            "told": _told(fitted.quality),
         },
         "search": search_data(fitted, search),
         "table": describe_table(replace(builder, names=names)),
@@ -132,18 +132,42 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
 
 
 def _class_agreements(quality: Quality) -> list[float | None]:
-    """Return how often the surrogate decides like the model for each class; None where nothing is known."""
-    known = {each.name: each.agreement for each in quality.classes if each.n_rows}
+    """Return how often a learned twin decides like the model for each class; None where nothing is known."""
+    known = {each.name: each.agreement for each in quality.classes if each.n_rows and not quality.exact}
     return [known.get(name) for name in quality.outputs.names] if quality.outputs.decides else []
 
 
-def _agreement(quality: Quality) -> str:
-    """Say how well the surrogate imitates the model, in a sentence."""
+def _banner(fitted: Fitted) -> str:
+    """Say in one line what answers in the page."""
+    held, quality = holds(fitted.twin), fitted.quality
+    if held:
+        return f"These are the model's own answers: the page holds its {held}."
+    rows = "changed rows" if fitted.has_model else "all rows"
     report = quality.report
     if not report.n_rows:
-        return "How well it does so was not measured."
-    answers, rows = answers_of(quality.outputs), count(report.n_rows, "held-out row")
+        return f"A network that learned the model answers for {rows}; how well was not measured."
     if quality.outputs.decides:
-        return f"On {rows} it {answers.agreement} on {percent(report.agreement)}."
+        share = f"on {percent(report.agreement)} of {count(report.n_rows, 'held-out row')}"
+        return f"A network that agrees with the model {share} answers for {rows}."
+    found = f"R² {figure(quality.r2)} on {count(report.n_rows, 'held-out row')}"
+    return f"A network that follows the model's numbers ({found}) answers for {rows}."
+
+
+def _told(quality: Quality) -> str:
+    """Say how far a learned twin's answers are off."""
+    if quality.exact or not quality.report.n_rows:
+        return "" if quality.exact else "How far the network is off was not measured."
     error = quality.outputs.format_answer_error(quality.error)
-    return f"On {rows} its R² is {figure(quality.r2)}, and its mean error {error}."
+    return f"The network's answers are off by {error} on average."
+
+
+def _background(quality: Quality, n_rows: int) -> str:
+    """Say what contributions compare with."""
+    if n_rows == quality.n_background:
+        return f", compared with {count(n_rows, 'background row')}"
+    return f", compared with {n_rows:,} of {count(quality.n_background, 'background row')}, evenly spaced"
+
+
+def _privacy(exact: bool, live: bool) -> str:
+    what, verb, them = (MODEL, "have", "all of it") if exact else (ROWS, "see", "them")
+    return f"{LIVE} The page holds {what}." if live else OFFLINE.format(what=what, verb=verb, them=them)

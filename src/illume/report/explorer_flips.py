@@ -1,41 +1,36 @@
-"""Flips that the model confirmed, how often those of the surrogate hold, and what a search may change."""
+"""Flips that the model confirmed, and what a search for others may change."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from illume.data.frames import Frame
-from illume.data.schema import Feature
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.fitted import Fitted
-from illume.explanations.surrogate_flips import measure_flips
 from illume.report.answers import answers_of
 from illume.report.collect import Explained
-from illume.report.explorer_payload import json_categories, page_values
+from illume.report.explorer_values import categories_in_page, page_values
 from illume.report.payload import Json
 
 
-def flip_data(fitted: Fitted, explained: Explained, shown: Frame) -> Json:
-    """Return the flips of rows that the model confirmed, as changes and answers, and how often others hold.
+def flip_data(fitted: Fitted, explained: Explained) -> dict[int, list[Json]]:
+    """Return the flips that the model confirmed, as changes and answers, by the positions of rows.
 
-    Rows are keyed by their positions; those that were not searched are left out.
+    Rows that were not searched are left out.
     """
     found, searched = explained.counterfactuals, explained.searched.tolist()
     if found is None:
-        return {"rows": {}, "measured": None}
+        return {}
     rows: dict[int, list[Json]] = {i: [] for i in searched}
-    after = page_values(fitted, found.after)
+    after = page_values(fitted.schema, found.after)
     for example, i in enumerate(found.row):
         changes = [[j, after[example][j]] for j in np.flatnonzero(found.changed[example]).tolist()]
         answers = found.example_predictions[example].tolist()
         rows[searched[i]].append({"changes": changes, "answers": answers})
-    measured = measure_flips(fitted, shown, explained.attributions.predictions)
-    return {"rows": rows, "measured": [asdict(each) for each in measured]}
+    return rows
 
 
 def search_request(fitted: Fitted, n: int, options: Mapping[str, Any]) -> CounterfactualRequest:
@@ -51,14 +46,14 @@ def search_data(fitted: Fitted, request: CounterfactualRequest) -> Json:
     ranges: Json = {}
     for name, wish in (request.permitted_range or {}).items():
         j, feature = schema.names.index(name), schema[name]
-        ranges[str(j)] = [*map(_end, wish)] if feature.numeric else _categories(feature, wish)
+        ranges[str(j)] = [*map(_end, wish)] if feature.numeric else categories_in_page(feature, wish)
     directions: Json = {}
     for j, way in request.direction_ranks(schema).items():
         if isinstance(way, float):
             directions[str(j)] = way
             continue
         feature, ranked = schema.features[j], np.argsort(way)[: np.isfinite(way).sum()]
-        directions[str(j)] = _categories(feature, [feature.categories[at] for at in ranked])
+        directions[str(j)] = categories_in_page(feature, [feature.categories[at] for at in ranked])
     return {
         "locked": np.flatnonzero(~request.free_features(schema)).tolist(),
         "directions": directions,
@@ -85,9 +80,3 @@ def _wish(fitted: Fitted, request: CounterfactualRequest) -> Json:
 def _end(number: Any) -> float | None:
     """Return the end of a range; None if it is open."""
     return None if number is None or math.isinf(number) else float(number)
-
-
-def _categories(feature: Feature, given: Iterable[Any]) -> list[Any]:
-    """Return categories as the page knows them; those not seen in fit, as text."""
-    known = dict(zip(feature.categories, json_categories(feature.categories), strict=True))
-    return [known[value] if value in known else str(value) for value in given]

@@ -1,13 +1,13 @@
-"""All that the explorer's page computes with: weights, encoding, trust, rules and the rows shown.
+"""All that the explorer's page computes with: the twin, encoding, trust, rules and the rows shown.
 
-The page answers as an explainer does that was loaded without its model: the surrogate's answers take the
-place of the model's, and contributions add up to the surrogate's score.
+The page answers as an explainer does that was loaded without its model: the twin's answers take the place of
+the model's, and contributions add up to the twin's score.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,23 @@ from illume.data.class_outputs import Classes
 from illume.data.encoding import LARGEST
 from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
+from illume.data.outputs import Outputs
+from illume.data.scales import LOG_ODDS
 from illume.data.schema import Feature, Other
 from illume.errors import LeftOutError
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
 from illume.report.answers import answers_of
-from illume.report.explorer_weights import shapley_weights, surrogate_weights, trust_figures
+from illume.report.explorer_twin import place_data, twin_data
+from illume.report.explorer_values import json_categories
 from illume.report.payload import Json, conclusions, pack, pack_codes
 from illume.results.conditions import Bounds
 from illume.results.rules import Rules
 from illume.results.text import plain_value
 
-VERSION = 1
+VERSION = 2
 N_BARS = 32  # of a histogram
-MOST_WHOLE = 2**53  # whole numbers up to here are exact in JSON
 
 
 def explorer_payload(
@@ -45,7 +47,7 @@ def explorer_payload(
     output = None if isinstance(fitted.outputs, Classes) else 0
     if predictions is None and fitted.has_model:
         predictions = fitted.encode_and_ask(frame)[1]
-    if rules is None and fitted.rule_model is not None:
+    if rules is None and fitted.rules.ready:
         has_rows = len(fitted.rule_model.conditions.sample) > 0  # which rules are polished on
         rules = explain_rules(fitted, frame, RuleRequest(output=output, polish=has_rows))
     features = [_feature(fitted, j) for j in range(len(fitted.schema))]
@@ -58,11 +60,10 @@ def explorer_payload(
             "largest": LARGEST,
         },
         "outputs": _outputs(fitted),
-        "surrogate": surrogate_weights(fitted),
-        "shapley": None if fitted.shapley is None else shapley_weights(fitted.shapley),
-        "trust": trust_figures(fitted),
+        "twin": twin_data(fitted.twin) | {"error": plain_value(fitted.quality.error)},
+        "places": place_data(fitted),
         "rules": None if rules is None else _row_rules(rules),
-        "rule_set": None if fitted.rule_model is None else _rule_set(fitted, output),
+        "rule_set": _rule_set(fitted, output) if fitted.rules.ready else None,
         "rows": _rows(fitted, frame, features, predictions if fitted.has_model else None),
     }
 
@@ -92,40 +93,9 @@ def _feature(fitted: Fitted, j: int) -> Json:
         "high": plain_value(feature.high),
         "empty": math.isnan(feature.low),
         "whole": feature.whole,
-        "knots": np.unique(_seen(fitted.reference.knots[j])).tolist(),
+        "knots": np.unique(_seen(fitted.reference().knots[j])).tolist(),
         "histogram": _histogram(fitted, feature, j),
     }
-
-
-def json_categories(categories: Sequence[Hashable | None]) -> list[Any]:
-    """Return categories as JSON knows them, all different; what it does not know is text.
-
-    >>> json_categories([True, 3, 2**70, "x", None, Other.OTHER])
-    [True, 3, '1180591620717411303424', 'x', None, '(other)']
-    """
-    found: list[Any] = []
-    for category in categories:
-        value = category.item() if isinstance(category, np.generic) else category
-        known = value is None or isinstance(value, str)
-        if isinstance(value, (int, float)):
-            known = math.isfinite(value) and abs(value) <= MOST_WHOLE
-        value = value if known else str(value)
-        while value in found:
-            value = f"{value} "
-        found.append(value)
-    return found
-
-
-def page_values(fitted: Fitted, values: np.ndarray[Any, Any]) -> list[list[Any]]:
-    """Return values of rows (n, n_features) as the page knows them: numbers, categories, None if missing."""
-    columns = []
-    for feature, column in zip(fitted.schema.features, values.T, strict=True):
-        if feature.numeric:
-            columns.append([None if math.isnan(value) else float(value) for value in column])
-            continue
-        known = dict(zip(feature.categories, json_categories(feature.categories), strict=True))
-        columns.append([known[value] if value in known else json_categories([value])[0] for value in column])
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def _seen(numbers: FloatArray) -> FloatArray:
@@ -136,7 +106,7 @@ def _category_shares(fitted: Fitted, j: int) -> list[float]:
     """Return the share of fitted rows with each category."""
     sizes = [0 if each.numeric else len(each.categories) for each in fitted.schema.features]
     first = sum(sizes[:j])
-    return [round(float(each), 6) for each in fitted.reference.shares[first : first + sizes[j]]]
+    return [round(float(each), 6) for each in fitted.reference().shares[first : first + sizes[j]]]
 
 
 def _histogram(fitted: Fitted, feature: Feature, j: int) -> Json | None:
@@ -153,7 +123,7 @@ def _histogram(fitted: Fitted, feature: Feature, j: int) -> Json | None:
     if fitted.pool is not None:
         counts = np.histogram(_seen(fitted.pool.frame.numbers(feature.name)), edges)[0]
         return {"low": low, "high": high, "counts": counts.tolist()}
-    reference = fitted.reference
+    reference = fitted.reference()
     if np.isnan(reference.knots[j]).any():
         return None
     knots = np.repeat(reference.knots[j], 2)
@@ -168,16 +138,15 @@ def _outputs(fitted: Fitted) -> Json:
         "task": outputs.task,
         "names": list(outputs.names),
         "explained": list(outputs.explained),
-        "link": outputs.link,
+        "link": _link(outputs),
         "sign": float(outputs.turn(np.ones(1))[0]),
+        "whole": float(outputs.turn_total(np.zeros(1))[0]),
         "meanings": words.meanings(),
         "scale_name": outputs.scale_name,
         "error_unit": outputs.error_unit,
         "answer_decimals": [outputs.decimals(i) for i in range(len(outputs))],
         "common_unit": outputs.common_unit.tolist(),
         "has_model": fitted.has_model,
-        "kind": "pullback" if fitted.shapley is None else "shapley",
-        "fell_back": fitted.quality.fell_back,
     }
     if isinstance(outputs, Numbers):
         decimals = [3 if outputs.link == "log" else outputs.decimals(i) for i in range(len(outputs))]
@@ -190,6 +159,14 @@ def _outputs(fitted: Fitted) -> Json:
         "positive": getattr(outputs, "at", None) if len(outputs) == 2 else getattr(outputs, "positive", None),
         "threshold": None if cutoff is None else {"class": cutoff.positive, "value": cutoff.threshold},
     }
+
+
+def _link(outputs: Outputs) -> str:
+    """Return how the page makes answers of scores, as `Outputs.answers_of` does."""
+    if not outputs.decides:
+        return "exp" if outputs.link == "log" else "identity"
+    one, several = ("logistic", "softmax") if outputs.scale_name == LOG_ODDS else ("share", "shares")
+    return one if len(outputs) == 2 else several
 
 
 def _rows(fitted: Fitted, frame: Frame, features: list[Json], predictions: FloatArray | None) -> Json:

@@ -31,13 +31,14 @@ from illume.report.sentences import (
     find_notices,
     low_trust,
     summary,
-    trust_level,
+    trust_word,
 )
 from illume.report.truth import read_labels
 from illume.report.words import count, figure, percent, quote
 from illume.results.attributions import Attributions
 from illume.results.dictionary import DataDictionary
-from illume.results.quality import LOW, UNKNOWN, Quality
+from illume.results.levels import EXACT, LOW, UNKNOWN
+from illume.results.quality import Quality
 from illume.results.text import owner
 
 ILLUME = "a library that explains what models of tables answer"
@@ -79,20 +80,18 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         about=escape(f"{date} · made with illume {import_module('illume').__version__}, {ILLUME}"),
         tiles=_tiles(attributions, quality),
         scope=escape(paragraphs[0][1]),
-        summary=_summary(paragraphs[1:], quality),
+        summary=_summary(paragraphs[1:], trust_word(quality, attributions.kind)),
         notices=_notices(find_notices(attributions, quality, rules, fitted.has_model)),
         model="" if labels is None else _model(describe_model(attributions, labels[explained.positions])),
         model_link="" if labels is None else tag("a", "The model", href="#model"),
         rule_set=rule_set or "",
         rule_link=tag("a", "Rules", href="#rule-set") if rule_set else "",
-        quality=_quality_rows(quality),
-        accuracy=escape(accuracy(quality)),
+        quality=_quality_table(quality),
+        accuracy=escape(accuracy(quality, attributions.kind)),
         output=escape(f"{owner(attributions)} {answers.scale()}"),
         support=escape(answers.support),
         output_noun=answers.output_noun,
         noun=answers.noun,
-        agrees=escape(answers.agreement),
-        variance=answers.variance,
         rows=count(len(attributions), "row"),
         facts=_facts(facts),
         features=_features(fitted.schema, fitted.dictionary),
@@ -122,24 +121,25 @@ def date_text(date: dt.date | str | None) -> str:
 def _tiles(attributions: Attributions, quality: Quality) -> str:
     """Return the few numbers at the top."""
     found = quality.contributions
-    n, n_low = len(attributions), int((low_trust(attributions) > 0).sum())
-    accuracy, interval = "–", "not measured"
+    n, n_low = len(attributions), int(low_trust(attributions).sum())
+    accuracy, what, interval = "–", "R² of contributions", "not measured"
+    if quality.exact and attributions.kind == "shapley":
+        accuracy, what, interval = EXACT, "contributions", "computed from the model itself"
     if found is not None and found.word != UNKNOWN:
         rows = count(found.n_rows, "held-out row")
         accuracy, interval = figure(found.r2), f"{figure(found.low)} to {figure(found.high)}, on {rows}"
     tiles = (
-        (accuracy, "R² of contributions", interval),
-        answers_of(quality.outputs).tile(quality),
+        (accuracy, what, interval),
+        *([answers_of(quality.outputs).tile(quality)] if found is not None else []),
         (f"{n:,}", "rows explained", f"{len(attributions.feature_names)} features each"),
-        (f"{n_low:,}", "rows of low trust", f"{percent(n_low / n)}: in their contributions or the surrogate"),
+        (f"{n_low:,}", "rows of low trust", f"{percent(n_low / n)}: large errors of contributions"),
     )
     return "".join(
         tag("li", tag("b", number), tag("span", what), tag("small", note)) for number, what, note in tiles
     )
 
 
-def _summary(paragraphs: Sequence[tuple[str, str]], quality: Quality) -> str:
-    level = trust_level(quality)
+def _summary(paragraphs: Sequence[tuple[str, str]], level: str) -> str:
     badge = tag("p", f"Trust in contributions: {level}", class_=f"badge {level}")
     blocks = [tag("div", tag("h3", head), tag("p", text)) for head, text in paragraphs]
     return badge + tag("div", *blocks, class_="columns")
@@ -166,31 +166,42 @@ def _notices(found: Sequence[Notice]) -> str:
     return tag("ul", *items, class_="notices")
 
 
-def _quality_rows(quality: Quality) -> str:
-    report, baseline = quality.report, quality.baseline
-    low, high = report.interval
-    interval = f"95 % interval {figure(low)} to {figure(high)}"
-    most, linear = (
-        f"For comparison: {name}" for name in ("always the most common decision", "one linear model")
-    )
+def _quality_table(quality: Quality) -> str:
+    """Return how close the answers of a learned twin, and the surrogate's, are to the model's; or nothing."""
+    surrogate, learned = quality.surrogate, not quality.exact and quality.contributions is not None
+    if surrogate is None and not learned:
+        return ""
     answers = answers_of(quality.outputs)
     row = partial(_quality_row, answers.is_low)
-    shown = quality.classes if len(quality.classes) > 1 else ()
-    rows = (
-        row("All held-out rows", report.agreement, report.r2, report.n_rows, note=interval),
-        *(
-            row(
-                f"{answers.decided}{quote(c.name)}",
-                c.agreement,
-                math.nan if quality.outputs.shares_r2 else c.r2,
-                c.n_rows,
-            )
-            for c in shown
-        ),
-        *(row(most, quality.majority, math.nan, report.n_rows, other=True) for _ in answers.decided[:1]),
-        row(linear, baseline.agreement, baseline.r2, baseline.n_rows, other=True),
+    rows = [*_twin_rows(quality, row)] if learned else []
+    if surrogate is not None:
+        name, found = "The surrogate, a simpler model that rules come from", surrogate.report
+        rows.append(row(name, found.agreement, found.r2, found.n_rows, other=True))
+    text = (
+        f"Agreement is the share of held-out rows on which what is named {answers.agreement}, R² the share "
+        f"of the variance of the model's {answers.variance} that it explains."
     )
-    return "".join(rows)
+    names = ("", "Agreement", "", "R²", "Rows")
+    head = tag("tr", *(tag("th", name, scope="col") if name else tag("td", "") for name in names))
+    caption = tag("caption", "How often, and how closely, the model is answered like")
+    table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")
+    return tag("p", text, class_="lead") + tag(
+        "div", table, class_="wide", tabindex="0", role="region", aria_label="Agreement"
+    )
+
+
+def _twin_rows(quality: Quality, row: Callable[..., Markup]) -> list[Markup]:
+    report, answers = quality.report, answers_of(quality.outputs)
+    low, high = report.interval
+    interval = f"95 % interval {figure(low)} to {figure(high)}"
+    shown = quality.classes if len(quality.classes) > 1 else ()
+    most = "For comparison: always the most common decision"
+    r2 = (lambda c: math.nan) if quality.outputs.shares_r2 else (lambda c: c.r2)
+    return [
+        row("The network that learned the model", report.agreement, report.r2, report.n_rows, note=interval),
+        *(row(f"{answers.decided}{quote(c.name)}", c.agreement, r2(c), c.n_rows) for c in shown),
+        *(row(most, quality.majority, math.nan, report.n_rows, other=True) for _ in answers.decided[:1]),
+    ]
 
 
 def _quality_row(

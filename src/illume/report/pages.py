@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from illume.errors import LeftOutError
 
 if TYPE_CHECKING:
     from illume.explanations.fitted import Fitted
@@ -75,23 +78,32 @@ class Pages:
         title: str | None = None,
         counterfactuals: bool = True,
         max_rows: int = 1_000,
-        max_counterfactual_rows: int = 250,
+        max_counterfactual_rows: int = 1_000,
         date: Any = None,
+        hold_model: bool = True,
+        rules: bool = True,
         **options: Any,
     ) -> Path:
         """Write a page in which rows can be changed, and are explained anew at once; return its path.
 
-        One HTML file that needs no network. It answers with the surrogate, and holds the values of the rows
-        that it shows, the model's answers to them, and counterfactuals that the model has confirmed.
+        One HTML file that needs no network. It holds what stands for the model: where that was read exactly,
+        the **model itself**, so that who has the page has the model, and all answers are its own; else a
+        network that learned it. It holds the values of the rows that it shows, and counterfactuals, too.
 
         Parameters
         ----------
         path, title, date
             As in `report`.
         counterfactuals
-            Whether to search them (slow); without them, the page's flips are the surrogate's alone.
+            Whether to search them (slow) on the model; the page finds others by itself.
         max_rows, max_counterfactual_rows
-            Rows to show, and rows to search counterfactuals for, evenly spaced.
+            Rows to show, and rows to search counterfactuals for: those with the unwanted decision first.
+        hold_model
+            Whether the page may hold the model itself. If not, a learned twin must be there to answer: fit
+            with `twin="learned"`.
+        rules
+            Whether to show rules, and flips that the model confirmed: both train the latent surrogate first,
+            where that was not done yet. Without them, a page that holds the model is there in a second.
         options
             Those of `counterfactuals`, such as `immutable`, `direction`, `permitted_range` or
             `desired_class`: what the page's own search for flips starts with, too.
@@ -99,9 +111,9 @@ class Pages:
         from illume.report.explorer import ExplorerRequest, write_explorer
 
         limits = (max_rows, max_counterfactual_rows, counterfactuals)
-        request = ExplorerRequest(path, *limits, title, date, options)
+        request = ExplorerRequest(path, *limits, title, date, hold_model, options)
         explainer = self._deciding(options.get("threshold"))
-        return write_explorer(explainer._fit_for_pages(), self.get_params(deep=False), frame, request)
+        return write_explorer(explainer._fit_for_pages(rules), self.get_params(deep=False), frame, request)
 
     def explore(
         self,
@@ -109,14 +121,16 @@ class Pages:
         *,
         counterfactuals: bool = True,
         max_rows: int = 1_000,
-        max_counterfactual_rows: int = 250,
+        max_counterfactual_rows: int = 1_000,
+        hold_model: bool = True,
+        rules: bool = True,
         **options: Any,
     ) -> ExplorerWidget:
         """Return the explorer as a widget of notebooks, with the model behind it; needs the extra `notebook`.
 
-        The page asks the model in the kernel about each changed row, and shows its answer beside the
-        surrogate's. `widget.row` is the edited row as a frame, and can be set; `widget.scenarios` are those
-        that were kept. Rows and options are as in `explorer`.
+        The page asks the model in the kernel about each changed row, and shows its answer first; what it
+        computes itself stands beside it. `widget.row` is the edited row as a frame, and can be set;
+        `widget.scenarios` are those that were kept. Rows and options are as in `explorer`.
         """
         from illume.errors import import_extra
 
@@ -128,13 +142,17 @@ class Pages:
             max_rows=max_rows,
             max_counterfactual_rows=max_counterfactual_rows,
             counterfactuals=counterfactuals,
+            hold_model=hold_model,
             options=options,
         )
-        fitted = self._deciding(options.get("threshold"))._fit_for_pages()
+        fitted = self._deciding(options.get("threshold"))._fit_for_pages(rules)
         data = explorer_data(fitted, self.get_params(deep=False), frame, request)
         return ExplorerWidget(fitted, data, fitted.as_frame(frame).slice(0, 1))
 
-    def _fit_for_pages(self) -> Fitted:
-        """Return what was learned, with rules if the model decides in more than one way."""
+    def _fit_for_pages(self, rules: bool = True) -> Fitted:
+        """Return what was learned, with rules if there can be some, and the model decides in several ways."""
         fitted: Fitted = self._require_fitted()
-        return fitted if fitted.monotony else self.fit_rules().fitted_
+        if rules and not fitted.monotony:
+            with suppress(LeftOutError):  # of a file that holds none
+                fitted = self.fit_rules().fitted_
+        return fitted

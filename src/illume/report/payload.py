@@ -6,10 +6,11 @@ Numbers are packed: little-endian bytes in base64, which a browser reads back at
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from illume._typing import FloatArray
 from illume.data.schema import Feature, Schema
 from illume.report.answers import answers_of
 from illume.report.collect import Explained
@@ -17,11 +18,11 @@ from illume.report.sentences import low_trust
 from illume.report.words import percent
 from illume.results.counterfactuals import Counterfactuals, Example
 from illume.results.dictionary import DataDictionary
+from illume.results.levels import EXACT, FAIR, HIGH, LOW, UNKNOWN
 from illume.results.rules import Rules
 from illume.results.text import owner, plain_value
-from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
 
-STATUSES = (AGREED, REFINED, NOT_FAITHFUL)
+LEVELS = (EXACT, HIGH, FAIR, LOW, UNKNOWN)
 EXACT_IN_SINGLE = 2**24
 MOST_IN_SINGLE = 1_000_000  # contributions; if there are more, they are rounded to two bytes each
 
@@ -96,9 +97,9 @@ def row_data(explained: Explained, schema: Schema) -> Json:
     found = explained.attributions
     trust, kind = found.trust, answers_of(found.outputs)
     answers = kind.row_data(found)
-    measured = bool(np.isfinite(trust.contribution_error).all())
-    offset, refinement = found.offset.reshape(len(found), -1), found.refinement
-    moves = np.column_stack([refinement.gamma_w, refinement.gamma_x]).round(4).tolist()
+    measured = bool(np.isfinite(trust.contribution_error).all()) and not (trust.contribution_error == 0).all()
+    offset, plane = found.offset.reshape(len(found), -1), contribution_plane(found.values)
+    exact = bool(len(found)) and bool((trust.contribution_error == 0).all())
     return {
         "n": len(found),
         "classes": answers["classes"],
@@ -107,33 +108,31 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "threshold": answers.get("threshold"),
         "threshold_class": answers.get("threshold_class"),
         "edge": answers.get("edge"),
-        "towards": answers.get("towards") and [pack(each, "f4") for each in answers["towards"]],
+        "towards": None if answers.get("towards") is None else pack(answers["towards"], "f4"),
         "meanings": kind.meanings(),
         "noun": kind.noun,
-        "map_note": _map_note(explained),
+        "map_note": plane.note,
         "outputs": found.output_names,
         "labels": _labels(explained),
         "columns": [
             _column(feature, found.data[:, j], found.dictionary) for j, feature in enumerate(schema.features)
         ],
         "decision": pack_codes(answers["decision"], len(answers["classes"])),
-        "surrogate_decision": pack_codes(answers["surrogate_decision"], len(answers["classes"])),
         "probability": pack(answers["probability"], "f4"),
-        "surrogate_probability": pack(answers["surrogate_probability"], "f4"),
-        "status": pack([STATUSES.index(name) for name in refinement.status], "u1"),
         "low": pack(low_trust(found), "u1"),
-        "trust_agreement": pack(trust.agreement, "f4"),
-        "trust_error": pack(trust.error, "f4"),
-        "trust_rows": int(trust.n_rows.max(initial=0)),
+        "levels": LEVELS,
+        "level": pack([LEVELS.index(word) for word in trust.level], "u1"),
+        "exact": exact,
+        "scale_name": found.outputs.scale_name,
         "base": np.ravel(found.base_values[:1]).tolist(),
         "offset": {i: offset[i].tolist() for i in _positions(offset.any(1))},
-        "refined": {i: [int(refinement.neighbour[i]), *moves[i]] for i in _positions(refinement.refined)},
+        "refinement": _refinement_notes(found),
         "imputed": {i: _positions(found.imputed[i]) for i in _positions(found.imputed.any(1))},
         "outside": {i: found.novelty.note(i) for i in _positions(found.outside)},
         "contributions": _pack_by_output(found.values, rounded=found.values.size > MOST_IN_SINGLE),
         "importance": np.atleast_2d(found.importance.T).tolist(),
-        "x": pack(explained.latents.plane[:, 0], "f4"),
-        "y": pack(explained.latents.plane[:, 1], "f4"),
+        "x": pack(plane.places[:, 0], "f4"),
+        "y": pack(plane.places[:, 1], "f4"),
         "kind": found.kind,
         "whose": owner(found),
         "errors": _pack_by_output(found.standard_errors, rounded=True) if measured else None,
@@ -141,15 +140,40 @@ def row_data(explained: Explained, schema: Schema) -> Json:
     }
 
 
-def _map_note(explained: Explained) -> str:
-    latents = explained.latents
-    variance = float(np.var(latents.Z, axis=0).sum())
-    if latents.n_latents <= 2 or not variance:
-        return "The two axes are the two numbers that the surrogate decides by."
-    share = float(np.var(latents.plane, axis=0).sum()) / variance
-    note = "The two axes are the directions in which it tells rows apart most, and show "
-    note += f"{percent(share)} of the differences"
-    return f"{note}: rows that look close here may still be far apart." if share < 0.5 else f"{note}."
+class Plane(NamedTuple):
+    """Places of rows on a map, (n, 2), and what the map shows."""
+
+    places: FloatArray
+    note: str
+
+
+def contribution_plane(values: FloatArray) -> Plane:
+    """Return the plane in which contributions (n, …) of rows differ most.
+
+    >>> contribution_plane(np.array([[1.0, 0.0], [3.0, 0.0]])).places[:, 0].tolist()
+    [-1.0, 1.0]
+    """
+    flat = values.reshape(len(values), -1)
+    flat = flat - flat.mean(0) if len(flat) else flat
+    variance, directions = np.linalg.eigh(flat.T @ flat)
+    axes = directions[:, ::-1][:, :2]
+    axes = axes * np.where(axes[np.abs(axes).argmax(0), np.arange(axes.shape[1])] < 0, -1.0, 1.0)
+    places = np.zeros((len(flat), 2))
+    places[:, : axes.shape[1]] = flat @ axes
+    share = float(variance[::-1][:2].sum() / variance.sum()) if variance.sum() > 0 else 1.0
+    note = (
+        "Rows close to each other have alike reasons: the two axes are the directions in which contributions "
+        f"differ most, and show {percent(min(share, 1.0))} of the differences."
+    )
+    return Plane(places, note)
+
+
+def _refinement_notes(found: Any) -> dict[int, str]:
+    """Return how explanations of the surrogate were made to agree; nothing for Shapley values."""
+    if found.kind == "shapley":
+        return {}
+    notes = ((i, found.refinement.note(i)) for i in range(len(found)))
+    return {i: f"{note[:1].upper()}{note[1:]}." for i, note in notes if note}
 
 
 def _positions(mask: Any) -> list[int]:

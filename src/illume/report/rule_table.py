@@ -23,10 +23,10 @@ def rule_set_section(fitted: Fitted) -> Markup | None:
         "" if len(fitted.outputs) == 1 or fitted.outputs.decides else f", of {fitted.outputs.names[0]} only"
     )
     lead = (
-        f"{count(len(found), 'rule')}{first}, found with the surrogate, cover {percent(found.coverage)} of "
-        f"{count(found.n_rows, 'held-out row')}; with the last line for all others they {right} for "
-        f"{percent(found.agreement)}. Each rule holds by itself; where several cover a row, the first one "
-        f"counts. {found.explanation.capitalize()}."
+        f"{count(len(found), 'rule')}{first}, found with the surrogate, cover "
+        f"{percent(found.coverage)} of {count(found.n_rows, 'held-out row')}; with the last line for all "
+        f"others they {right} for {percent(found.agreement)}. Each rule holds by itself; where several cover "
+        f"a row, the first one counts. {found.explanation.capitalize()}."
     )
     if found.n_unmeasured:
         lead += f" {count(found.n_unmeasured, 'further rule')} left out: no held-out row tells its precision."

@@ -8,36 +8,33 @@ from typing import NamedTuple
 
 import numpy as np
 
-from illume._typing import IntArray
+from illume._typing import BoolArray
 from illume.report.answers import answers_of
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
-from illume.results.quality import FAIR, HIGH, LOW, UNKNOWN, Quality, RuleQuality
+from illume.results.levels import EXACT, FAIR, FAIR_SHARE, HIGH, LOW, UNKNOWN
+from illume.results.quality import Quality, RuleQuality, SurrogateQuality
 from illume.results.text import owner
-from illume.results.trust import typical_errors
 
 LOW_RULE_PRECISION, LOW_INTERVAL_COVERAGE = 0.9, 0.87
-LARGE_SHARE = 0.5  # typical error of a row's contributions, as a share of their size
 LOW_COVERAGE = 0.9  # of 95 % intervals
 LOW_R2 = 0.5
 FEW_ROWS = 50
-UNCERTAIN = "uncertain"
 WARNING, NOTE = "warning", "note"
 N_FEATURES = 3
 
 ADVICE = {
+    EXACT: "They have no errors; what they cannot say is listed under known limits.",
     HIGH: "Contributions show what moves the model's answers; the ± of a contribution is its standard error.",
     FAIR: "Contributions are mostly, not always, right: look at a row's trust figures before you rely on it.",
     UNKNOWN: "Do not rely on contributions before this is measured: fit with more rows or queries.",
-    UNCERTAIN: "That looks good, but the figure is uncertain with so few rows: go by each row's trust "
-    "figures, and measure on more rows before you rely on the whole.",
     LOW: "Do not rely on single explanations without a second look: prefer counterfactuals, which are "
     "checked on the model itself, and rows whose own trust figures are good.",
 }
 
 
 WITHOUT = (
-    " The model itself was not at hand when this report was made: its answers here are the surrogate's, "
+    " The model itself was not at hand when this report was made: its answers here are its twin's, "
     "and there are no counterfactuals, which are checked on the model."
 )
 
@@ -50,31 +47,11 @@ class Notice(NamedTuple):
     advice: str
 
 
-def trust_level(quality: Quality) -> str:
-    """Return how far contributions can be trusted, in a word.
-
-    It follows from their R² on held-out rows. For kind `pullback` that is not measured, and the agreement of
-    decisions allows at most "fair".
-    """
-    if quality.contributions is not None:
-        return quality.contributions.word
-    if not quality.report.n_rows:
-        return UNKNOWN
-    is_low = answers_of(quality.outputs).is_low
-    if is_low(quality.agreement) or quality.agreement <= quality.majority:
-        return LOW
-    return UNCERTAIN if is_low(quality.report.interval[0]) else FAIR
-
-
-def low_trust(attributions: Attributions) -> IntArray:
-    """Return what trust is low in: 1 contributions, 2 the surrogate around there, 3 both, 0 nothing, (n,)."""
-    trust = attributions.trust
-    surrogate = answers_of(attributions.outputs).accurate(attributions)
+def low_trust(attributions: Attributions) -> BoolArray:
+    """Return for which rows trust is low: by errors, or as another decision is explained, (n,)."""
     if attributions.kind == "shapley":
-        accurate = trust.contribution_error <= LARGE_SHARE * typical_errors(attributions.values)
-    else:
-        accurate = attributions.faithful
-    return np.where(accurate, 0, 1) + np.where(surrogate, 0, 2)
+        return ~(attributions.trust.share >= FAIR_SHARE)
+    return ~attributions.faithful
 
 
 def summary(
@@ -82,7 +59,8 @@ def summary(
 ) -> tuple[tuple[str, str], ...]:
     """Return paragraphs with their headings: what was explained, what matters most, how far to trust it."""
     answers = answers_of(attributions.outputs)
-    trust = f"{accuracy(quality)} {ADVICE[trust_level(quality)]} {_agreement(quality)}"
+    kind = attributions.kind
+    trust = f"{accuracy(quality, kind)} {ADVICE[trust_word(quality, kind)]} {_agreement(quality)}".strip()
     return (
         ("What this is", f"{_scope(model, attributions, n_given)}{'' if has_model else WITHOUT}"),
         (f"What the model {answers.verb}", answers.summary(attributions)),
@@ -97,19 +75,16 @@ def _scope(model: str, attributions: Attributions, n_given: int) -> str:
     text = f"This report explains how {model} {answers.verb}, on {rows} of {features}."
     if len(attributions) < n_given:
         text += f" They were taken, evenly spaced, from the {count(n_given, 'row')} given."
-    text += " The model is treated as a black box: only its answers were used."
-    if attributions.kind == "shapley":
-        logarithms = attributions.outputs.scale_name.startswith("logarithm")
-        sums = "their logarithms" if logarithms else "them"
+    if attributions.kind != "shapley":
         return (
-            f"{text} Contributions are estimates of Shapley values of {owner(attributions)} {answers.score}, "
-            f"and add up to {sums}. Rules and the map of rows come from a simpler model, the surrogate, "
-            "which was trained to answer like it."
+            f"{text} A simpler model, the surrogate, was trained to answer like it, and this report "
+            "shows how that weighs the features."
         )
-    return (
-        f"{text} A simpler model, the surrogate, was trained to answer like it, and this report shows how "
-        "the surrogate weighs the features."
-    )
+    logarithms = attributions.outputs.scale_name.startswith("logarithm")
+    sums = "their logarithms" if logarithms else "them"
+    exact = bool(len(attributions)) and (attributions.trust.contribution_error == 0).all()
+    what = "are the exact Shapley values" if exact else "are estimates of Shapley values"
+    return f"{text} Contributions {what} of {owner(attributions)} {answers.score}, and add up to {sums}."
 
 
 def _features(attributions: Attributions) -> str:
@@ -124,15 +99,22 @@ def _features(attributions: Attributions) -> str:
     return f"{noun.capitalize()}s were moved most by {names}: {subject} up {share} of all contributions."
 
 
-def accuracy(quality: Quality) -> str:
+def trust_word(quality: Quality, kind: str) -> str:
+    """Return how far contributions of a kind can be trusted, in a word."""
+    return UNKNOWN if kind == "pullback" else quality.word
+
+
+def accuracy(quality: Quality, kind: str) -> str:
     """Return how accurate contributions are, in a sentence."""
     found = quality.contributions
-    if found is None:
+    if kind == "pullback":
+        return "Contributions are those of the surrogate; how true they are of the model is not measured."
+    if quality.exact:
         return (
-            "Contributions are those of the surrogate; their accuracy for the model was not measured, so "
-            "trust is fair at most."
+            "Contributions are exact: the model was read, and what was read gives its own answers to fitted "
+            "and to mixed rows."
         )
-    if found.word == UNKNOWN:
+    if found is None or found.word == UNKNOWN:
         return "The accuracy of contributions was not measured: too few rows or queries were left for it."
     return (
         f"On {count(found.n_rows, 'held-out row')}, contributions explain {percent(max(found.r2, 0.0))} of "
@@ -144,13 +126,15 @@ def accuracy(quality: Quality) -> str:
 
 def _agreement(quality: Quality) -> str:
     report, worst = quality.report, quality.worst
+    if quality.exact or quality.contributions is None:
+        return ""
     if not report.n_rows:
-        return "No rows were held out to measure the surrogate."
+        return "No rows were held out to measure the network that learned the model."
     low, high = report.interval
     answers = answers_of(quality.outputs)
     text = (
-        f"On {count(report.n_rows, 'held-out row')}, the surrogate {answers.agreement} on "
-        f"{percent(report.agreement)} (95 % interval {percent(low)} to {percent(high)})"
+        f"On {count(report.n_rows, 'held-out row')}, the network that learned the model {answers.agreement} "
+        f"on {percent(report.agreement)} (95 % interval {percent(low)} to {percent(high)})"
     )
     if math.isfinite(quality.majority):
         text += f"; always predicting the most common decision would agree on {percent(quality.majority)}"
@@ -165,27 +149,33 @@ def find_notices(
 ) -> tuple[Notice, ...]:
     """Return all warnings, then all notes."""
     without = "Load the explainer with its model, illume.load(path, model), and write the report again."
-    by_kind = _shapley_notices if attributions.kind == "shapley" else _pullback_notices
     found = [
         *([] if has_model else [Notice(WARNING, WITHOUT.strip(), without)]),
-        *_contribution_notices(quality),
-        *_surrogate_notices(quality),
+        *_contribution_notices(quality, attributions.kind),
+        *_twin_notices(quality),
         *_class_notices(quality),
+        *(() if quality.surrogate is None else _surrogate_notices(quality.surrogate, quality)),
         *_row_notices(attributions, quality),
-        *by_kind(attributions),
+        *(_pullback_notices(attributions) if attributions.kind == "pullback" else ()),
         *_rule_notices(rules),
     ]
     return tuple(sorted(found, key=lambda notice: notice.kind != WARNING))
 
 
-def _contribution_notices(quality: Quality) -> Iterator[Notice]:
+def _contribution_notices(quality: Quality, kind: str) -> Iterator[Notice]:
     measured = quality.contributions
-    if measured is None:
+    if quality.ignored:
+        names = enumerate_names([quote(quality.dictionary.label(name)) for name in quality.ignored])
+        found = f"The model ignores {names}: in all rows tried, changing them never changed its answer."
+        yield Notice(NOTE, found, "Their contributions are exactly 0.")
+    if kind == "pullback":
         advice = 'Fit with contributions="shapley" to get values of the model itself, with their errors.'
-        yield Notice(NOTE, accuracy(quality), advice)
+        yield Notice(NOTE, accuracy(quality, kind), advice)
+        return
+    if quality.exact or measured is None:
         return
     if measured.word == UNKNOWN:
-        yield Notice(WARNING, accuracy(quality), "Fit with more rows or more queries to the model.")
+        yield Notice(WARNING, accuracy(quality, kind), "Fit with more rows or more queries to the model.")
     elif measured.word == LOW:
         found = (
             f"Contributions explain little of the model's own Shapley values (R² {figure(measured.r2)}, "
@@ -199,56 +189,50 @@ def _contribution_notices(quality: Quality) -> Iterator[Notice]:
             f"hold the model's own value in only {percent(measured.coverage)} of cases."
         )
         yield Notice(WARNING, found, "Treat contributions as less certain than stated.")
-    if quality.ignored:
-        names = enumerate_names([quote(quality.dictionary.label(name)) for name in quality.ignored])
-        found = f"The model ignores {names}: in all rows tried, changing them never changed its answer."
-        yield Notice(NOTE, found, "Their contributions are exactly 0.")
 
 
-def _surrogate_notices(quality: Quality) -> Iterator[Notice]:
-    report, baseline, answers = quality.report, quality.baseline, answers_of(quality.outputs)
+def _twin_notices(quality: Quality) -> Iterator[Notice]:
+    report, answers = quality.report, answers_of(quality.outputs)
+    if quality.exact or quality.contributions is None:
+        return
     if report.agreement <= quality.majority < 1:
         found = (
-            f"The surrogate agrees with the model on {percent(report.agreement)} of the held-out rows, no "
+            f"The network agrees with the model on {percent(report.agreement)} of the held-out rows, no "
             f"more than always predicting the most common decision would ({percent(quality.majority)})."
         )
-        advice = "Do not rely on rules and slopes; fit with more rows of the rarer classes."
-        yield Notice(WARNING, found, advice)
+        yield Notice(WARNING, found, "Fit with more rows of the rarer classes, or with more effort.")
     if answers.is_low(report.agreement):
-        share = percent(1 - report.agreement)
-        found = (
-            f"On {count(report.n_rows, 'held-out row')}, the surrogate disagrees with the model on {share}."
-        )
+        rows, share = count(report.n_rows, "held-out row"), percent(1 - report.agreement)
+        found = f"On {rows}, the network that learned the model disagrees with it on {share}."
         advice = "Fit with more rows or queries; until then, go by the trust figures of single rows."
         yield Notice(WARNING, found, advice)
     if report.n_rows < FEW_ROWS:
         rows = count(report.n_rows, "held-out row")
         found = f"Trust was measured on only {rows}, so its figures are rough."
         yield Notice(WARNING, found, "Fit with more rows, or with a larger report_size.")
-    if report.r2 < LOW_R2:
-        found = f"The surrogate explains little of the model's {answers.variance} (R² {figure(report.r2)})."
-        advice = "Do not take rules and slopes for reasons of the model's own numbers."
-        yield Notice(WARNING, found, advice)
-    if quality.fell_back:
-        found = "All rows share one linear surrogate, because one with a map for every row was no better."
-        yield Notice(NOTE, found, "Slopes are the same for all rows.")
-    elif quality.encoder != "identity" and report.score < baseline.score:
-        figures = f"agreement {figure(baseline.agreement)} against {figure(report.agreement)}"
-        found = f"On the held-out rows, a single linear model for all rows did no worse ({figures})."
-        advice = (
-            'Validation rows did not show this; consider the simpler SurrogateOptions(encoder="identity").'
+
+
+def _surrogate_notices(found: SurrogateQuality, quality: Quality) -> Iterator[Notice]:
+    if answers_of(quality.outputs).is_low(found.agreement) or found.r2 < LOW_R2:
+        text = (
+            f"The surrogate, behind rules, agrees with the model on {percent(found.agreement)} "
+            f"of the held-out rows (R² {figure(found.r2)})."
         )
-        yield Notice(NOTE, found, advice)
+        yield Notice(
+            WARNING, text, "Look at the precision of a rule before you rely on it; slopes are rough."
+        )
 
 
 def _class_notices(quality: Quality) -> Iterator[Notice]:
+    if quality.exact:
+        return
     low = [
         f"{quote(c.name)} ({percent(c.agreement)} of {c.n_rows:,})"
         for c in quality.classes
         if c.n_rows and answers_of(quality.outputs).is_low(c.agreement)
     ]
     if low:
-        found = f"The surrogate often disagrees on some classes: it agrees on {enumerate_names(low)}."
+        found = f"The network often disagrees on some classes: it agrees on {enumerate_names(low)}."
         advice = "Read explanations of these decisions with care, and fit with more rows of these classes."
         yield Notice(WARNING, found, advice)
     unseen = [quote(c.name) for c in quality.classes if not c.n_rows]
@@ -259,18 +243,14 @@ def _class_notices(quality: Quality) -> Iterator[Notice]:
 
 def _row_notices(attributions: Attributions, quality: Quality) -> Iterator[Notice]:
     low, n, n_outside = low_trust(attributions), len(attributions), attributions.outside.sum()
-    n_low, needed = int(np.sum(low > 0)), quality.queries_for_errors
-    if n_low:
-        errors = "their contributions have a typical error of more than half their size, or "
+    n_low, needed = int(low.sum()), quality.queries_for_errors
+    if n_low and attributions.kind == "shapley":
+        what = "their contributions have a typical error of more than half their size"
         if np.isnan(attributions.trust.contribution_error).all():
-            errors = "the errors of their contributions are not known, or "
-        found = (
-            f"{count(n_low, 'row')} of {n:,} ({percent(n_low / n)}) have low trust: "
-            f"{errors if attributions.kind == 'shapley' else ''}"
-            f"{answers_of(attributions.outputs).inaccurate}."
-        )
+            what = "the errors of their contributions are not known"
+        found = f"{count(n_low, 'row')} of {n:,} ({percent(n_low / n)}) have low trust: {what}."
         advice = "They are marked in the table and can be filtered. For these rows, use counterfactuals."
-        if needed and quality.contributions and np.mean(low % 2) >= 0.5:  # of the fit, not of single rows
+        if needed and quality.contributions and n_low >= 0.5 * n:  # of the fit, not of single rows
             rows = count(quality.contributions.n_rows, "held-out row")
             advice = (
                 f"Errors of contributions were learned from queries about only {rows}, and are wide for "
@@ -283,26 +263,12 @@ def _row_notices(attributions: Attributions, quality: Quality) -> Iterator[Notic
             f"{count(n_outside, 'row')} of {n:,} ({percent(n_outside / n)}) are outside what the explainer "
             "was fitted on: they have values that no fitted row has, or are far from all fitted rows."
         )
-        advice = (
-            "Read their explanations as guesses; explainer.check(rows) says what changed. If there are many, "
-            "fit again with such rows."
-        )
-        yield Notice(WARNING, found, advice)
-
-
-def _shapley_notices(attributions: Attributions) -> Iterator[Notice]:
-    n_different, n_missing = (~attributions.agreed).sum(), attributions.imputed.any(1).sum()
-    if n_different:
-        moved = "were moved towards those of similar rows, if there are any"
-        slopes = "are the surrogate's own" if attributions.refinement.exact else moved
-        found = (
-            f"For {count(n_different, 'row')} the surrogate disagrees with the model. Contributions are "
-            f"still the model's; slopes {slopes}."
-        )
-        yield Notice(NOTE, found, "Check the rules of these rows.")
-    if n_missing:
-        found = f"{count(n_missing, 'row')} have missing numbers. Contributions show the effect of this."
-        yield Notice(NOTE, found, "The surrogate reads them as the mean.")
+        advice = "explainer.check(rows) says what changed. If there are many, fit again with such rows."
+        if quality.exact:
+            meaning = "Contributions hold there, too, but the model may never have seen such rows"
+            yield Notice(NOTE, found, f"{meaning}; {advice}")
+        else:
+            yield Notice(WARNING, found, f"Read their explanations as guesses; {advice}")
 
 
 def _pullback_notices(attributions: Attributions) -> Iterator[Notice]:

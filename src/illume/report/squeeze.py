@@ -1,4 +1,4 @@
-"""Weights of networks in few characters: bytes of equal place side by side, compressed, in base 85."""
+"""Numbers in few characters: bytes of equal place side by side, compressed, in base 85."""
 
 from __future__ import annotations
 
@@ -15,13 +15,40 @@ from illume.report.payload import Json
 TO_PAGE = bytes.maketrans(b"&<>", b",.:")
 
 
-def squeeze(array: Any) -> Json:
-    """Squeeze numbers of single precision, exactly.
+def squeeze(array: Any, dtype: str = "f4") -> Json:
+    """Squeeze numbers as a type of a browser's arrays, exactly.
 
     >>> len(squeeze([0.5] * 100)["text"]) < 40
     True
     """
-    return {"type": "f4", "squeezed": True, "unit": 1.0, "text": _text(np.asarray(array, dtype="<f4"))}
+    return {
+        "type": dtype,
+        "squeezed": True,
+        "unit": None,
+        "text": _text(np.asarray(array, dtype=f"<{dtype}")),
+    }
+
+
+def squeeze_codes(array: Any) -> Json:
+    """Squeeze whole numbers from 0 on, in the smallest type that holds the largest.
+
+    >>> squeeze_codes([0, 300])["type"]
+    'u2'
+    """
+    largest = int(np.max(array, initial=0))
+    return squeeze(array, np.min_scalar_type(largest).str[1:])
+
+
+def squeeze_numbers(array: Any) -> Json:
+    """Squeeze numbers in single precision where that holds each exactly, else in double.
+
+    >>> squeeze_numbers([0.5, np.nan])["type"], squeeze_numbers([0.1])["type"]
+    ('f4', 'f8')
+    """
+    numbers = np.asarray(array, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        single = numbers.astype(np.float32)
+    return squeeze(numbers, "f4" if np.array_equal(single, numbers, equal_nan=True) else "f8")
 
 
 def squeeze_rounded(array: Any, bits: int) -> Json:
@@ -50,7 +77,7 @@ def squeeze_text(text: str) -> str:
 
 
 def _text(numbers: Any) -> str:
-    return _characters(numbers.reshape(-1, 1).view(np.uint8).T.tobytes())
+    return _characters(np.ascontiguousarray(numbers).reshape(-1, 1).view(np.uint8).T.tobytes())
 
 
 def _characters(content: bytes) -> str:

@@ -14,7 +14,7 @@ from illume.data.schema import Other
 from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report.assemble import STYLES, bundle_module, lean, modules, read_static
-from illume.report.explorer_payload import json_categories, page_values
+from illume.report.explorer_values import json_categories, page_values
 from illume.report.payload import Json
 from illume.results.scenarios import read_scenarios
 
@@ -29,7 +29,7 @@ class PageRows:
 
     def to_page(self, frame: Frame) -> list[Any]:
         """Return the values of a frame's only row."""
-        (row,) = page_values(self.fitted, self.fitted.row_values(frame))
+        (row,) = page_values(self.fitted.schema, self.fitted.row_values(frame))
         return row
 
     def to_frame(self, rows: list[list[Any]]) -> Frame:

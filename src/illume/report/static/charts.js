@@ -7,11 +7,7 @@ const SWARM_FEATURES = 8;
 const SWARM_LINE = 34;
 
 /** The names and colours of the classes. */
-export function classLegend(data, disagreements) {
-  const entries = data.classes.map((name, position) => make("span", {}, data.swatch(position), name));
-  if (disagreements) entries.push(make("span", {}, swatch("ring"), "surrogate disagrees"));
-  return entries;
-}
+export const classLegend = (data) => data.classes.map((name, position) => make("span", {}, data.swatch(position), name));
 
 /** Values scaled from the 5 % to the 95 % quantile to 0 to 1; NaN for categories and missing values. */
 export function ranks({ categories, values }) {
@@ -106,12 +102,12 @@ export function createImportance(root, data, changed = () => {}) {
     drawBars();
     drawSwarm();
     byId("bars-note").textContent = output === null
-      ? "How much each feature moves the log-odds of a row, on average, added up over the classes."
+      ? `How much each feature moves the ${data.scaleName} of a row, on average, added up over the classes.`
       : `How much each feature moves the ${data.meaning(output)}, on average.`;
     byId("swarm-note").textContent = output === null
       ? "A dot is a row: to the right, the feature supports the class that the model decided. Colour: the feature's value."
       : `A dot is a row: to the right, the feature ${data.numbers ? "raises" : "supports"} ${quote(data.outputs[output])}. Colour: the feature's value.`;
-    byId("bars-legend").replaceChildren(...(output === null ? classLegend(data, false) : []));
+    byId("bars-legend").replaceChildren(...(output === null ? classLegend(data) : []));
     changed(output);
   }
 

@@ -1,4 +1,4 @@
-// Responses to one feature, and to two: what the surrogate answers over their range or categories.
+// Responses to one feature, and to two: what the twin answers over their range or categories.
 
 import { finish } from "./slices.js";
 
@@ -13,29 +13,15 @@ export function valuesOver(feature, points) {
   return feature.whole ? [...new Set(even.map(Math.round))] : even;
 }
 
-export function createCurves({ features, inputs, outputs, shapley }, variations) {
-  /** Contributions of feature j to rows that differ in it from a prepared one, by its values and the answers to them. */
-  function contributions(prepared, j, x, answers) {
-    const row = { X: Float64Array.from(prepared.row.X), codes: Int32Array.from(prepared.row.codes) };
-    const vary = shapley && shapley.vary(prepared.shapley(), j);
-    const s = outputs.explained.length;
-    return x.map((value, at) => {
-      if (shapley) {
-        inputs.encodeValue(row, j, value);
-        return vary(row, shapley.standardise(outputs.scores(answers[at], shapley.least))).map((each) => outputs.sign * each);
-      }
-      const changed = variations.prepare(prepared.values.map((each, i) => (i === j ? value : each)));
-      return variations.pullBack(changed).values.slice(j * s, (j + 1) * s).map((each) => outputs.sign * each);
-    });
-  }
-
+export function createCurves(features, outputs, variations) {
   return {
     /** Answers and feature j's contributions (outputs) of a row, over the range or categories of the feature. */
     curve(values, j, points = 60) {
       const prepared = variations.prepare(values);
       const x = valuesOver(features[j], points);
       const answers = variations.answers(prepared, x.map((value) => [[j, value]]));
-      return { x, answers, contributions: contributions(prepared, j, x, answers) };
+      const vary = prepared.row.vary(j);
+      return { x, answers, contributions: x.map((value) => vary(value).map((each) => outputs.sign * each)) };
     },
     grid: (...question) => finish(gridInSteps(...question)),
     gridInSteps,

@@ -19,6 +19,7 @@ export function readData({ rows, rules, counterfactuals }) {
   const errors = rows.errors && rows.errors.map((output) => output.map((packed) => once(() => unpack(packed))));
   const decision = unpack(rows.decision);
   const low = unpack(rows.low);
+  const level = unpack(rows.level);
   const truth = rows.truth ? unpack(rows.truth) : null;
   const ruleOfRow = rules && unpack(rules.of_row);
   const digits = (output) => (rows.numbers ? rows.numbers.decimals[output || 0] : 3);
@@ -34,22 +35,21 @@ export function readData({ rows, rules, counterfactuals }) {
     classes: rows.classes,
     /** How numbers are shown, if the model answers with these; null for classes. */
     numbers: rows.numbers,
-    /** Whether answers are the model's own; otherwise the surrogate stands in for it. */
+    /** Whether answers are the model's own; otherwise its twin stands in for it. */
     hasModel: rows.has_model,
     outputs: rows.outputs,
     binary,
     columns,
     decision,
-    surrogateDecision: unpack(rows.surrogate_decision),
     probability: unpack(rows.probability),
-    surrogateProbability: unpack(rows.surrogate_probability),
-    status: unpack(rows.status),
     low,
     /** What trust is low in, or nothing. */
-    lowWords: (row) => ["", "Low trust in the contributions", "Low trust in the surrogate", "Low trust in contributions and surrogate"][low[row]],
-    trustAgreement: unpack(rows.trust_agreement),
-    trustError: unpack(rows.trust_error),
-    trustRows: rows.trust_rows,
+    lowWords: () => "Low trust in the contributions",
+    /** How far a row's contributions can be trusted, in a word, and as a place in the order of these. */
+    trustWord: (row) => rows.levels[level[row]],
+    trustLevel: (row) => level[row],
+    exact: rows.exact,
+    scaleName: rows.scale_name,
     importance: rows.importance,
     base: rows.base,
     x: unpack(rows.x),
@@ -75,7 +75,8 @@ export function readData({ rows, rules, counterfactuals }) {
     shapley: rows.kind === "shapley",
     whose: rows.whose,
     offset: (row, output) => (rows.offset[row] ? rows.offset[row][output] : 0),
-    refined: (row) => rows.refined[row],
+    /** How an explanation by the surrogate was made to agree; nothing where it agreed at once. */
+    refinement: (row) => rows.refinement[row] ?? "",
     imputed: (row) => rows.imputed[row] || [],
     /** Why a row is outside of what the explainer was fitted on; undefined if it is not. */
     outside: (row) => rows.outside[row],
@@ -97,8 +98,8 @@ export function readData({ rows, rules, counterfactuals }) {
     thresholdClass: rows.threshold_class,
     /** The score at which the threshold changes the decision; null without a threshold. */
     edge: rows.edge,
-    /** The model's and the surrogate's probabilities of the positive class; null without one. */
-    towardsPositive: rows.towards && rows.towards.map(unpack),
+    /** The model's probabilities of the positive class; null without one. */
+    towardsPositive: rows.towards && unpack(rows.towards),
     /** The row to show first: the first one decided as the positive class. */
     firstRow: Math.max(rows.positive === null ? 0 : decision.indexOf(rows.positive), 0),
     /** The output shown first: the only one, or that of the positive class, or else of the decided one. */

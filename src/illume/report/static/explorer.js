@@ -17,8 +17,7 @@ import { createAnswerWords } from "./explorer_words.js";
 import { countText, make } from "./text.js";
 
 const [WHAT_IF, ALL_ROWS, SCENARIOS] = [0, 1, 2];
-const OFFLINE = "The model itself is not connected: answers to changed rows are the surrogate's alone.";
-const ONLINE = "The model itself is connected, and its answer stands beside the surrogate's.";
+const ONLINE = "The model itself is connected, and answers first.";
 
 /** The columns of the shown rows, which the engine holds. */
 const columnsOf = ({ features, rows }) => features.map((feature, j) => ({
@@ -81,12 +80,10 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
       controlBox), heatBox);
   const [rowsPanel, scenarioPanel] = ["panel rows-panel", "panel scenario-panel"].map((kind) => make("div", { class: kind }));
   const tabs = createTabs([{ name: "What if", panel: whatIf }, { name: "All rows", panel: rowsPanel }, { name: "Scenarios", panel: scenarioPanel }], showPart);
-  const notice = make("aside", { class: "surrogate-note", "aria-label": "What answers here" },
-    make("p", {}, data.hasModel ? "Answers to changed rows come from a " : "Answers here come from a ", make("b", {}, "surrogate"), `, a small model that imitates ${page.model} and is quick enough to run in this page. ${page.agreement} `,
-      make("span", { class: model.connected ? "online" : "offline" }, model.connected ? ONLINE : OFFLINE)));
+  const notice = make("p", { class: "twin-note quiet", role: "note", "aria-label": "What answers here" }, page.twin, model.connected ? make("span", { class: "online" }, ` ${ONLINE}`) : null);
   root.append(make("div", { class: "explorer-root" }, notice, tabs.list, whatIf, rowsPanel, scenarioPanel));
 
-  const shared = { engine, data, state, words, output, order, live: model, limits: page.limits, start: page.search };
+  const shared = { engine, data, state, words, output, order, live: model, limits: page.limits, start: page.search, background: page.background };
   const trust = createTrust(trustBox, shared);
   const answer = createAnswer(answerBox, shared, trust.badge);
   const why = createWhy(whyBox, { ...shared, onOutput(o) {
@@ -133,8 +130,7 @@ export async function createExplorer(root, payload, { live = null, onRow = () =>
     const asked = model.of(values);
     const written = engine.answered(row, values);
     const given = asked.answers || written;
-    const known = changed.length ? written : given; // a changed row is the surrogate's, unless the model's answer stands in the page
-    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given, live: asked, lead: known || explained.answers, byModel: Boolean(known) };
+    present = { explained, original: changed.length ? originalOf(row) : null, trust: engine.trust(values, explained), given, live: asked, lead: given || explained.answers, byModel: engine.exact || Boolean(given) };
     fill(title, `Row ${data.label(row)}`);
     fill(changedNote, changed.length ? `${countText(changed.length, "value")} changed` : "");
     undo.disabled = !state.canUndo;

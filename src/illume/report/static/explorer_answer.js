@@ -1,4 +1,4 @@
-// The answer at the top: the model's where it is known, else the surrogate's; beside that of the original row and the other's.
+// The answer at the top: the model's where it is known, else the network's; beside that of the original row and the other's.
 
 import { fill } from "./explorer_morph.js";
 import { make, percent } from "./text.js";
@@ -53,7 +53,7 @@ export function createAnswer(box, { engine, data, state, words }, badge) {
     let [low, high] = [Infinity, -Infinity];
     for (let row = 0; row < engine.rows.n; row += 1) {
       const found = engine.rows.model(row);
-      const value = found ? found.answers[i] : i === 0 ? data.surrogateProbability[row] : NaN;
+      const value = found ? found.answers[i] : i === 0 ? data.probability[row] : NaN;
       if (Number.isFinite(value)) [low, high] = [Math.min(low, value), Math.max(high, value)];
     }
     return low < high ? [low, high] : [low - 1, low + 1];
@@ -107,17 +107,17 @@ export function createAnswer(box, { engine, data, state, words }, badge) {
     return `${percent(answers[at])} for ${outputs.names[at]}`;
   };
 
-  const speaker = (byModel) => (byModel ? "the model" : "the surrogate");
+  const speaker = (byModel) => (byModel ? "the model" : "the network");
 
-  /** The other's answer: the surrogate's beside the model's; beside the surrogate's the model's, given or live. `live` is {state, answers, message}. */
+  /** The other's answer: the twin's as a remark beside the model's, or that the model was not asked. `live` is {state, answers, message}. */
   function showOther(answers, { given, live, byModel }) {
-    const failed = !byModel && live.state === "failed";
-    fill(otherHead, byModel ? "The surrogate says" : "The model itself");
-    const theirs = byModel ? answers : given;
+    const failed = live.state === "failed";
+    otherCell.hidden = engine.exact && !live.answers && !failed;
+    fill(otherHead, !given || (failed && engine.exact) ? "The model itself" : engine.exact ? "The page itself says" : "The network says");
     otherNote.classList.toggle("caution", failed || Boolean(given && !words.alike(given, answers)));
-    if (theirs) {
-      fill(other, ...decisionParts(theirs));
-      fill(otherNote, `${shareNote(theirs)}; ${byModel ? "it" : "the surrogate"} differs by ${words.difference(given, answers)}`);
+    if (given && !(failed && engine.exact)) {
+      fill(other, ...decisionParts(answers));
+      fill(otherNote, `${shareNote(answers)}; it differs by ${words.difference(given, answers)}`);
       return;
     }
     fill(other, failed ? "no answer" : live.state === "asking" ? "asking …" : "not asked");
@@ -127,16 +127,16 @@ export function createAnswer(box, { engine, data, state, words }, badge) {
   /** Say that numbers are another's than before the first change. */
   function showSwitch(original, byModel) {
     const own = engine.rows.model(state.row);
-    switched.hidden = !original || !own;
+    switched.hidden = engine.exact || !original || !own;
     if (switched.hidden) return;
-    fill(switched, byModel ? "Changed: the answer is still the model's, contributions are now the surrogate's." : `Changed: answer and contributions are now the surrogate's. For the row as it is, it says ${words.short(original.answers)}, the model ${words.short(own.answers)}.`);
+    fill(switched, byModel ? "Changed: the answer is still the model's, contributions are now the network's." : `Changed: answer and contributions are now the network's. For the row as it is, it says ${words.short(original.answers)}, the model ${words.short(own.answers)}.`);
   }
 
   return {
     /** `explained` is the edited row's explanation, `original` that of the row as it was, or null if it is the same; `lead` is the answer to show first. */
     update({ explained, original, given, live, lead, byModel }) {
       const who = speaker(byModel);
-      const was = original && (byModel ? engine.rows.model(state.row).answers : original.answers);
+      const was = original && (byModel ? engine.rows.model(state.row)?.answers ?? original.answers : original.answers);
       fill(ownHead, original ? `Changed row, says ${who}` : `${who[0].toUpperCase()}${who.slice(1)} says`);
       ownCell.classList.toggle("by-model", byModel);
       otherCell.classList.toggle("by-model", !byModel);

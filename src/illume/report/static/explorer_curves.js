@@ -1,4 +1,4 @@
-// Response curves: what the surrogate would answer, and the feature's contribution, over the feature's whole range.
+// Response curves: the answer, and the feature's contribution, over the feature's whole range.
 
 import { isSame, rangeOf, valueText } from "./explorer_words.js";
 import { draw, formatGrouped, make, percent } from "./text.js";

@@ -1,4 +1,4 @@
-// The least change that flips the answer: confirmed by the model, else found on the surrogate.
+// The least change that flips the answer: confirmed by the model, or found on its twin, which may be the model itself.
 
 import { createSlices } from "./slices.js";
 import { valueText } from "./explorer_words.js";
@@ -8,11 +8,11 @@ import { countText, make } from "./text.js";
 const PAUSE_BEFORE_SEARCH = 250; // milliseconds without an edit
 const N_FOUND = 3;
 const N_ASKED = 6; // that a live model is asked about; those it confirms are shown first
-const MOST_CHANGES = 5; // of the search on the surrogate
-const MOST_ERRORS = 2; // that the surrogate's answer goes beyond the boundary, where nothing better was measured
-const FEWEST_MEASURED = 5;
+const MOST_CHANGES = 5; // of the search
+const MOST_ERRORS = 2; // that the network's answer goes beyond the boundary
 const FAR = 2; // standard deviations that are called a large change
-const UNCONFIRMED = "Found on the surrogate, not confirmed by the model";
+const UNCONFIRMED = "Found on the network, not confirmed by the model";
+const HOLDS = "Holds for the model itself";
 const CONFIRMED = "Confirmed by the model";
 
 /** Search and show in `box`, starting from `start`, Python's wishes; `onFound` hears which rows were found. */
@@ -29,41 +29,25 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   const slices = createSlices();
   const wish = createWish(wishBox, { outputs, words, output, start, onChange: () => search() });
   let found = [];
-  let note = ""; // on all that was found on the surrogate
+  let note = ""; // on all that was found in the page
   let waiting = 0;
   let from = null; // the values that were searched from
   let asked = null; // what was searched for: {wanted, answers}
 
-  /** How far beyond the boundary to aim, and how many such suggestions the model confirmed: {margin, n, held, close}. */
-  function aims(values, answers, wanted) {
-    const rises = !outputs.classes && wanted[0] !== null;
-    const measured = engine.heldFlips(answers, rises);
-    if (measured && measured.n >= FEWEST_MEASURED) {
-      const { margin, n, held, n_close: nClose, held_close: heldClose } = measured;
-      return margin > 0 ? [{ margin, n, held }, { margin: 0, n: nClose, held: heldClose, close: true }] : [{ margin, n, held }];
-    }
-    const margin = engine.margin(values, MOST_ERRORS);
-    return margin > 0 ? [{ margin, n: 0 }, { margin: 0, n: 0, close: true }] : [{ margin: 0, n: 0 }];
-  }
-
-  /** Search on the surrogate, in steps: past the boundary by its error, or where that cannot be, just past it. */
+  /** Search on the twin, in steps: past the boundary by its error, or where that cannot be, just past it. */
   function* suggest(values, wanted, given) {
     const { answers } = engine.explain(values);
-    if (wish.reached(answers, wanted, answers)) return { message: "The surrogate answers so already, the model does not: the surrogate cannot tell what would change that." };
+    if (wish.reached(answers, wanted, answers)) return { message: "The network answers so already, the model does not: the network cannot tell what would change that." };
     const options = { ...given, desired: wanted, output: outputs.classes ? 0 : output(), probability: wish.least, maxChanges: Math.min(wish.most, MOST_CHANGES), n: live.connected ? N_ASKED : N_FOUND };
-    let [refused, searched] = ["", false];
-    for (const { margin, n, held, close } of aims(values, answers, wanted)) {
-      if (!live.connected && n >= FEWEST_MEASURED && 2 * held < n) {
-        refused ||= `Suggestions of the surrogate are not shown here: of ${n} for rows like this one, the model confirmed ${held || "none"}.`;
-        continue;
-      }
-      searched = true;
+    for (const margin of new Set([engine.margin(MOST_ERRORS), 0])) {
       const some = yield* engine.recourseInSteps(values, { ...options, margin });
-      const measured = n ? ` Of ${n} such suggestions for other rows, the model confirmed ${held === n ? "all" : held || "none"}.` : "";
-      if (some.length) return { some, note: `${close ? "Too close to call. " : ""}${UNCONFIRMED}.${measured}`, message: closest(some) };
+      const close = !margin && engine.margin(MOST_ERRORS) > 0;
+      if (some.length) return { some, note: engine.exact ? HOLDS : `${close ? "Too close to call. " : ""}${UNCONFIRMED}.`, message: closest(some, wanted) };
     }
     const hints = [wish.most < MOST_CHANGES ? "allow more values to change" : "", limits().count ? "take away locks and limits" : ""].filter(Boolean);
-    return { message: (!searched && refused) || `No such change was found on the surrogate.${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
+    const several = wish.most > 1 ? ", and none of several was found" : "";
+    const tried = engine.proves(wanted) ? `No change of one value is enough${several}.` : "No such change was found.";
+    return { message: `${tried}${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
   }
 
   function search() {
@@ -82,8 +66,9 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
       return;
     }
     const known = state.changed.length ? [] : engine.confirmed(state.row, given).filter((one) => one.changes.length <= wish.most && wish.reached(one.answers, wanted, answers));
-    if (known.length) finished({ some: known.slice(0, N_FOUND) });
-    else slices.start(suggest(values, wanted, given), finished);
+    const confirmed = { some: known.slice(0, N_FOUND) };
+    if (known.length) finished(confirmed);
+    if (!known.length || engine.exact) slices.start(suggest(values, wanted, given), (one) => finished(known.length && !one.some ? confirmed : one));
   }
 
   /** Whether the live model follows a suggestion; null where it has not answered. */
@@ -93,10 +78,12 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   }
 
   /** Say what was looked for and not found: fewer values, nearer ones, or other features. */
-  function closest(all) {
+  function closest(all, wanted) {
     const said = [];
     const fewest = all[0].changes.length;
-    if (fewest > 1) said.push(`No change of ${fewest === 2 ? "one value" : `${fewest - 1} values`} is enough.`);
+    if (fewest > 1 && engine.proves(wanted)) said.push("No change of one value is enough.");
+    else if (fewest > 1) said.push("No change of one value was found.");
+    if (fewest > 2) said.push(`None of ${fewest - 1} values was found.`);
     if (all[0].distance > FAR) said.push(`Nothing nearer was found: even the first is a large change, of ${all[0].distance.toFixed(1)} standard deviations.`);
     if (all.length < N_FOUND) said.push(all.length === 1 ? "No other way was found." : "No third way was found.");
     return said.join(" ");
@@ -105,7 +92,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   /** What the model says to a change that was found; nothing where that was said for all. */
   function status(one) {
     const { state: at, answers, message } = live.of(one.row);
-    if (at === "off" || one.confirmed) return null;
+    if (at === "off" || one.confirmed || (engine.exact && at !== "answered")) return null;
     if (at === "answered") {
       return follows(one)
         ? make("p", { class: "confirmed" }, `${CONFIRMED}: ${words.short(answers)}`)
@@ -128,8 +115,8 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
     const rank = (one) => [true, null, false].indexOf(follows(one));
     const shown = known ? found : found.slice().sort((a, b) => rank(a) - rank(b)).slice(0, N_FOUND);
     list.replaceChildren(...shown.map(line));
-    mark.hidden = !found.length || (live.connected && !known);
-    mark.className = known ? "confirmed" : "unconfirmed";
+    mark.hidden = !found.length || (live.connected && !known && !engine.exact);
+    mark.className = known || engine.exact ? "confirmed" : "unconfirmed";
     mark.textContent = known ? `${CONFIRMED}` : note;
     const n = limits().count;
     limited.textContent = n ? `Keeps to the locks and limits of ${countText(n, "feature")}.` : "Lock a feature, or set limits, to keep it as it is.";

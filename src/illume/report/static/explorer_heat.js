@@ -1,4 +1,4 @@
-// A heat map: the surrogate's answer for all values of two features, the others as they are.
+// A heat map: the answer for all values of two features, the others as they are.
 
 import { isSame, valueText, varies } from "./explorer_words.js";
 import { createSlices, finish } from "./slices.js";
@@ -26,7 +26,7 @@ export function createHeat(box, { engine, state, words, order, output }) {
   const slices = createSlices();
   let shown = typeof IntersectionObserver === "undefined";
   box.append(make("h3", {}, "Two features at once"),
-    make("p", { class: "quiet" }, "What the surrogate would say for all values of two features, the others as they are now. The ring is the row. Click to go there."),
+    make("p", { class: "quiet" }, `What ${engine.exact ? "the model" : "the network"} says for all values of two features, the others as they are now. The ring is the row. Click to go there.`),
     make("p", { class: "heat-choice" }, acrossBox, upBox),
     make("div", { class: "heat" }, make("p", { class: "heat-up", "aria-hidden": "true" }, ends.top, ends.bottom),
       make("div", { class: "canvas" }, canvas, point), make("p", { class: "heat-across", "aria-hidden": "true" }, ends.left, ends.right)), legend);

@@ -6,9 +6,10 @@ import { countText, formatFixed, formatGrouped, formatSigned, make, percent, quo
 import { FIRST_FEATURES, contributionLines, createWaterfall } from "./waterfall.js";
 
 const VAGUE = "The contributions are uncertain: their typical error is more than half their size.";
+const EXACT = "Answer and contributions are exact.";
 
-/** Show what moved the answer in `box`: the model's own contributions for a row as it is, the surrogate's for a changed one. */
-export function createWhy(box, { engine, data, state, output, onOutput }) {
+/** Show what moved the answer in `box`: the model's own contributions, or the network's for a changed row. */
+export function createWhy(box, { engine, data, state, output, background, onOutput }) {
   const { outputs, features } = engine;
   const s = outputs.explained.length;
   const head = make("div", { class: "section-head" }, make("h3", {}, outputs.classes ? "Why this decision?" : "Why this prediction?"));
@@ -53,10 +54,10 @@ export function createWhy(box, { engine, data, state, output, onOutput }) {
       const o = output();
       const lines = original ? changedLines(explained, original, o) : contributionLines(data, state.row, o, all);
       const base = original ? explained.base[o] : data.base[o];
-      const who = original || !data.hasModel || data.whose.includes("surrogate") ? "the surrogate" : "the model itself";
+      const own = engine.exact || (!original && data.hasModel);
       const when = original ? "The row is changed, so the numbers explain" : "The numbers explain";
-      fill(note, `${when} ${who}: what each feature adds to its ${outputs.meanings[o]}. Blue raises it, orange lowers it.${original ? " “Was” is the surrogate's for the row as it is." : ""}`);
-      chart.update({ base, lines, total: outputs.classes ? "log-odds" : outputs.meanings[o], fromZero: outputs.classes, edge: data.edge, say: say(o) });
+      fill(note, `${when} ${own ? "the model itself" : "the network"}: what each feature adds to its ${outputs.meanings[o]}${background}. Blue raises it, orange lowers it.${original ? " “Was” is for the row as it is." : ""}`);
+      chart.update({ base, lines, total: outputs.classes ? outputs.scale_name : outputs.meanings[o], fromZero: outputs.scale_name === "log-odds", edge: data.edge, say: say(o) });
       fill(more, all ? "Fewer" : `All ${features.length}`);
       more.setAttribute("aria-label", all ? "Show the strongest features only" : `Show all ${features.length} features`);
       select.value = o;
@@ -117,16 +118,9 @@ export function createTrust(box, { engine, limits, words }) {
   const list = make("ul", { class: "reasons" });
   box.append(make("div", { class: "section-head" }, make("h3", {}, "Can I trust this here?"), badges[0]), list);
 
-  function around({ agreement, error, rows }) {
-    if (!rows || !Number.isFinite(agreement)) return "No rows were held out, so nothing is known of how well the surrogate does here.";
-    const off = outputs.classes ? `its probabilities are off by ${formatFixed(error, 2)}`
-      : `it is off by ${outputs.names.length > 1 ? `${formatFixed(error)} standard deviations` : words.number(error, 0)} on average`;
-    const alike = outputs.classes ? "decides like the model" : "is close to the model (within a tenth of a standard deviation)";
-    return `On the ${rows} held-out rows most like this one, the surrogate ${alike} on ${percent(agreement)}, and ${off}.`;
-  }
-
-  /** Whether answers are nearer to another decision than the surrogate's error; what says so, or nothing. */
-  function tooClose(answers, { error }) {
+  /** Whether answers are nearer to another decision than the network's error; what says so, or nothing. */
+  function tooClose(answers) {
+    const { error } = engine;
     if (!outputs.classes || !(error > 0)) return "";
     const [first, second] = [...answers].sort((a, b) => b - a);
     const at = words.shown(answers);
@@ -134,43 +128,39 @@ export function createTrust(box, { engine, limits, words }) {
     const off = words.two ? Math.abs(answers[at] - edge) : (first - second) / 2;
     if (off >= error) return "";
     const where = words.two ? `the decision turns at ${percent(edge)}` : "another class has almost as much";
-    return `Too close to call: ${percent(answers[at])} for ${outputs.names[at]}, and ${where}. The surrogate is off by ${formatFixed(error, 2)} on rows like this.`;
+    return `Too close to call: ${percent(answers[at])} for ${outputs.names[at]}, and ${where}. The network is off by ${formatFixed(error, 2)} on average.`;
   }
 
   /** Reasons for doubt. */
-  function judge({ trust, explained, given, live, lead, byModel, rule }) {
+  function judge({ trust, explained, given, lead, byModel, rule }) {
     const doubts = [];
-    const close = byModel ? "" : tooClose(lead, trust);
-    for (const reason of trust.reasons) doubts.push(`Outside the data: ${reason}. The answer is a guess.`);
+    const close = byModel ? "" : tooClose(lead);
+    for (const reason of trust.reasons) doubts.push(`Outside the data: ${reason}. ${engine.exact ? "The model answers, but nothing is known of such rows" : "The answer is a guess"}.`);
     if (close && !trust.outside) doubts.push(close);
-    if (given && !words.alike(given, explained.answers)) doubts.push(`The surrogate and the model differ on this row: ${words.short(explained.answers)} against ${words.short(given)}.`);
-    if (live.answers && !words.alike(live.answers, explained.answers)) doubts.push(`The live model answers otherwise: ${words.short(live.answers)}.`);
+    if (given && !words.alike(given, explained.answers)) doubts.push(`${engine.exact ? "The page" : "The network"} and the model differ on this row: ${words.short(explained.answers)} against ${words.short(given)}.${engine.exact ? " The model has changed since the page was written." : ""}`);
     const decided = outputs.decide(lead);
     const alike = outputs.classes ? limits.classes[decided] ?? NaN : NaN;
-    if (alike < limits.agreement) doubts.push(`Of the held-out rows that the model decides ${quote(outputs.names[decided])}, the surrogate does so on ${percent(alike)} only.`);
+    if (alike < limits.agreement) doubts.push(`Of the held-out rows that the model decides ${quote(outputs.names[decided])}, the network does so on ${percent(alike)} only.`);
     if (rule && rule.covers && rule.precision && rule.precision[0] < limits.agreement) doubts.push(`The rule behind it is ${outputs.classes ? "right" : "in its interval"} on ${percent(rule.precision[0])} only of the held-out rows it covers.`);
-    // What is not known is no reason to trust
-    const wrong = !(trust.agreement >= limits.agreement && trust.error <= limits.error);
-    const vague = limits.share !== null && !(trust.contributionError <= limits.share * sizeOf(explained));
-    return { doubts, wrong, vague, close: close && !trust.outside };
+    const vague = !(trust.share >= limits.share); // what is not known is no reason to trust
+    return { doubts, vague, close: close && !trust.outside };
   }
-
-  const sizeOf = ({ values }) => Math.sqrt(values.reduce((sum, value, i) => sum + (value / outputs.commonUnit(i % outputs.explained.length)) ** 2, 0) / values.length);
 
   return {
     /** The same in a word, to be put elsewhere. */
     badge: badges[1],
     update(present) {
       const { trust } = present;
-      const { doubts, wrong, vague, close } = judge(present);
-      const low = doubts.length > 0 || wrong || vague;
+      const { doubts, vague, close } = judge(present);
+      const low = doubts.length > 0 || vague;
       for (const badge of badges) {
         badge.className = `badge ${low ? "low" : "high"}`;
         fill(badge, close ? "Too close to call" : low ? "Be careful here" : "Nothing unusual");
       }
       box.classList.toggle("low", low);
       const lines = doubts.map((text) => [text, "caution"]);
-      if (!trust.outside) lines.push([around(trust), wrong ? "caution" : ""]); // rows like this one are not known
+      if (engine.exact) lines.push([EXACT, ""]);
+      else if (!trust.outside) lines.push([limits.told, ""]); // rows like this one are not known
       if (vague) lines.push([Number.isFinite(trust.contributionError) ? VAGUE : "How accurate the contributions are was not measured.", "caution"]);
       fill(list, ...lines.map(([text, kind]) => make("li", { class: kind }, text)));
     },

@@ -18,7 +18,7 @@ export function createPopulation(box, { data, onChoose }) {
   const map = createMap(box, data, onChoose, (mask) => table.only(mask));
   const table = createTable(box, data, onChoose, (mask) => map.only(mask));
   const showImportance = createImportance(box, data);
-  box.querySelector("#map-legend").replaceChildren(...classLegend(data, data.hasModel && data.status.some((status) => status > 0)));
+  box.querySelector("#map-legend").replaceChildren(...classLegend(data));
   return {
     redraw() {
       showImportance();

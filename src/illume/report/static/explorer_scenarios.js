@@ -14,12 +14,12 @@ export function csvCell(value) {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Scenarios {name, row, values, surrogate, model} as CSV. */
+/** Scenarios {name, row, values, twin, model} as CSV. */
 export function scenarioCsv(scenarios, { features, outputs }) {
   const head = ["scenario", "scenario_row", ...features.map(({ name }) => name),
-    ...outputs.names.map((name) => `surrogate_${name}`), ...outputs.names.map((name) => `model_${name}`)];
+    ...outputs.names.map((name) => `twin_${name}`), ...outputs.names.map((name) => `model_${name}`)];
   const none = outputs.names.map(() => null);
-  const lines = scenarios.map(({ name, row, values, surrogate, model }) => [name, row, ...values, ...surrogate, ...(model || none)]);
+  const lines = scenarios.map(({ name, row, values, twin, model }) => [name, row, ...values, ...twin, ...(model || none)]);
   return [head, ...lines].map((line) => `${line.map(csvCell).join(",")}\n`).join("");
 }
 
@@ -50,13 +50,13 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
   box.append(none, place, buttons, hint);
 
   const plain = () => kept.map(({ name, row, values, answers }) => {
-    const model = modelOf({ row, values });
-    return { name, row: data.label(row), values, surrogate: Array.from(answers), model: model && Array.from(model) };
+    const model = modelOf({ row, values, answers });
+    return { name, row: data.label(row), values, twin: Array.from(answers), model: model && Array.from(model) };
   });
 
   /** The model's own answer, where it is known: live, or that of an unchanged row. */
-  function modelOf({ row, values }) {
-    const found = live.of(values).answers;
+  function modelOf({ row, values, answers }) {
+    const found = live.of(values).answers ?? (engine.exact ? answers : null);
     if (found) return found;
     const given = engine.rows.model(row);
     return given && engine.rows.values(row).every((value, j) => isSame(value, values[j])) ? given.answers : null;
@@ -95,7 +95,7 @@ export function createScenarios(box, { engine, data, words, live, table, onOpen,
     const head = (text) => make("th", { scope: "col", title: text }, text);
     place.replaceChildren(make("table", { class: "plain scenarios" },
       make("caption", {}, `${countText(kept.length, "scenario")}; values that differ from the row they came from are bold`),
-      make("thead", {}, make("tr", {}, ...["Name", "From", "Surrogate", "Model", ...columns.map((j) => features[j].label)].map(head), make("td"))),
+      make("thead", {}, make("tr", {}, ...["Name", "From", engine.exact ? "Page" : "Network", "Model", ...columns.map((j) => features[j].label)].map(head), make("td"))),
       make("tbody", {}, ...kept.map((one) => line(one, columns)))));
     onCount(kept.length);
     tell();

@@ -3,7 +3,7 @@
 import { unpack } from "./packed.js";
 
 /** Python compares true with 1 and false with 0. */
-const keyOf = (value) => (typeof value === "boolean" ? Number(value) : value);
+export const keyOf = (value) => (typeof value === "boolean" ? Number(value) : value);
 
 export const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
 

@@ -32,7 +32,7 @@ function startReport() {
   const map = createMap(document, data, choose, (mask) => table.only(mask));
   const panel = createPanel(document, data, (row, by) => choose(table.neighbour(row, by), { scroll: false }));
   const table = createTable(document, data, choose, (mask) => map.only(mask));
-  byId("map-legend").replaceChildren(...classLegend(data, data.hasModel && data.status.some((status) => status > 0)));
+  byId("map-legend").replaceChildren(...classLegend(data));
 
   const redraw = () => {
     showImportance();

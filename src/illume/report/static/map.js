@@ -63,15 +63,6 @@ export function createMap(root, data, onChoose, onBrush) {
         }
       }
     }
-    brush.strokeStyle = colour(canvas, "text");
-    brush.lineWidth = n > 4000 ? 0.7 : 1.2;
-    for (let row = 0; row < n; row += 1) {
-      if (data.hasModel && data.status[row] && strong(row)) {
-        brush.globalAlpha = n > 4000 ? 0.6 : 0.9;
-        dot(brush, row, size + (n > 4000 ? 1.2 : 2));
-        brush.stroke();
-      }
-    }
     brush.globalAlpha = 1;
     keep.width = canvas.width;
     keep.height = canvas.height;
@@ -130,10 +121,8 @@ export function createMap(root, data, onChoose, onBrush) {
   const spot = (row) => [places.px[row], places.py[row]];
 
   function words(row) {
-    if (data.numbers) return `row ${data.label(row)}: ${data.answer(row)}${data.hasModel ? ` (surrogate: ${data.numbers.surrogate[row]})` : ""}`;
-    const probability = formatFixed(data.probability[row], 2);
-    const surrogate = data.status[row] ? `, surrogate: ${data.classes[data.surrogateDecision[row]]}` : "";
-    return `row ${data.label(row)}: ${data.classes[data.decision[row]]} (${probability}${surrogate})`;
+    const words = data.numbers ? data.answer(row) : `${data.classes[data.decision[row]]} (${formatFixed(data.probability[row], 2)})`;
+    return `row ${data.label(row)}: ${words}`;
   }
 
   function point(row) {

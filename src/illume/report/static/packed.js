@@ -1,6 +1,6 @@
 // Packed numbers: little-endian bytes in base64.
 
-const ARRAYS = {
+export const ARRAYS = {
   i1: Int8Array, i2: Int16Array, i4: Int32Array, u1: Uint8Array, u2: Uint16Array, u4: Uint32Array,
   f4: Float32Array, f8: Float64Array,
 };

@@ -1,11 +1,12 @@
-// The least change of a row that the surrogate answers as desired: few features first, then a small distance.
+// The least change of a row that the twin answers as desired: few features first, then a small distance.
 
 import { isMissing } from "./inputs.js";
 
 const [SHORT, TRIED, BEAM] = [3, 192, 24]; // values of a feature to add to others, sets to try, those to go on from
 const NEAREST = 3; // examples to make smaller, beside those of other features
 const [SECTIONS, ROUNDS] = [8, 3]; // into which a step is divided, how often
-const FINEST = 1000; // numbers are rounded to such parts of their range
+const FINEST = 1000; // numbers are rounded to such parts of their range,
+const MORE = [0, 1, 2, 4, 6]; // or to as many digits more as it takes
 const SURE = 1e-9; // by how much a goal is reached at least, so that rounding does not matter
 
 /** How far answers are beyond what is desired: log-odds, or standard deviations of numbers; negative before it. */
@@ -27,8 +28,11 @@ function createGoal(outputs, answers, { desired, output, probability }) {
   return (each) => wanted.reduce((most, k) => Math.max(most, lead(each, k)), -Infinity);
 }
 
-/** Return the values that a feature may take instead of its own, those nearest to it first. */
-export function createChoices(features, inputs, { locked = [], directions = {}, ranges = {} }) {
+/**
+ * Return the values that a feature may take instead of its own, those nearest to it first, each with the farthest that does the same:
+ * where the twin goes in steps, one in each of its bins that reaches into the seen range, else quantiles of what was seen.
+ */
+export function createChoices({ features, inputs, twin }, { locked = [], directions = {}, ranges = {} }) {
   const fixed = new Set(locked);
 
   function limits(j) {
@@ -47,14 +51,34 @@ export function createChoices(features, inputs, { locked = [], directions = {}, 
 
   function categories(j, value) {
     const { categories: known, other } = features[j];
-    return known.filter((each, at) => at !== inputs.known(j, value) && (ranges[j] || (at !== other && each !== null)) && permits(j, value, each));
+    const common = known.filter((each, at) => at !== inputs.known(j, value) && (ranges[j] || (at !== other && each !== null)));
+    const rare = twin.categories(j).filter((each) => each !== null && each !== value && inputs.known(j, each) < 0);
+    return [...common, ...rare].filter((to) => permits(j, value, to)).map((to) => ({ to, far: to }));
+  }
+
+  /** Steps of the twin, cut to what is permitted and to the seen range, or to numbers that were asked for beyond it. */
+  function steps(j, value) {
+    const { low: seenLow, high: seenHigh, whole } = features[j];
+    const [low, high] = limits(j);
+    const [least, most] = [Number.isFinite(low) ? low : seenLow ?? -Infinity, Number.isFinite(high) ? high : seenHigh ?? Infinity];
+    return twin.bins(j, value).map(([near, far]) => {
+      const up = far > near;
+      const [from, to] = (up ? [near, far] : [far, near]).map((end) => Math.min(Math.max(end, least), most));
+      const [first, last] = whole ? [Math.ceil(from), Math.floor(to)] : [from, to];
+      const inside = first <= last && (up ? near <= most && far >= least : far <= most && near >= least);
+      return inside ? (up ? { to: first, far: last } : { to: last, far: first }) : null;
+    }).filter((step) => step && permits(j, value, step.to));
+  }
+
+  function quantiles(j, value) {
+    const [low, high] = limits(j);
+    const ends = [low, high, features[j].low, features[j].high].filter((end) => Number.isFinite(end));
+    return [...new Set([...features[j].knots, ...ends])].filter((each) => each !== value && permits(j, value, each)).map((to) => ({ to, far: to }));
   }
 
   function numbers(j, value) {
-    const [low, high] = limits(j);
-    const ends = [low, high].filter(Number.isFinite);
-    const inside = [...new Set([...features[j].knots, ...ends])].filter((each) => each !== value && permits(j, value, each));
-    return isMissing(value) ? inside : inside.sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
+    const inside = twin.bins(j, value) ? steps(j, value) : quantiles(j, value);
+    return isMissing(value) ? inside : inside.sort((a, b) => Math.abs(a.to - value) - Math.abs(b.to - value));
   }
 
   return {
@@ -66,7 +90,7 @@ export function createChoices(features, inputs, { locked = [], directions = {}, 
 }
 
 /** Return the search for least changes; see `engine.recourse`. */
-export function createRecourse({ features, inputs, outputs }, variations) {
+export function createRecourse({ features, inputs, outputs, twin }, variations) {
   const scratch = { X: new Float64Array(inputs.size), codes: new Int32Array(features.length) };
 
   /** How far a value is from another: standard deviations, or 1 for another category. */
@@ -91,7 +115,7 @@ export function createRecourse({ features, inputs, outputs }, variations) {
     const goal = createGoal(outputs, prepared.answers, { desired, output, probability });
     if (goal(prepared.answers) >= 0) return [];
     const bar = Math.max(margin, SURE);
-    const choices = createChoices(features, inputs, limits);
+    const choices = createChoices({ features, inputs, twin }, limits);
     function* judge(many) {
       return (yield* variations.answersInSteps(prepared, many)).map(goal);
     }
@@ -118,10 +142,16 @@ export function createRecourse({ features, inputs, outputs }, variations) {
       const [j, far] = changes[at];
       const start = choices.nearest(j, near);
       const put = (value) => changes.map((change, i) => (i === at ? [j, value] : change));
-      const smaller = yield* least((share) => put(between(j, start, far, share)));
-      const short = features[j].whole ? [] : roundBeyond(smaller[at][1], farthest, features[j]);
-      const good = (yield* judge(short.map(put))).findIndex((found) => found > bar);
-      return good < 0 ? smaller : put(short[good]);
+      return yield* shorten(yield* least((share) => put(between(j, start, far, share))), at, farthest);
+    }
+
+    /** Round one number of an example, up to `farthest`. */
+    function* shorten(changes, at, farthest) {
+      const [j, to] = changes[at];
+      if (features[j].kind !== "number" || features[j].whole) return changes;
+      const rounded = roundBeyond(to, farthest, features[j]).map((value) => changes.map((change, i) => (i === at ? [j, value] : change)));
+      const good = (yield* judge(rounded)).findIndex((found) => found > bar);
+      return good < 0 ? changes : rounded[good];
     }
 
     /** Make the changes of an example smaller: all numbers together, then one after the other. */
@@ -137,17 +167,22 @@ export function createRecourse({ features, inputs, outputs }, variations) {
 
     /** Return the least change of each single feature that reaches the goal, and all others by feature. */
     function* singles() {
-      const tried = features.flatMap((_, j) => choices.of(j, values[j]).map((to) => [[j, to]]));
+      const options = features.flatMap((_, j) => choices.of(j, values[j]).map((each) => ({ j, ...each })));
+      const tried = options.map(({ j, to }) => [[j, to]]);
       const found = yield* judge(tried);
       const best = [];
       const others = features.map(() => []);
       for (const [j, feature] of features.entries()) {
-        const mine = [...tried.keys()].filter((i) => tried[i][0][0] === j);
+        const mine = [...options.keys()].filter((i) => options[i].j === j);
         const sides = feature.kind === "category" || isMissing(values[j]) ? [() => true] : [(to) => to > values[j], (to) => to < values[j]];
         for (const side of sides) {
           const own = mine.filter((i) => side(tried[i][0][1]));
           const good = feature.kind === "category" ? own.reduce((most, i) => (found[i] > bar && !(found[i] <= found[most]) ? i : most), -1) : own.find((i) => found[i] > bar) ?? -1;
           if (good < 0) continue;
+          if (twin.bins(j, values[j])) {
+            best.push(yield* shorten(tried[good], 0, options[good].far));
+            continue;
+          }
           const before = own.indexOf(good) - 1;
           best.push(yield* shrinkOne(tried[good], 0, before < 0 ? values[j] : tried[own[before]][0][1], tried[good][0][1]));
         }
@@ -213,9 +248,9 @@ function roundBeyond(number, far, { low, high }) {
   const range = (high ?? far) - (low ?? number);
   const decimals = Math.max(0, Math.ceil(Math.log10(FINEST / Math.max(range, 1e-12))));
   const up = far > number;
-  return [0, 1, 2].map((more) => {
+  const within = (rounded) => (up ? rounded < far : rounded > far);
+  return [...MORE.map((more) => {
     const power = 10 ** (decimals + more);
-    const rounded = (up ? Math.ceil(number * power) : Math.floor(number * power)) / power;
-    return up ? Math.min(rounded, far) : Math.max(rounded, far);
-  });
+    return (up ? Math.ceil(number * power) : Math.floor(number * power)) / power;
+  }).filter(within), far];
 }

@@ -1,10 +1,11 @@
 // The panel of one row: decision, contributions, trust, rule and counterfactuals.
 
-import { countText, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote, shortNumber } from "./text.js";
+import { countText, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote } from "./text.js";
 import { FIRST_FEATURES, contributionLines, createWaterfall } from "./waterfall.js";
 
 const WORDS = {
-  without: "The model was not at hand when this report was made: these are the surrogate's answers.",
+  without: "The model was not at hand when this report was made: its twin answers.",
+  exact: "The contributions are exact: they were computed from what the model itself is made of.",
   surrogates: "The accuracy of the contributions for the model is not measured: they are the surrogate's.",
 };
 
@@ -48,35 +49,12 @@ export function createPanel(root, data, onStep) {
     return `The model decides ${quote(data.answer(row))} for ${countText(alike.length, "row")} of this report, and is right for ${groupDigits(right)} of them (${percent(right / alike.length)}). `;
   }
 
-  function statusWords(row) {
-    if (!data.hasModel) return WORDS.without;
-    if (data.numbers) {
-      const near = data.status[row] === 0 ? "agrees within a tenth of a standard deviation" : "is further off than a tenth of a standard deviation";
-      return `The surrogate ${near}: it predicts ${data.numbers.surrogate[row]}. The contributions add up to ${data.shapley ? "the model's" : "its"} own number.`;
-    }
-    const own = formatFixed(data.surrogateProbability[row]);
-    if (data.status[row] === 0) return `The surrogate agrees: it gives this class a probability of ${own}.`;
-    const other = quote(data.classes[data.surrogateDecision[row]]);
-    if (data.shapley) return `The surrogate decides ${other} (it gives the model's class only ${own}): check the rule. The contributions are still the model's.`;
-    if (data.status[row] === 2) {
-      return `Not faithful: the surrogate decides ${other} (it gives the model's class only ${own}), and no training row could correct it. Do not use this explanation.`;
-    }
-    const [neighbour, gammaW, gammaX] = data.refined(row);
-    return `Refined: the surrogate first decided ${other} (it gave the model's class only ${own}). The explanation was moved, as little as needed, towards row ${neighbour} of the fitted data, on which both agree (γ_W ${shortNumber(gammaW)}, γ_x ${shortNumber(gammaX)}).`;
-  }
-
-  function trustWords(row) {
-    if (!data.trustRows || !Number.isFinite(data.trustAgreement[row])) return "No rows were held out, so trust is not known here.";
-    const share = percent(data.trustAgreement[row]);
-    const [alike, off] = data.numbers
-      ? ["is within a tenth of a standard deviation of the model", `with a mean error of ${data.numbers.errors[row]}`]
-      : ["decides like the model", `with a mean error of ${formatFixed(data.trustError[row])} in probability`];
-    return `On the ${data.trustRows} held-out rows around here, the surrogate ${alike} on ${share}, ${off}.`;
-  }
+  const statusWords = (row) => (data.hasModel ? data.refinement(row) : WORDS.without);
 
   /** The typical error of the contributions, and for how many the sign is certain. */
   function errorWords(row) {
     if (!data.shapley) return WORDS.surrogates;
+    if (data.exact) return WORDS.exact;
     if (!data.contributionError) return "The error of the contributions is not known.";
     const output = data.output(row);
     const sure = data.columns.filter((_, feature) => Math.abs(data.contribution(output, feature)[row]) > 1.96 * data.error(output, feature, row)).length;
@@ -91,7 +69,7 @@ export function createPanel(root, data, onStep) {
     return make("section", { class: `trust ${low ? "low" : "fine"}` },
       make("h4", {}, `How sure is this?${low ? ` ${data.lowWords(row)}` : ""}`),
       outside ? make("p", { class: "caution" }, `This row is ${outside}. Its explanation is a guess.`) : null,
-      make("p", {}, `${modelWords(row)}${errorWords(row)} ${trustWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
+      make("p", {}, `${modelWords(row)}${errorWords(row)} ${statusWords(row)}${low && data.counterfactuals ? " Rely on counterfactuals, which are checked on the model itself, rather than on the contributions." : ""}`));
   }
 
   function contributions(row) {
@@ -116,7 +94,7 @@ export function createPanel(root, data, onStep) {
     return make("section", {},
       make("div", { class: "section-head" }, make("h4", {}, data.numbers ? "What moved the prediction" : "What moved the decision"), outputChoice(row, output), more),
       make("p", { class: "quiet" }, `Contributions to ${data.whose} ${data.meaning(output)}.${factor}${data.contributionError ? " ± is the standard error." : ""}${edge}`),
-      createWaterfall().update({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : "log-odds", fromZero: !data.numbers, edge: data.edge, say }));
+      createWaterfall().update({ base: data.base[output], lines, total: data.numbers ? data.meaning(output) : data.scaleName, fromZero: data.scaleName === "log-odds", edge: data.edge, say }));
   }
 
   function outputChoice(row, output) {

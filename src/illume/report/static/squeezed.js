@@ -1,4 +1,6 @@
-// Weights of networks that Python squeezed: base 85, compressed, bytes of equal place side by side.
+// Numbers that Python squeezed: base 85, compressed, bytes of equal place side by side.
+
+import { ARRAYS } from "./packed.js";
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_`{|}~";
 
@@ -21,18 +23,18 @@ const inflate = (text) => new Response(new Blob([bytesOf(text)]).stream().pipeTh
 /** Return a text that Python squeezed. */
 export const expandText = (text) => inflate(text).text();
 
-async function expand(packed) {
-  const places = new Uint8Array(await inflate(packed.text).arrayBuffer());
-  const n = places.length / 4;
-  const bytes = new Uint8Array(4 * n);
+async function expand({ type, unit, text }) {
+  const Kind = ARRAYS[type];
+  const places = new Uint8Array(await inflate(text).arrayBuffer());
+  const size = Kind.BYTES_PER_ELEMENT;
+  const n = places.length / size;
+  const bytes = new Uint8Array(places.length);
   for (let i = 0; i < n; i += 1) {
-    for (let place = 0; place < 4; place += 1) bytes[4 * i + place] = places[place * n + i];
+    for (let place = 0; place < size; place += 1) bytes[size * i + place] = places[place * n + i];
   }
-  if (packed.type === "f4") return new Float32Array(bytes.buffer);
-  const folded = new Uint32Array(bytes.buffer);
-  const numbers = new Float64Array(n);
-  for (let i = 0; i < n; i += 1) numbers[i] = (folded[i] % 2 ? -(folded[i] + 1) / 2 : folded[i] / 2) * packed.unit;
-  return numbers;
+  const numbers = new Kind(bytes.buffer);
+  // Whole numbers with a unit are folded: 0, -1, 1, -2, …
+  return unit === null ? numbers : Float64Array.from(numbers, (folded) => (folded % 2 ? -(folded + 1) / 2 : folded / 2) * unit);
 }
 
 /** Return the same with arrays in the place of all that is squeezed, however deep. */

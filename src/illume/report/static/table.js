@@ -1,11 +1,10 @@
 // The table of rows: search, sort, filter, pages, keys.
 
 import { once } from "./packed.js";
-import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, percent, quote } from "./text.js";
+import { alignNumber, countText, decimalsOf, finder, formatFixed, formatGrouped, groupDigits, make, quote } from "./text.js";
 
 const PAGE_ROWS = 20;
-const CONTROLS = { find: "find", "by-decision": "decision", "by-right": "right", "by-status": "status", "by-trust": "trust", "by-example": "example" };
-const STATUS = ["agreed", "refined", "not faithful"];
+const CONTROLS = { find: "find", "by-decision": "decision", "by-right": "right", "by-trust": "trust", "by-example": "example" };
 
 /** Show the table below `root`; tell which row was chosen, and which rows the filters leave as a mask. */
 export function createTable(root, data, onChoose, onFilter) {
@@ -17,9 +16,8 @@ export function createTable(root, data, onChoose, onFilter) {
     { name: "Row", show: data.label, key: data.numbered ? (row) => Number(data.label(row)) : data.label, number: data.numbered, first: true },
     ...answerColumns(),
     ...truthColumns(),
-    { name: "Trust", title: "Whether contributions, and the surrogate around the row, are accurate", show: (row) => (data.low[row] ? "low" : "fine"), key: (row) => data.low[row], trust: true },
+    { name: "Trust", title: "How far the row's contributions can be trusted", show: data.trustWord, key: data.trustLevel, trust: true },
     ...(data.contributionError ? [numberColumn("±", "Typical error of the row's contributions", data.contributionError, (row) => (data.outputs.length > 1 ? formatFixed(data.contributionError[row]) : data.sizeText(data.contributionError[row], 0)))] : []),
-    ...surrogateColumns(),
     ...data.columns.map((column, feature) => ({
       name: column.unit ? `${column.name} [${column.unit}]` : column.name,
       title: column.column,
@@ -37,7 +35,7 @@ export function createTable(root, data, onChoose, onFilter) {
     }
     return [
       { name: "Decision", show: (row) => data.classes[data.decision[row]], key: (row) => data.decision[row], answer: true },
-      probabilityColumn("Prob.", "model", data.probability, 0),
+      probabilityColumn(),
     ];
   }
   /** The true answer, if labels were given. */
@@ -50,29 +48,17 @@ export function createTable(root, data, onChoose, onFilter) {
     return [{ name: "True", title: "The true class", show: (row) => data.classes[data.truth[row]], key: (row) => data.truth[row], truth: true }];
   }
   /** Probabilities of the positive class, which the head names, or else of the decided one. */
-  function probabilityColumn(name, whose, ofDecision, position) {
-    const numbers = data.towardsPositive ? data.towardsPositive[position] : ofDecision;
-    const title = `The ${whose}'s probability of ${data.towardsPositive ? quote(data.classes[data.positive]) : "the decision"}`;
-    const head = data.towardsPositive && position === 0 ? `${name} ${data.classes[data.positive]}` : name;
-    return numberColumn(head, title, numbers, (row) => formatFixed(numbers[row]));
-  }
-  /** What the surrogate says to the model's answer; nothing if it stands in for the model. */
-  function surrogateColumns() {
-    if (!data.hasModel) return [];
-    const numbers = data.surrogateProbability;
-    return [
-      { name: "Status", title: "Whether the surrogate agrees", show: (row) => STATUS[data.status[row]], key: (row) => data.status[row] },
-      data.numbers
-        ? numberColumn("Surrogate", `The surrogate's ${data.numbers.name}`, numbers, (row) => formatGrouped(numbers[row], data.numbers.answer_decimals))
-        : probabilityColumn("Surrogate", "surrogate", numbers, 1),
-      numberColumn("Agreement", "Share of the held-out rows around it on which the surrogate agrees with the model", data.trustAgreement, (row) => (Number.isFinite(data.trustAgreement[row]) ? percent(data.trustAgreement[row]) : "–")),
-    ];
+  function probabilityColumn() {
+    const { towardsPositive, classes, positive } = data;
+    const numbers = towardsPositive ?? data.probability;
+    const title = `The model's probability of ${towardsPositive ? quote(classes[positive]) : "the decision"}`;
+    return numberColumn(towardsPositive ? `Prob. ${classes[positive]}` : "Prob.", title, numbers, (row) => formatFixed(numbers[row]));
   }
   function alignedColumn(column) {
     const decimals = once(() => decimalsOf(column.values()));
     return (row) => alignNumber(column.values()[row], decimals());
   }
-  const filters = { find: "", decision: "", right: "", status: "", trust: "", example: "" };
+  const filters = { find: "", decision: "", right: "", trust: "", example: "" };
   let sorted = { column: -1, down: false }; // as given, until a column is chosen
   let order = [...Array(data.n).keys()];
   let kept = order;
@@ -102,7 +88,6 @@ export function createTable(root, data, onChoose, onFilter) {
   const tests = {
     decision: (row, wanted) => data.decision[row] === Number(wanted),
     right: (row, wanted) => data.right(row) === (wanted === "right"),
-    status: (row, wanted) => (data.status[row] === 0) === (wanted === "agreed"),
     trust: (row, wanted) => Boolean(data.low[row]) === (wanted === "low"),
     example: (row) => (data.examples(row) || []).length > 0,
   };
@@ -155,7 +140,6 @@ export function createTable(root, data, onChoose, onFilter) {
     const element = make("td", { role: "gridcell", class: kinds.join(" ").trim() }, text);
     if (text.length > 24) element.title = text;
     if (column.answer) element.prepend(data.swatch(data.decision[row]));
-    if (column.name === "Status" && !column.feature && data.status[row]) element.classList.add("disagrees");
     if (column.truth && !data.right(row)) {
       element.classList.add("disagrees");
       element.title = "The model decides otherwise";
@@ -246,7 +230,6 @@ export function createTable(root, data, onChoose, onFilter) {
   }
 
   byId("by-example-box").hidden = !data.counterfactuals;
-  byId("by-status-box").hidden = !data.hasModel;
   byId("by-right-box").hidden = !data.truth || Boolean(data.numbers);
   listen();
   showHead();

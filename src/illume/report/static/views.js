@@ -25,7 +25,7 @@ export function rowsView(data) {
   const tip = make("div", { id: "tip", class: "tip" });
   tip.hidden = true;
   const canvas = make("canvas", { id: "map", tabindex: 0, role: "application", "aria-roledescription": "map", "aria-label": MAP_KEYS });
-  const map = figureOf("Map of the rows", make("span", {}, `Rows close to each other are similar for the surrogate. ${data.mapNote} Drag over the map to keep only the rows in a rectangle.`),
+  const map = figureOf("Map of the rows", make("span", {}, `${data.mapNote} Drag over the map to keep only the rows in a rectangle.`),
     make("div", { class: "canvas" }, canvas, tip),
     make("p", { class: "legend", id: "map-legend" }), make("p", { class: "unseen", id: "said", "aria-live": "polite" }));
   map.className = "map";
@@ -36,7 +36,6 @@ export function rowsView(data) {
     make("p", {}, make("label", { for: "find" }, "Search"), find),
     choice("by-decision", data.noun[0].toUpperCase() + data.noun.slice(1), data.classes.map((name, position) => [position, name])),
     choice("by-right", "Model", [["right", "right"], ["wrong", "wrong"]]),
-    choice("by-status", "Surrogate", [["agreed", "agrees"], ["otherwise", "disagrees"]]),
     choice("by-trust", "Trust", [["low", "low"], ["fine", "not low"]]),
     choice("by-example", "Counterfactual", [["found", "found"]]));
   const under = make("div", { class: "under" }, make("p", { id: "shown", class: "shown", role: "status" }), ghost("reset", "Reset filters"));

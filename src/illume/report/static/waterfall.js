@@ -18,7 +18,7 @@ export function contributionLines(data, row, output, all) {
   const rest = features.slice(count);
   if (rest.length) lines.push({ name: countText(rest.length, "other feature"), value: "", size: rest.reduce((sum, one) => sum + one.size, 0), quiet: true });
   const offset = data.offset(row, output);
-  if (offset) lines.push({ name: "offset of the refinement", value: "", size: offset, quiet: true });
+  if (offset) lines.push({ name: "offset of the row", value: "", size: offset, quiet: true });
   return lines;
 }
 
