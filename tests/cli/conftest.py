@@ -48,6 +48,8 @@ def fast():
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(settings, "QUICK", FAST)
+        patch.setattr(settings, "PAIR_STEPS", {"quick": 40, "standard": 40})
+        patch.setattr(settings, "N_PAIRS", {"quick": 1_000, "standard": 1_000})
         yield
 
 

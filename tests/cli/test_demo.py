@@ -16,8 +16,8 @@ def test_the_demo_prints_all_kinds_of_explanation_and_writes_plots(tmp_path, mon
     monkeypatch.setattr(demo, "TEST_ROWS", 20)
     demo.main(str(tmp_path), verbose=False)
     shown = capsys.readouterr().out
-    assert "held-out rows" in shown
-    assert shown.count("Test row") == 5
+    assert "Contributions: exact" in shown
+    assert shown.count("Test row") == 4
     assert all(word in shown for word in ("Rules of", "every rule holds", "Counterfactuals of", "⇒"))
     assert {"overview.png", "map.png", "rule-0.png", "report.html", "explorer.html"} <= {
         path.name for path in tmp_path.iterdir()

@@ -203,13 +203,12 @@ def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
 
 
-def test_without_the_model_the_surrogate_answers_and_every_line_says_so(run, explainer, model, folder):
+def test_without_the_model_its_twin_answers_and_every_line_says_so(run, explainer, model, folder):
     answer = run("explain", explainer, folder / "new.csv")
     assert answer.exit_code == 0
     assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
     assert answer.stderr == (
-        "note: without the model, its answers are guessed by the surrogate; give it with "
-        f"--model {model} --trust-model\n"
+        f"note: without the model, its twin answers; give it with --model {model} --trust-model\n"
     )
 
 
@@ -308,7 +307,7 @@ def test_an_unknown_category_is_named_by_its_file_and_can_be_ignored(explain_fol
     assert "--unknown ignore" in answer.stderr
     answer = explain_folder("-o", tmp_path / "out", "--unknown ignore")
     assert answer.exit_code == 0
-    assert "guessed by the surrogate" in answer.stderr
+    assert "its twin answers" in answer.stderr
     table = pd.read_parquet(tmp_path / "out")
     assert len(table) == 12
     assert table["stand_in"].all()

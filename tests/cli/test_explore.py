@@ -23,10 +23,10 @@ def test_the_explorer_is_written_to_its_usual_name_and_stdout_stays_empty(explor
     assert explore().stderr.splitlines()[-1].startswith("Explorer written to explorer-2.html (")
 
 
-def test_without_the_model_it_is_the_surrogates_alone(explore, tmp_path):
+def test_without_the_model_its_twin_answers(explore, tmp_path):
     answer = explore("--max-rows 3 -o page.html")
     assert answer.exit_code == 0, answer.stderr
-    assert "without the model, its answers are guessed by the surrogate" in answer.stderr
+    assert "without the model, its twin answers" in answer.stderr
     found = data_of(tmp_path / "page.html")
     assert (found["engine"]["rows"]["n"], found["rows"]["has_model"]) == (3, False)
 
@@ -50,6 +50,8 @@ def test_labels_positive_class_and_threshold_are_those_of_the_question(explore, 
         ("--max-rows 0", 2, "--max-rows"),
         ("--threshold 2", 2, "--threshold must be a probability"),
         ("--labels nowhere.csv", 1, "nowhere.csv"),
+        ("--no-hold-model", 1, "--no-hold-model leaves the model out of the page"),
+        ("--no-hold-model", 1, "fit with --twin learned"),
     ],
 )
 def test_what_cannot_be_written_or_makes_no_sense_is_refused(explore, tmp_path, words, code, said):

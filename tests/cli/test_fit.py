@@ -1,15 +1,16 @@
 import json
-from functools import partial
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 
 import illume
-from illume import Explainer, RuleOptions
+from illume.encoders.pair_training import PairTrainer
 from illume.encoders.training import Trainer
+from illume.twin import train_networks
 from tests.cli.conftest import loan_table
 
 FEW = ("--n-latents 2 --queries 0",)
@@ -45,7 +46,7 @@ def test_a_model_of_some_columns_is_explained_by_these(run, folder, own_model, f
     words = ("--model", own_model, "--trust-model --target decision", *FEW, "-o", tmp_path / "own.illume")
     answer = run("fit", folder / "loans.parquet", *words)
     assert answer.exit_code == 0, answer.stderr
-    assert "held-out rows" in answer.stdout
+    assert "Contributions: exact" in answer.stdout
     assert answer.stdout.splitlines()[-1] == f"Model:     {own_model}"
     assert "2 features" in answer.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["own.illume"]
@@ -158,29 +159,57 @@ def test_the_rank_of_maps_reaches_the_explainer(run, own_model, words, rank, mon
 
 
 @pytest.mark.usefixtures("fast")
-@pytest.mark.parametrize("objective", ["aligned", "joint"])  # joint trains a second encoder, for rules
+@pytest.mark.parametrize("objective", ["pairs", "joint"])
 def test_an_interrupted_training_leaves_no_file(run, own_model, tmp_path, monkeypatch, objective):
-    epoch, started = Trainer.run_epoch, []
-    n_trainings = 2 if objective == "joint" else 1
+    trainer, step = {"pairs": (PairTrainer, "_step"), "joint": (Trainer, "run_epoch")}[objective]
+    go_on, steps = getattr(trainer, step), []
 
     def interrupted(self):
-        if not self.state.epochs:
-            started.append(self)
-        elif len(started) == n_trainings:
+        steps.append(self)
+        if len(steps) == 2:
             raise KeyboardInterrupt
-        return epoch(self)
+        return go_on(self)
 
-    monkeypatch.setattr(Trainer, "run_epoch", interrupted)
-    if objective == "joint":
-        monkeypatch.setattr(
-            illume, "Explainer", partial(Explainer, rule_options=RuleOptions(objective="joint"))
-        )
+    monkeypatch.setattr(trainer, step, interrupted)
     words = ("--target decision --trust-model --objective", objective, "--model", own_model, *FEW)
     answer = run("fit", own_model.parent / "loans.csv", *words, "-o", tmp_path / "loans.illume")
-    assert (len(started), answer.exit_code) == (n_trainings, 130)
+    assert (len(steps), answer.exit_code) == (2, 130)
+    assert answer.stderr.endswith("error: interrupted\n")
     assert not list(tmp_path.iterdir())
-    if objective == "joint":
-        assert "training of the rules' encoder ended early: interrupted" in answer.stderr
+
+
+def test_an_interrupted_training_of_a_twin_leaves_no_file(run, folder, model, tmp_path, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train_networks.Descent, "step", interrupted)
+    words = ("--twin learned --trust-model --queries 300 --model", model, "-o", tmp_path / "loans.illume")
+    answer = run("fit", folder / "loans.csv", "--target decision", *words)
+    assert answer.exit_code == 130
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_twin_is_learned_if_asked_for_and_the_file_holds_all(run, folder, model, fast, tmp_path):
+    out = tmp_path / "own.illume"
+    words = ("--twin learned --scale probability --n-latents 2 --queries 300 --effort quick -o", out)
+    about = ("--trust-model --model", model, "--target decision")
+    answer = run("fit", folder / "loans.csv", *about, *words)
+    assert answer.exit_code == 0, answer.stderr
+    assert "the model was not read: twin='learned' was asked for" in " ".join(answer.stdout.split())
+    written = illume.load(out)
+    assert (written.twin, written.scale, written.quality_.exact) == ("learned", "probability", False)
+    assert (written.fitted_.latents.ready, written.fitted_.rules.ready) == (True, True)
+
+
+def test_a_model_that_must_be_read_and_cannot_is_refused_with_the_option(run, own_model, tmp_path):
+    table = pd.read_csv(own_model.parent / "loans.csv")
+    net = KNeighborsClassifier().fit(table[["age", "owner"]], table["decision"])
+    joblib.dump(net, tmp_path / "m.joblib")
+    words = ("--trust-model --twin exact --target decision --model", tmp_path / "m.joblib")
+    answer = run("fit", own_model.parent / "loans.csv", *words, *FEW, "-o", tmp_path / "a.illume")
+    assert answer.exit_code == 1
+    assert "the model cannot be read: " in answer.stderr
+    assert "leave --twin exact out, to learn it" in answer.stderr
 
 
 @pytest.fixture(scope="module")

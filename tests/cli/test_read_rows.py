@@ -234,7 +234,7 @@ def test_rows_to_explain_are_read_as_those_of_the_fit(zips, run):
     rows = [json.loads(line)["features"] for line in answer.stdout.splitlines()]
     by_name = [{each["name"]: each for each in row} for row in rows]
     assert [row["zip"]["value"] for row in by_name] == ["1010", "01010", "NA"]
-    assert [row["income"]["imputed"] for row in by_name] == [False, True, False]
+    assert [row["income"]["value"] for row in by_name] == [3.0, None, 5.0]
 
 
 def test_without_those_words_the_gap_is_text_and_refused(zips, run):

@@ -1,6 +1,7 @@
 """The command line for models that answer with numbers."""
 
 import json
+import re
 from functools import partial
 
 import joblib
@@ -78,7 +79,8 @@ def test_show_says_what_it_explains_with_r2_and_error(run, given):
     answer = run("show", given[0])
     assert "Explains   numbers: limit\n" in answer.stdout
     assert "R²" in answer.stdout
-    assert "error: mean absolute" in answer.stdout
+    assert "Contributions: exact" in answer.stdout
+    assert re.search(r"all rows +R² -?[\d.]+ +error [\d.,]+", answer.stdout)
     answer = json.loads(run("show", given[0], "--json").stdout)
     assert (answer["task"], answer["outputs"]) == ("regression", ["limit"])
     assert run("rules", given[0]).exit_code == 0
@@ -152,7 +154,7 @@ def test_options_of_numbers_are_refused_for_classes(run, explainer, model, folde
 
 
 def test_check_says_whether_explanations_apply(run, given):
-    assert "agreement of surrogate and black box" in run("check", *given).stdout
+    assert "agreement of twin and model" in run("check", *given).stdout
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
     for words in (
         "'grant' or 'refuse'",
         "education  categorical  high, low, middle",
-        "Contributions: trust ",
-        "held-out rows",
-        "always the most common decision",
-        "contributions shapley, effort standard",
+        "Contributions: exact",
+        "Twin: the model itself",
+        "Latent surrogate, behind slopes, latents and rules",
+        "contributions shapley, twin auto, scale auto, effort standard",
         "Rules of",
     ):
         assert words in answer.stdout
@@ -31,7 +31,8 @@ def test_show_in_json_says_the_same(run, explainer, loaded):
     assert shown["features"][3]["categories"] == ["high", "low", "middle", "(missing)"]
     assert shown["quality"]["report"]["agreement"] == loaded.quality_.agreement
     assert shown["quality"]["majority"] == loaded.quality_.majority
-    assert shown["quality"]["contributions"]["n_rows"] == loaded.quality_.contributions.n_rows
+    assert shown["quality"]["exact"] is loaded.quality_.exact is True
+    assert shown["quality"]["surrogate"]["report"]["r2"] == loaded.quality_.surrogate.r2
     assert shown["versions"]["illume"] == illume.__version__
 
 
@@ -62,7 +63,7 @@ def test_rows_that_look_alike_exit_with_0(run, explainer, folder, model):
     answer = run("check", explainer, folder / "new.csv", "--model", model, "--trust-model")
     assert (answer.exit_code, answer.stderr) == (0, "")
     assert "explanations apply" in answer.stdout
-    assert "agreement of surrogate and black box on 12" in answer.stdout
+    assert "agreement of twin and model on 12" in answer.stdout
 
 
 def test_rows_that_drifted_exit_with_3_and_say_why(run, explainer, drifted, loaded):
@@ -98,10 +99,19 @@ def test_the_help_names_the_exit_code(run):
     assert "exit code is 0" in run("check", "--help").stdout
 
 
+@pytest.fixture(scope="module")
+def learned(run, folder, model, fast):
+    """The file of an explainer that learned the model."""
+    words = ("--twin learned --n-latents 3 --queries 300 --target decision --trust-model --model", model)
+    answer = run("fit", folder / "loans.csv", *words, "-o", folder / "learned.illume")
+    assert answer.exit_code == 0, answer.stderr
+    return folder / "learned.illume"
+
+
 @pytest.mark.parametrize("words", [(), ("--encoded",)])
-def test_export_writes_a_graph_that_explains_like_the_file(run, folder, tmp_path, words, loaded):
-    runtime = pytest.importorskip("onnxruntime")
-    answer = run("export", folder / "loans.illume", tmp_path / "a.onnx", *words)
+def test_export_writes_a_graph_that_explains_like_the_file(run, folder, tmp_path, words, learned):
+    runtime, loaded = pytest.importorskip("onnxruntime"), illume.load(learned)
+    answer = run("export", learned, tmp_path / "a.onnx", *words)
     assert (answer.exit_code, answer.stdout) == (0, ""), answer.stderr
     assert "Graph written to" in answer.stderr
     session = runtime.InferenceSession(str(tmp_path / "a.onnx"), providers=["CPUExecutionProvider"])
@@ -113,6 +123,13 @@ def test_export_writes_a_graph_that_explains_like_the_file(run, folder, tmp_path
         given = {"numbers": frame[["age", "income"]].to_numpy(dtype=float), "categories": texts}
     (found,) = session.run(["probabilities"], given)
     np.testing.assert_allclose(found, loaded(frame).surrogate_probabilities, atol=1e-5)
+
+
+def test_what_was_read_is_not_exported_and_the_option_is_named(run, explainer, tmp_path):
+    answer = run("export", explainer, tmp_path / "a.onnx")
+    assert (answer.exit_code, answer.stdout) == (1, "")
+    assert "fit with --twin learned" in answer.stderr
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from tests.distributed.common import keyed, write_files
 def files(loan_explainer, loan_model, tmp_path_factory):
     """An explainer's file and its model's."""
     folder = tmp_path_factory.mktemp("distributed")
-    loan_explainer.save(folder / "loans.illume")
+    loan_explainer.save(folder / "loans.illume", rules=True)
     joblib.dump(loan_model, folder / "loans.joblib")
     return folder / "loans.illume", folder / "loans.joblib"
 

@@ -29,7 +29,7 @@ def test_the_schema_is_that_of_every_answer_even_to_one_row_or_none(kind, option
         found = explain_partition(some, limit_explainer, kind, keep=["key"], **options)
         assert found.schema.equals(schema)
     assert schema.field("prediction").type == pa.float64()
-    assert not {"probability", "surrogate_probability"} & set(schema.names)
+    assert "probability" not in schema.names
 
 
 def test_contributions_add_up_to_the_prediction(limit_explainer, limit_model):
@@ -38,9 +38,6 @@ def test_contributions_add_up_to_the_prediction(limit_explainer, limit_model):
     total = table[["base_value", "offset", "age", "income", "owner", "education"]].sum(axis=1)
     np.testing.assert_allclose(total, limit_model.predict(rows.drop(columns="key")))
     np.testing.assert_array_equal(total.round(6), table["prediction"].round(6))
-    assert (
-        table["surrogate_prediction"].tolist() == limit_explainer(rows).surrogate_predictions[:, 0].tolist()
-    )
     assert set(table["output"]) == {"limit"}
 
 

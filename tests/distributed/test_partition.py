@@ -36,7 +36,9 @@ def test_attributions_are_those_of_the_explainer_and_add_up(rows, given, loan_ex
     np.testing.assert_allclose(table[names], result.values, atol=1e-9)
     np.testing.assert_allclose(table[["base_value", "offset", *names]].sum(axis=1), result.scores, atol=1e-9)
     assert table["decision"].tolist() == [row.decision for row in result]
-    assert table["status"].tolist() == result.refinement.status.tolist()
+    assert table["trust"].tolist() == result.trust.level.tolist() == ["exact"] * len(rows)
+    assert (table["contribution_error"] == 0).all()
+    assert table["outside"].tolist() == result.outside.tolist()
     assert table["output"].unique().tolist() == ["refuse"]
     assert table["key"].tolist() == rows["key"].tolist()
     assert not table["stand_in"].any()
@@ -64,6 +66,7 @@ def test_the_decided_class_or_all_of_several_classes(three_class_explainer, thre
 def shapley_explainer(three_class):
     model, X = three_class
     settings = {"n_latents": 2, "queries": 2_000, "effort": "quick", "training": FAST, "verbose": False}
+    settings["twin"] = "learned"
     return Explainer(model, **grouped(**settings)).fit(X)
 
 
@@ -75,7 +78,8 @@ def test_standard_errors_have_columns_of_their_own(shapley_explainer, three_clas
     found, result = explain_partition(X, explainer, **options), explainer(X)
     assert list(found.columns) == output_schema(explainer, **options).names
     assert set(found["kind"]) == {"shapley"}
-    np.testing.assert_allclose(found["trust_contribution_error"], result.trust.contribution_error)
+    np.testing.assert_allclose(found["contribution_error"], result.trust.contribution_error)
+    assert found["trust"].tolist() == result.trust.level.tolist()
     errors, at = result.standard_errors[:, 1], np.arange(20)
     assert np.isfinite(errors).all()
     if classes == "all":
@@ -185,6 +189,8 @@ def test_a_file_is_read_once_until_it_changes(files, tmp_path, loan_explainer):
     assert load_explainer(path) is not first
     packed = pack(loan_explainer)
     assert packed.load() is pack(loan_explainer).load()
+    assert packed.load().fitted_.rules.ready
+    assert not pack(loan_explainer, rules=False).load().fitted_.rules.ready  # rows alone need none
 
 
 def test_kept_columns_can_be_given_types_and_spark_gets_plain_strings(rows, loan_explainer):
@@ -227,8 +233,8 @@ def test_models_that_cannot_be_sent_or_used_are_refused(rows, files, loan_explai
 
 def test_a_question_is_measured_once_for_all_partitions(rows, loan_explainer, monkeypatch):
     calls = []
-    measure = ask._measure_again
-    monkeypatch.setattr(ask, "_measure_again", lambda fitted: calls.append(1) or measure(fitted))
+    measure = ask.twin_figures
+    monkeypatch.setattr(ask, "twin_figures", lambda *given: calls.append(1) or measure(*given))
     explainer = copy(loan_explainer)
     for _ in range(3):
         found = explain_partition(rows, explainer, positive_class="grant", threshold=0.83, unknown="ignore")

@@ -7,9 +7,11 @@ shapash = pytest.importorskip("shapash")
 pytestmark = [pytest.mark.interop, pytest.mark.filterwarnings("ignore")]  # shapash's own
 
 
-@pytest.fixture
-def compiled(explained, rows):
-    explainer, attributions = explained
+@pytest.fixture(params=["two", "three", "pullback"])
+def compiled(request, rows):
+    explainer = request.getfixturevalue(request.param)
+    attributions = explainer(rows)
+    assert bool(attributions.offset.any()) == (request.param == "pullback")
     smart = shapash.SmartExplainer(model=explainer.model)
     smart.compile(x=rows, contributions=attributions.to_shapash())
     return smart, attributions
@@ -36,7 +38,7 @@ def test_its_strongest_feature_is_ours(compiled):
 
 def test_its_waterfall_leads_from_our_base_value_to_our_score(compiled, rows):
     smart, attributions = compiled
-    i = int(np.flatnonzero(attributions.refinement.refined)[0])
+    i = int(np.abs(attributions.offset).reshape(len(rows), -1).sum(1).argmax())
     for label in range(len(attributions.class_names)):
         start = smart.plot._get_waterfall_base_value([rows.index[i]], label)
         scores = attributions.scores[i]

@@ -177,7 +177,7 @@ def test_a_typed_value_reaches_the_model_and_python_and_python_reaches_the_page(
     import pandas as pd
 
     rows = pd.read_pickle(folder / "rows.pkl")
-    assert "The model itself is connected" in notebook.inside(".surrogate-note")[0].text
+    assert "The model itself is connected" in notebook.inside(".twin-note")[0].text
     for age in (19, 79):
         notebook.type_age(age)
         (chance,) = loan_model.predict_proba(rows[:1].assign(age=age))[:, 1:].ravel()

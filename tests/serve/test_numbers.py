@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import illume
 from illume import Explainer, SurrogateOptions
+from illume.serve.schemas import explain_answer
 from tests.common import FAST, linear_black_box
 from tests.serve.conftest import Client, records
 
@@ -61,6 +63,17 @@ def test_more_than_two_classes_and_numbers_alone(three_class_explainer, three_cl
     assert answer["explanations"] == plain([row.to_dict() for row in three_class_explainer(X[:5])])
 
 
+def test_answers_are_as_openapi_describes_them(client, loan_measured, limit_explainer, without_model, rows):
+    served = (client, Client(loan_measured), Client(limit_explainer), Client(without_model))
+    for each, level in zip(served, ("exact", None, "exact", "exact"), strict=True):
+        answer = each.post("/explain", json={"rows": records(rows[:5])}).json()
+        checked = explain_answer(each.service.outputs).model_validate(answer, strict=True)
+        assert checked.model_dump(exclude_none=False)["explanations"] == answer["explanations"]
+        assert not any(row.model_extra for row in checked.explanations)
+        found = {row.trust.level for row in checked.explanations}
+        assert found == {level} if level else not found & {"exact", "unknown"}
+
+
 @pytest.mark.parametrize("library", ["polars", "pyarrow", "numpy"])
 def test_frames_of_other_libraries_get_the_same_numbers(library):
     rng = np.random.default_rng(0)
@@ -86,7 +99,7 @@ def test_frames_of_other_libraries_get_the_same_numbers(library):
     assert answer["arrays"] == plain(explainer(given[:6]).to_dict())
 
 
-def test_without_a_model_the_surrogate_stands_in_and_answers_say_so(without_model, rows):
+def test_without_a_model_its_twin_answers_and_answers_say_so(without_model, rows):
     client = Client(without_model)
     for path, name in (("/explain", "explanations"), ("/rules", "rules")):
         answer = client.post(path, json={"rows": records(rows[:3])}).json()
@@ -111,6 +124,18 @@ def test_what_was_not_saved_is_409_with_advice(loan_model, loan_frame, tmp_path,
         assert answer.status_code == 409
         assert "save it with" in answer.json()["detail"]
     assert client.get("/quality").json()["rule_quality"] is None
+
+
+def test_rules_that_were_not_saved_need_torch_and_explanations_do_not(
+    loan_explainer, loan_model, tmp_path, row, monkeypatch
+):
+    loan_explainer.save(tmp_path / "bare.illume", rules=False)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    client = Client(illume.load(tmp_path / "bare.illume", model=loan_model))
+    assert client.post("/explain", json={"rows": [row]}).status_code == 200
+    answer = client.post("/rules", json={"rows": [row]})
+    assert answer.status_code == 409
+    assert "illume[train]" in answer.json()["detail"]
 
 
 def test_quality_and_health_are_the_explainers(client, with_model):

@@ -44,7 +44,7 @@ def test_a_prediction_takes_the_place_of_decision_and_probability(client, limit_
         parts = [explained["base_value"], explained["offset"]]
         parts += [feature["contribution"] for feature in explained["features"]]
         assert sum(parts) == pytest.approx(expected)
-        assert not {"decision", "probability", "surrogate_probability"} & set(explained)
+        assert not {"decision", "probability"} & set(explained)
 
 
 def test_several_numbers_have_a_field_each(two_numbers):
@@ -52,7 +52,7 @@ def test_several_numbers_have_a_field_each(two_numbers):
     client = Client(explainer)
     (answer,) = client.post("/explain", json={"rows": records(X[:1])}).json()["explanations"]
     assert answer == plain(explainer(X[:1])[0].to_dict())
-    assert {"prediction: size", "surrogate_prediction: weight"} <= set(answer)
+    assert {"prediction: size", "prediction: weight"} <= set(answer)
     (rule,) = client.post("/rules", json={"rows": records(X[:1]), "output": "weight"}).json()["rules"]
     assert rule["interval"][0] <= rule["prediction: weight"] <= rule["interval"][1]
     assert client.get("/health").json()["outputs"] == 2
@@ -116,7 +116,7 @@ def test_options_of_numbers_are_refused_for_classes(with_model, row):
         assert answer.json()["detail"][0]["field"] == next(iter(options))
 
 
-def test_without_the_model_the_surrogate_stands_in(limit_explainer, rows, tmp_path):
+def test_without_the_model_its_twin_answers(limit_explainer, rows, tmp_path):
     limit_explainer.save(tmp_path / "limit.illume")
     explainer = illume.load(tmp_path / "limit.illume")
     answer = Client(explainer).post("/explain", json={"rows": records(rows[:2])}).json()

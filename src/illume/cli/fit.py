@@ -81,19 +81,31 @@ def fit(
     text: Annotated[Names, Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
     number: Annotated[Names, Option(metavar="A,B", help="Columns of CSV with numbers such as 007.")] = None,
     missing: options.MissingWords = None,
-    n_latents: Annotated[str, Option(metavar="N|auto", help="Latents; auto tries 4, 8 and 16.")] = "auto",
+    twin: Annotated[
+        Literal["auto", "exact", "learned"],
+        Option(help="What stands for the model: itself, where it can be read, or a network that learns it."),
+    ] = "auto",
+    scale: Annotated[
+        Literal["auto", "log-odds", "probability"],
+        Option(help="Classes: what contributions add up to; auto takes the scale of the model."),
+    ] = "auto",
+    n_latents: Annotated[
+        str, Option(metavar="N|auto", help="Latents; auto: 8, or twice the number of classes.")
+    ] = "auto",
     rank: Annotated[str, Option(metavar="N|auto|none", help="For wide data: rank of the maps.")] = "auto",
     effort: Annotated[
         Literal["quick", "standard", "thorough"], Option(help="How much time the fit may take.")
     ] = "standard",
-    queries: Annotated[str, Option(metavar="N|auto", help="Most synthetic rows put to the model.")] = "auto",
+    queries: Annotated[
+        str, Option(metavar="N|auto", help="Most made-up rows that a model that is learned is asked about.")
+    ] = "auto",
     row_budget: Annotated[
         int | None,
         Option(min=10, help="Most rows to fit on, drawn at random; 200,000 of Parquet by default."),
     ] = None,
     objective: Annotated[
-        Literal["aligned", "joint", "co", "so"], Option(help="Training objective of the encoder.")
-    ] = "aligned",
+        Literal["pairs", "joint", "co", "so"], Option(help="Training objective of the encoder.")
+    ] = "pairs",
     seed: Annotated[int, Option(min=0, help="Equal seeds give equal explainers.")] = 0,
     stored_rows: Annotated[
         str, Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
@@ -127,6 +139,8 @@ def fit(
         rank=None if rank == "none" else _number_or_word(rank, ("auto", "none"), "--rank"),
     )
     settings: dict[str, Any] = {
+        "twin": twin,
+        "scale": scale,
         "queries": _number_or_word(queries, ("auto",), "--queries", least=0),
         "effort": effort,
         "random_state": seed,
@@ -161,7 +175,7 @@ def fit(
     explainer = _fit_explainer(black_box, rows, names, messages, **settings)
     if missing is not None:  # rows to explain are then read in the same way
         explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
-    explainer.save(out, rows=max_stored)
+    explainer.save(out, rows=max_stored, rules=True)
     messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file} --trust-model")
     _print_answer(explainer, {"Explainer": out, "Model": model_file}, score, rows.n_rows, json=json)
 
@@ -224,10 +238,14 @@ def _fit_explainer(
         if "positive_class" in str(error) or "threshold" in str(error):
             raise UsageError(flag_question(str(error))) from None
         raise
-    if not (explainer._interrupted or explainer.fitted_.monotony):
-        explainer.fit_rules()
-    if explainer._interrupted:  # in a notebook, the best so far is useful; here the user wants to stop
+    # In a notebook, the best so far is useful; here the user wants to stop.
+    if explainer.quality_.interrupted:
         raise KeyboardInterrupt
+    if not explainer.fitted_.monotony:
+        explainer.fit_latents()
+        if getattr(explainer.history_, "interrupted", False):
+            raise KeyboardInterrupt
+        explainer.fit_rules()
     return explainer
 
 

@@ -79,7 +79,7 @@ def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> No
     """Tell if there is no model."""
     if model is None:
         option = model_option(explainer)
-        messages.note(f"without the model, its answers are guessed by the surrogate; give it with {option}")
+        messages.note(f"without the model, its twin answers; give it with {option}")
 
 
 def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:

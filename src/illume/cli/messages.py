@@ -16,6 +16,13 @@ from illume.errors import FewRowsWarning, IllumeError, ModelChangedWarning, Unkn
 COLORS = {"note": "cyan", "warning": "yellow", "error": "red"}
 MAX_LENGTH = 600
 UNKNOWN_ADVICE = "map it to a known category, or treat it as none of them with --unknown ignore"
+OPTIONS = {  # what errors advise in words of Python
+    "twin='learned'": "--twin learned",
+    "leave twin out": "leave --twin exact out",
+    "hold_model=False": "--no-hold-model",
+    "inputs='encoded'": "--encoded",
+    "rows='none'": "--rows none",
+}
 FILE_ERRORS = {
     FileNotFoundError: "does not exist",
     IsADirectoryError: "is a folder, expected a file",
@@ -80,8 +87,19 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, (IllumeError, UsageError)) or (
         isinstance(error, (OSError, ValueError)) and str(error)
     ):
-        return str(error)
+        return _with_options(str(error))
     return f"unexpected {type(error).__name__}: {error}; run again with --debug for the traceback"
+
+
+def _with_options(text: str) -> str:
+    """Replace advice in words of Python by options.
+
+    >>> _with_options("fit with twin='learned'")
+    'fit with --twin learned'
+    """
+    for words, option in OPTIONS.items():
+        text = text.replace(words, option)
+    return text
 
 
 @dataclass

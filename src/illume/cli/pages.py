@@ -90,6 +90,10 @@ def explore(
     immutable: options.Immutable = None,
     direction: options.Direction = None,
     model: options.Model = None,
+    hold_model: Annotated[
+        bool,
+        Option("--hold-model/--no-hold-model", help="Whether the page may hold a model that was read."),
+    ] = True,
     positive_class: options.PositiveClass = None,
     threshold: options.Threshold = None,
     unknown: options.UnknownCategories = None,
@@ -101,8 +105,9 @@ def explore(
 ) -> None:
     """Write an HTML page in which rows of a file can be changed, and are explained anew at once.
 
-    Changed rows are answered by the surrogate. With --model, rows as they are have the model's answers, and
-    counterfactuals that it has confirmed; `illume serve --explorer` asks it about changed rows, too.
+    The page holds the model's twin, which answers: of a model that was read, that is the model itself, so
+    that who has the page has the model. With --model, there are counterfactuals that it has confirmed;
+    `illume serve --explorer` asks it about changed rows, too.
 
     [b]illume explore loans.illume new.csv --model loans.model.joblib --trust-model -o explorer.html[/]
     """
@@ -118,7 +123,7 @@ def explore(
     messages.info(f"Explaining {count(min(len(frame), max_rows), 'row')} for the explorer …")
     with rows_after(0, file_name(rows)):
         wanted: dict[str, Any] = options.split_columns(given, list(frame.columns))
-        loaded.explorer(frame, page, title=title, max_rows=max_rows, **wanted)
+        loaded.explorer(frame, page, title=title, max_rows=max_rows, hold_model=hold_model, **wanted)
     messages.info(f"Explorer written to {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 

@@ -18,7 +18,7 @@ from illume.errors import rows_after
 if TYPE_CHECKING:
     from illume import Explainer
 
-SETTINGS = ("contributions", "effort", "queries", "random_state")
+SETTINGS = ("contributions", "twin", "scale", "effort", "queries", "random_state")
 SURROGATE_SETTINGS = ("encoder", "objective", "n_latents")
 
 
@@ -149,7 +149,7 @@ def check(
     """Check whether explanations apply to the rows of a file, or of a folder of Parquet files.
 
     The rows are compared with those of the fit: categories, ranges, missing values, distributions, distances
-    and, with --model, how often surrogate and model agree.
+    and, with --model, how often its twin and the model agree.
 
     The exit code is 0 if they are alike, and 3 if explanations of these rows should not be used.
 
@@ -160,9 +160,7 @@ def check(
     loaded = ask(load_explainer(explainer, model, messages, trust_model), positive_class, threshold)
     if model is None:
         option = model_option(explainer)
-        messages.note(
-            f"without the model, its agreement with the surrogate is unknown; give it with {option}"
-        )
+        messages.note(f"without the model, its agreement with its twin is unknown; give it with {option}")
     if quiet:
         loaded.set_params(verbose=False)
     in_place = is_parquet(rows)

@@ -13,6 +13,7 @@ import numpy as np
 from illume.data.outputs import Outputs
 from illume.errors import import_extra
 from illume.results.frames import decided_class, rename_taken
+from illume.results.levels import LEVELS
 from illume.results.rules import question_columns
 from illume.results.text import format_value, plain_value
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED
@@ -126,9 +127,6 @@ class OutputFormat:
         outputs, none = self._outputs, np.empty((0, len(self._outputs)))
         words = outputs.names
         found = _answer_columns(outputs.columns(none), words, lambda r: outputs.columns(r.predictions))
-        if self.kind == "attributions":
-            read = lambda a: outputs.surrogate_columns(a.predictions, a.surrogate_predictions)  # noqa: E731
-            found |= _answer_columns(outputs.surrogate_columns(none, none), words, read)
         if self.kind == "rules":
             question = outputs.question(self.output, self.threshold)
             empty = question_columns(question, np.empty(0, dtype=np.intp), np.empty((0, 2)))
@@ -251,17 +249,15 @@ _STAND_IN = _column("stand_in", "bool_", lambda result: np.full(len(result), res
 _STATUS = _column("status", STATUSES, _status)
 _OUTSIDE = _column("outside", "bool_", lambda result: result.outside)
 
+
 # By kind: the columns before the model's answers, and those after.
 COLUMNS = {
     "attributions": (
         (_STAND_IN,),
         (
-            _column("agreed", "bool_", lambda a: a.agreed),
-            _STATUS,
             _OUTSIDE,
-            _column("trust_agreement", "float64", lambda a: a.trust.agreement),
-            _column("trust_error", "float64", lambda a: a.trust.error),
-            _column("trust_contribution_error", "float64", lambda a: a.trust.contribution_error),
+            _column("trust", LEVELS, lambda a: [LEVELS.index(level) for level in a.trust.level]),
+            _column("contribution_error", "float64", lambda a: a.trust.contribution_error),
             _column("kind", CONTRIBUTIONS, lambda a: np.full(len(a), CONTRIBUTIONS.index(a.kind))),
         ),
     ),

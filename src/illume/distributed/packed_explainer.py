@@ -73,7 +73,7 @@ def pack(
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "explainer.illume"
             strict = copy(fitted).set_params(unknown="error")  # the digest does not depend on `unknown`
-            strict.save(path, rows="all", rules=False)
+            strict.save(path, rows="all", rules=rules)
             content = path.read_bytes()
     pickled = None if model is None else _model_bytes(model, trust_model)
     digest = hashlib.sha256(content + b"\0" + (pickled or b"")).hexdigest()

@@ -56,7 +56,7 @@ def explain_partition(
         `attributions`, `rules` or `counterfactuals`; `options` are those of the explainer's method.
     model
         With a path: the model, or the path of its joblib file, which is loaded only with `trust_model=True`
-        because loading runs code in it. Without a model, the surrogate's answers stand in.
+        because loading runs code in it. Without a model, its twin answers.
     keep
         Columns of the frame to copy to the answer, for instance a key; a mapping also gives their Arrow
         types, which one partition alone may not determine.
@@ -117,24 +117,23 @@ def output_schema(
 
     Strings with few values are dictionary-encoded: categories in pandas, plain strings in Spark.
 
-    **Attributions**: `stand_in` (there was no model, and the surrogate's answer stands in), `decision`,
-    `probability` and `surrogate_probability` of it, `agreed`, `status` (agreed, refined, not faithful),
-    `outside` (unlike the fitted rows), `trust_agreement` and `trust_error` on nearby held-out rows,
-    `trust_contribution_error` (typical standard error of the contributions), `kind` (of contributions,
-    shapley or pullback), `output` (whose log-odds are explained), `base_value`, `offset` (of refinement), and
-    one column per feature, its contribution. `base_value`, `offset` and contributions add up to the log-odds.
+    **Attributions**: `stand_in` (there was no model, and its twin answered), `decision`, `probability` of it,
+    `outside` (unlike the fitted rows), `trust` (exact, high, fair, low or unknown), `contribution_error`
+    (typical standard error of the contributions), `kind` (of contributions, shapley or pullback), `output`
+    (whose score is explained), `base_value`, `offset` (of refinement), and one column per feature, its
+    contribution. `base_value`, `offset` and contributions add up to the score: log-odds or a probability.
 
     **Rules**: `stand_in`, `decision`, `probability`, `rule` as text, `n_conditions`, `precision` with
-    `precision_low` and `precision_high`, `coverage`, `n_covered`, `polished`, `status`, `outside`, and
-    `conditions` as JSON.
+    `precision_low` and `precision_high`, `coverage`, `n_covered`, `polished`, `status` (of the latent
+    surrogate: agreed, refined, not faithful), `outside`, and `conditions` as JSON.
 
     **Counterfactuals**: `row` (its position), `example` (from 0; -1 if there is none), `reason` (why there
     is none), `decision` and `probability` of the changed row, `n_changes`, `distance`, `plausibility`,
     `changes` as JSON, and one column per feature with its new value, empty where it does not change.
 
-    Where the model answers with a number, `prediction` and `surrogate_prediction` replace `decision` and
-    probabilities; several numbers have `prediction: name` each. Their rules have `interval_low` and
-    `interval_high`, or with a `threshold` the `decision`, the side that the row is on.
+    Where the model answers with a number, `prediction` replaces `decision` and `probability`; several numbers
+    have `prediction: name` each. Their rules have `interval_low` and `interval_high`, or with a `threshold`
+    the `decision`, the side that the row is on.
 
     If a feature has one of these names, the other column gets an underscore; so do kept columns.
     """

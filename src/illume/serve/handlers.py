@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from illume.errors import BlackBoxError, IllumeError, LeftOutError, SchemaError
+from illume.errors import BlackBoxError, IllumeError, LeftOutError, MissingExtraError, SchemaError
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import error_fields, log
 from illume.serve.settings import Settings
@@ -67,7 +67,7 @@ def _library_error(request: Request, error: IllumeError) -> Response:
     """Answer with the words of an error about the request; those of the model may hold anything."""
     if isinstance(error, SchemaError):
         return _detail([_describe({"loc": ["body"], "msg": str(error), "type": "schema_error"})], 422)
-    if isinstance(error, LeftOutError):
+    if isinstance(error, (LeftOutError, MissingExtraError)):
         return _detail(str(error), 409)
     if isinstance(error, MemoryError):
         return _detail(NO_MEMORY, 503, RETRY)

@@ -41,7 +41,7 @@ OutputName = Annotated[str | None, Field(strict=True, description=f"{NUMBERS} wh
 class Answer(BaseModel):
     """Fields of every answer about rows."""
 
-    stand_in: bool = Field(description="Whether the surrogate stood in for the model, which is missing.")
+    stand_in: bool = Field(description="Whether the model's twin answered, as the model is missing.")
     note: str | None = None
 
 
@@ -51,17 +51,17 @@ class FeatureContribution(BaseModel):
     name: str
     value: Any
     contribution: float | None
-    standard_error: float | None = Field(None, description="Of the contribution; null if unknown.")
-    imputed: bool
+    standard_error: float | None = Field(
+        None, description="Of the contribution: 0 if it is exact, null if unknown."
+    )
 
 
 class TrustFigures(BaseModel):
-    """Agreement and error of the surrogate on held-out rows near a row, and the error of contributions."""
+    """How far the contributions of a row can be trusted."""
 
-    agreement: float | None
-    error: float | None
-    contribution_error: float | None = None
-    n_rows: int
+    level: Literal["exact", "high", "fair", "low", "unknown"]
+    contribution_error: float | None = Field(description="Typical standard error of contributions.")
+    share: float | None = Field(description="Part of the contributions' squares that errors leave.")
 
 
 class ExplainedRow(BaseModel):
@@ -69,9 +69,9 @@ class ExplainedRow(BaseModel):
 
     model_config = ConfigDict(extra="allow")
 
-    agreed: bool
+    outside: bool = Field(description="Whether it is outside of what the explainer was fitted on.")
     stand_in: bool
-    status: str
+    outside_reasons: list[str]
     scale: str
     kind: str
     output: str
@@ -115,7 +115,7 @@ class HealthAnswer(BaseModel):
 
     status: str
     version: str
-    model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
+    model: bool = Field(description="Whether the model is there; if not, its twin answers.")
     features: int
     classes: int | None = None
     outputs: int | None = Field(None, description="Of a model that answers with numbers.")
@@ -135,7 +135,7 @@ class InfoAnswer(BaseModel):
     names: list[str] = Field(description="The classes, or the names of the numbers.")
     scale: str = Field(description="What contributions add up to.")
     threshold: float | None = Field(None, description="Probability from which on two classes are decided.")
-    model: bool = Field(description="Whether the model is there; if not, the surrogate stands in for it.")
+    model: bool = Field(description="Whether the model is there; if not, its twin answers.")
     features: list[dict[str, str]]
 
 
@@ -212,10 +212,9 @@ class CounterfactualsOptions(Options):
 def explain_answer(outputs: Outputs) -> type[ExplainAnswer]:
     """Return the model of answers to `/explain`, whose rows have the columns of a model's answers."""
     none = np.empty((0, len(outputs)))
-    answers, guesses = outputs.columns(none), outputs.surrogate_columns(none, none)
     fields: dict[str, Any] = {
-        **{name: (str if column.dtype == object else float, ...) for name, column in answers.items()},
-        **dict.fromkeys(guesses, (float | None, ...)),
+        name: (str if column.dtype == object else float, ...)
+        for name, column in outputs.columns(none).items()
     }
     row = create_model("ExplainedRow", __base__=ExplainedRow, __doc__=ExplainedRow.__doc__, **fields)
     rows: Any = (list[row] | None, None)  # type: ignore[valid-type]

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
-from illume.errors import BlackBoxError, IllumeError, LeftOutError, rows_after
+from illume.errors import BlackBoxError, IllumeError, LeftOutError, MissingExtraError, rows_after
 from illume.explanations.check_options import check_options
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import log
@@ -29,7 +29,7 @@ PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # of a step
 STUCK = 4  # time limits without any answer, made-up row included
 EXIT_STUCK = 3
 STAND_IN = (
-    "served without the model: its answers are those of the surrogate; "
+    "served without the model: its answers are those of its twin; "
     "start the service with --model for the model's"
 )
 NO_MODEL = (
@@ -42,7 +42,7 @@ class Service:
     """Explains rows with the library's own numbers."""
 
     def __init__(self, explainer: Explainer, settings: Settings) -> None:
-        with suppress(LeftOutError, BlackBoxError):  # all decided alike: answered when rules are asked for
+        with suppress(LeftOutError, MissingExtraError, BlackBoxError):  # answered when rules are asked for
             explainer.fit_rules()  # now, not on the first request
         self.explainer, self.rows = explainer, RowSchema(explainer)
         self.outputs = explainer.fitted_.outputs
