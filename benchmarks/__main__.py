@@ -18,6 +18,8 @@ COMMANDS = {
     "run": ("evaluation.plans", "run", "cells of the paper's evaluation"),
     "tables": ("evaluation.page", "tables", "tables and page of the evaluation, speed and growth"),
     "figures": ("evaluation.figures", "figures", "figures of the evaluation, speed and growth"),
+    "exact": ("exact", "exact", "contributions that are read from the model, on all sets and readers"),
+    "exact-speed": ("exact", "exact_speed", "their speed, beside shap and woodelf"),
     "truth": ("truth.cells", "truth", "contributions against the model's Shapley values"),
     "truth-page": ("truth.page", "truth_page", "tables and figures of truth, slow and busy"),
     "regression": (
@@ -33,7 +35,7 @@ COMMANDS = {
     "throughput": ("throughput", "throughput", "attributions a second, and the share of the bare products"),
     "commits": ("commits", "commits", "speed of this checkout beside another's, by turns"),
     "memory": ("throughput", "memory", "memory of a fit and of streamed attributions"),
-    "agreement": ("quality", "agreement", "agreement of the default explainer with LightGBM"),
+    "agreement": ("quality", "agreement", "agreement and steadiness of the latent surrogate"),
     "rule-speed": ("quality", "rule_speed", "rules and counterfactuals a second"),
     "rule-precision": ("quality", "rule_precision", "precision and coverage of rules, beside Anchor"),
     "counterfactuals": ("quality", "counterfactuals", "validity and changed features, beside DiCE"),

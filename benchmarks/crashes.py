@@ -89,5 +89,5 @@ def saved_bytes(explainer: Any, rows: str) -> bytes:
     """Return the file of an explainer."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "saved.illume"
-        explainer.save(path, rows=rows, rules=False)
+        explainer.save(path, rows=rows)
         return path.read_bytes()

@@ -65,7 +65,6 @@ def _fit(rows: int, inputs: int, max_steps: int) -> Line:
         "global_agreement": quality.baseline.agreement,
         "n_latents": quality.n_latents,
         "epochs": len(fitted.history_ or ()),
-        "trials": len(fitted.fitted_.trials),
         "gpu_megabytes": torch.cuda.max_memory_allocated() / 2**20 if device == "cuda" else None,
     }
 

@@ -19,6 +19,7 @@ import numpy as np
 import illume
 from benchmarks.crashes import saved_bytes
 from illume.data import archive
+from illume.data.later import Later
 from illume.errors import FormatError
 
 EVENTS = (
@@ -106,7 +107,7 @@ def load_one(content: bytes, original: bytes | None, folder: Path, watch: Watch,
         return
     finally:
         watch.on = False
-    rows = "all" if len(explainer.fitted_.neighbours.X) else "none"
+    rows = "all" if len(explainer.fitted_.rows.training) else "none"
     if original is None or saved_bytes(explainer, rows) == original:
         outcome.same += 1
     else:
@@ -114,7 +115,7 @@ def load_one(content: bytes, original: bytes | None, folder: Path, watch: Watch,
 
 
 def valid_files() -> list[bytes]:
-    """Return small files: numbers only, text and missing values, and one without rows."""
+    """Return small files: numbers only, text and missing values, and of models that were read."""
     import pandas as pd
 
     rng = np.random.default_rng(0)
@@ -136,9 +137,24 @@ def valid_files() -> list[bytes]:
     for explainer in (plain, mixed):
         fitted = explainer.fit_rules().fitted_
         # the trained encoder, even if it is not the better one
-        near = fitted.local.neighbours(fitted.rows.training, fitted.outputs.strata, "exact")
-        explainer.fitted_ = replace(fitted, pair=fitted.local, neighbours=near)
-    return [saved_bytes(plain, "all"), saved_bytes(mixed, "all"), saved_bytes(plain, "none")]
+        latent, rules = fitted.latents(), fitted.rules
+        near = latent.local.neighbours(fitted.rows.training, fitted.outputs.strata, "exact")
+        latents = Later.known(replace(latent, pair=latent.local, neighbours=near))
+        explainer.fitted_ = replace(fitted, latents=latents, rules=rules)
+    return [saved_bytes(plain, "all"), saved_bytes(mixed, "all"), *exact_files()]
+
+
+def exact_files() -> list[bytes]:
+    """Return files of models that were read: trees with and without rows, and a linear model."""
+    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.linear_model import LogisticRegression
+
+    X = np.random.default_rng(1).normal(size=(60, 3))
+    trees = GradientBoostingRegressor(n_estimators=3, max_depth=3, random_state=0)
+    forest = illume.Explainer(trees.fit(X, X[:, 0] * X[:, 1]), verbose=False).fit(X)
+    linear = LogisticRegression().fit(X, X[:, 0] + X[:, 1] > 0)
+    line = illume.Explainer(linear, verbose=False).fit(X)
+    return [saved_bytes(forest, "all"), saved_bytes(forest, "none"), saved_bytes(line, "none")]
 
 
 def flip_bits(rng: Rng, one: bytes, other: bytes) -> bytes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from benchmarks.data.real import lightgbm_problem
+from benchmarks.data.real import REAL, lightgbm_problem
 from benchmarks.harness import Cell, Line
 from benchmarks.packages import (
     Formula,
@@ -21,44 +22,27 @@ from benchmarks.packages import (
     seed_generators,
     short_training,
 )
+from benchmarks.surrogate import measure
 from illume import Explainer
-from illume.metrics.fidelity import fidelity
 
 MOST_ROWS = 1_000  # explained by illume
 
 
 def agreement(
-    data: tuple[str, ...] = ("breast", "german", "compas", "spam", "adult"), seeds: int = 3
+    data: tuple[str, ...] = REAL,
+    models: tuple[str, ...] = ("xgboost", "lightgbm"),
+    seeds: int = 1,
+    effort: str = "standard",
+    steadiness: tuple[float, ...] = (0.85,),
 ) -> Iterator[Cell]:
-    """Measure the agreement of the default explainer with LightGBM on held-out rows.
+    """Measure how well the latent surrogate follows boosted trees on held-out rows, and how steady it is.
 
-    Data sets are split 80/20; the black box (100 trees) and the explainer are fitted on the larger part.
+    Data sets are split 75/25, models have 100 trees. The surrogate learns from the answers of the model's
+    twin.
     """
-    for name in data:
-        for seed in range(seeds):
-            yield Cell({"data": name, "seed": seed}, partial(_agreement, name, seed))
-
-
-def _agreement(name: str, seed: int) -> Line:
-    import torch
-
-    train, test, _, model = lightgbm_problem(name, seed)
-    start = time.perf_counter()
-    explainer = Explainer(model, random_state=seed, verbose=False).fit(train)
-    seconds = time.perf_counter() - start
-    attributions, quality = explainer(test), explainer.quality_
-    found = fidelity(attributions.probabilities, attributions.surrogate_probabilities, attributions.outputs)
-    return {
-        "agreement": found.agreement,
-        "r2": found.r2,
-        "report_agreement": quality.agreement,
-        "global_report_agreement": quality.baseline.agreement,
-        "n_latents": quality.n_latents,
-        "fell_back": quality.fell_back,
-        "epochs": len(explainer.history_ or ()),
-        "fit_seconds": seconds,
-        "threads": torch.get_num_threads(),
-    }
+    for name, kind, seed, steady in product(data, models, range(seeds), steadiness):
+        settings = {"data": name, "model": kind, "seed": seed, "effort": effort, "steadiness": steady}
+        yield Cell(settings, partial(measure, name, kind, seed, effort, steady))
 
 
 def rule_speed(rows: int = 10_000, features: int = 30, latents: int = 8) -> Iterator[Cell]:

@@ -47,7 +47,7 @@ def cheap_black_box(rows: np.ndarray) -> np.ndarray:
 
 
 def _measure(explainer: Any, X: np.ndarray, rounds: int, threads: int) -> Line:
-    facts = {"encoder": explainer.quality_.encoder}
+    facts = {"encoder": explainer.fit_latents().quality_.surrogate.encoder}
     facts["openblas_thread_timeout"] = os.environ.get("OPENBLAS_THREAD_TIMEOUT")
     with limit_threads(threads):
         return facts | measure(explainer, X, rounds)
@@ -67,7 +67,7 @@ def measure(
 
     def explain_eagerly(rows: np.ndarray) -> object:
         result = explainer(rows)
-        return result, result.trust.agreement, result.outside, result.slopes
+        return result, result.trust.share, result.outside, result.slopes
 
     def stream(rows: np.ndarray) -> int:
         return sum(len(piece.values) for piece in explainer.stream(rows))
@@ -99,7 +99,7 @@ def measure(
 
 def network_layers(explainer: Any) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return weights (in, out) and biases of the network of Shapley values."""
-    values = explainer.fitted_.shapley.values
+    values = explainer.fitted_.twin.model.values
     return [(values.first, values.first_bias), (values.last, values.last_bias)]
 
 

@@ -31,7 +31,11 @@ time("explain_trust_rules", 400, (i) => {
   engine.rule(i % n, row);
   engine.ruleSet(row);
 });
-time("slopes", 200, (i) => engine.slopes(rowOf(i)));
+time("edit", 400, (i) => {
+  const row = [...first];
+  row[i % m] = rowOf(i)[i % m];
+  engine.trust(row, engine.explain(row));
+});
 time("curve", 120, (i) => engine.curve(first, i % m, 60));
 time("grid", 30, (i) => engine.grid(first, i % m, (i + 1) % m, 24));
 time("recourse", 60, (i) => {

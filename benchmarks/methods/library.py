@@ -37,7 +37,7 @@ def illume(problem: Problem, setting: dict[str, Any], device: str) -> Outcome:
         "lr.f1": macro_f1(decisions, mine),
         "lr.validation": validation_agreement(explainer),
         "lr.faithful": float(found.faithful.mean()),
-        "lr.fell_back": float(explainer.quality_.fell_back),
+        "lr.fell_back": float(explainer.fit_latents().quality_.surrogate.fell_back),
     }
     start = time.perf_counter()
     explainer.fit_rules()

@@ -140,7 +140,7 @@ def measure_point(point: Line) -> Iterator[Line]:
         return found
 
     add("fit", lambda: explainer.fit(X), fit_s)
-    found["encoder"] = explainer.quality_.encoder
+    found["encoder"] = explainer.fit_latents().quality_.surrogate.encoder
     yield found
     if at.steps:
         add("fit rules", explainer.fit_rules, 0.0)  # a second call would find them fitted

@@ -78,7 +78,7 @@ def fit(problem: Problem, model: MeteredModel) -> Line:
         "fit_model_s": model_seconds,
         "fit_rules_s": with_rules - done,
         "agreement": float(explainer.quality_.agreement),
-        "encoder": explainer.quality_.encoder,
+        "encoder": explainer.fit_latents().quality_.surrogate.encoder,
     }
 
 
