@@ -16,17 +16,13 @@ X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=1)
 model = HistGradientBoostingClassifier(random_state=0).fit(X_train, y_train)
 
 # %%
-# Settings are smaller than the default here, to be quick: less effort, a given number of latents, and 20,000
-# synthetic rows that the model is queried about.
-explainer = illume.Explainer(
-    model, effort="quick", queries=20_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
-).fit(X_train)
+# Boosted trees are read, so contributions are exact, and ready in about a second.
+explainer = illume.Explainer(model).fit(X_train)
 attributions = explainer(X_test)
 print(attributions[0])
 
 # %%
-# Contributions are Shapley values of the model, with standard errors. With the base value they add up to the
-# model's log-odds. As a picture:
+# Contributions are Shapley values of the model. With the base value they add up to its log-odds. A picture:
 illume.plots.waterfall(attributions[0])
 
 # %%
@@ -43,10 +39,16 @@ illume.plots.interactions(interactions, max_features=8)
 illume.plots.dependence(attributions, "worst perimeter", colour=interactions)
 
 # %%
-# A row that matters: at most 128 more questions to the model make its standard errors smaller.
-print(explainer(X_test[:1], refine=128)[0])
+# Compared with other rows: why malignant, beside the benign tumours?
+print(explainer(X_test[:1], background=X_train[y_train == "benign"])[0])
+
+# %%
+# The same model as a function cannot be read. It is learned, and contributions have standard errors; at most
+# 128 more questions to the model make those of a row that matters smaller. Few queries, to be quick.
+learned = illume.Explainer(model.predict_proba, twin="learned", effort="quick", queries=20_000).fit(X_train)
+print(learned(X_test[:1], refine=128)[0])
 
 # %%
 # How far to trust it: measured on rows that were not used to learn or to choose anything.
-print(explainer.quality_)
-illume.plots.quality(attributions, measured=explainer.quality_)
+print(learned.quality_)
+illume.plots.quality(learned(X_test), measured=learned.quality_)

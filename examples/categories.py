@@ -35,16 +35,13 @@ model = make_pipeline(encode, HistGradientBoostingClassifier(max_iter=50, random
 
 # %%
 # `region` holds numbers that are codes, and the explainer cannot know; all else it sees for itself.
-options = illume.SurrogateOptions(n_latents=4)  # this and less effort, to be quick
-explainer = illume.Explainer(
-    model, categorical=["region"], effort="quick", queries=10_000, surrogate_options=options
-).fit(X)
+explainer = illume.Explainer(model, categorical=["region"]).fit(X)
 for feature in explainer.schema_.features:
     print(feature.name, feature.kind.value, list(feature.categories))
 
 # %%
-# Row 17 has no income. That it is missing has a contribution of its own. The surrogate behind slopes and
-# rules fills it with the mean, and the row says so.
+# The Pipeline is read: one contribution for each of your columns, exact. Row 17 has no income. That it is
+# missing has a contribution of its own.
 attributions = explainer(X)
 print(attributions[17])
 

@@ -1,6 +1,7 @@
 """More than two classes: three kinds of wine.
 
-Each class has log-odds of its own, against the mean of all classes, on the last axis of `values`.
+Each class has contributions of its own, on the last axis of `values`; those of a forest add up to its
+probability.
 """
 
 from sklearn.datasets import load_wine
@@ -13,10 +14,7 @@ X, y = data.data, data.target_names[data.target]
 model = RandomForestClassifier(200, random_state=0).fit(X, y)
 
 # %%
-# The number of latents is given, and few rows are made up, to be quick.
-explainer = illume.Explainer(
-    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
-).fit(X)
+explainer = illume.Explainer(model).fit(X)
 attributions = explainer(X)
 print(attributions.values.shape, attributions.output_names)
 

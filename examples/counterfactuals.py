@@ -21,9 +21,7 @@ X = pd.DataFrame(
 )
 y = np.where(X["income"] - 1.5 * X["debt"] + 0.5 * X["years_employed"] > 25, "grant", "refuse")
 model = RandomForestClassifier(50, random_state=0).fit(X, y)
-explainer = illume.Explainer(
-    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
-).fit(X)
+explainer = illume.Explainer(model, surrogate_options=illume.SurrogateOptions(n_latents=4)).fit(X)
 refused = X[model.predict(X) == "refuse"]
 
 # %%

@@ -14,10 +14,8 @@ rng = np.random.default_rng(0)
 X = pd.DataFrame(rng.normal(size=(700, 5)), columns=["heat", "light", "water", "wind", "soil"])
 y = np.where(X["heat"] * X["water"] + X["light"] > 0.3, "grows", "fails")
 model = RandomForestClassifier(50, random_state=0).fit(X, y)
-explainer = illume.Explainer(
-    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=2)
-).fit(X)
-quality = explainer.quality_
+explainer = illume.Explainer(model, surrogate_options=illume.SurrogateOptions(n_latents=2)).fit(X)
+quality = explainer.fit_latents().quality_.surrogate
 print(f"agreement {quality.agreement:.2f}; one linear model for all rows: {quality.baseline.agreement:.2f}")
 latents = explainer.latents(X, maps=True)
 print(latents)

@@ -36,6 +36,7 @@ model = make_pipeline(columns, MLPClassifier((32,), max_iter=800, random_state=0
 print(model.score(X, y))
 
 # %%
+# A network is learned, from few queries here, to be quick.
 explainer = illume.Explainer(
     model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
 ).fit(X)

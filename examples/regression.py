@@ -35,9 +35,8 @@ rest = X[1_200:]  # rows that the model was not trained on
 
 # %%
 # The explainer sees for itself that the model answers with a number; `output_names` says what to call it.
-# Little effort and few queries, to be quick.
 options = illume.DataOptions(output_names=["price"])
-explainer = illume.Explainer(model, effort="quick", queries=10_000, data_options=options).fit(rest)
+explainer = illume.Explainer(model, data_options=options).fit(rest)
 print(explainer.quality_)
 
 # %%

@@ -16,10 +16,8 @@ X, y = data.data, data.target_names[data.target]
 model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 
 # %%
-# Few made-up rows and four latents, to be quick.
-explainer = illume.Explainer(
-    model, queries=2_000, surrogate_options=illume.SurrogateOptions(n_latents=4)
-).fit(X)
+# Four latents, to be quick. The first call trains the latent surrogate and grows the tree of rules.
+explainer = illume.Explainer(model, surrogate_options=illume.SurrogateOptions(n_latents=4)).fit(X)
 rules = explainer.rules(X)
 print(repr(rules[0]))
 
