@@ -18,7 +18,7 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 import illume
 from tests.common import FAST, grouped
 
-QUICK = {"n_latents": 2, "queries": 200, "training": FAST}
+QUICK = {"n_latents": 2, "queries": 200, "effort": "quick", "training": FAST}
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
     r"(?:^ *<!-- (?P<why>skip|needs): (?P<what>[^\n]*) -->\n+)?"

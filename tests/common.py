@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from illume import DataOptions, Explainer, RuleOptions, SurrogateOptions, Training
-from illume.explanations.trust_map import TrustMap
+from illume.data.later import Later
+from illume.explanations.fitted import LatentTwin
+from illume.fit.latent import surrogate_figures
 from illume.fit.model_checks import ALONE, FEWEST_ROWS, ROWS
-from illume.shapley.training_run import Effort, Sizes
+from illume.twin.training_run import Effort, Sizes
 
 CHECKS = FEWEST_ROWS + 3 * ROWS + ALONE  # rows that a fit on 64 rows or more asks about again
 FAST = Training(batch_size=128, learning_rate=1e-2, max_epochs=8, patience=8, sparsity_epochs=8)
@@ -60,14 +62,14 @@ def linear_black_box(weights):
 
 def use_local(explainer, search="exact"):
     """Explain by the encoder that was trained, even where a short training does not pay."""
-    fitted, report = explainer.fitted_, explainer.fitted_.rows.report
-    pair = fitted.local
-    answers = replace(fitted.report_answers, Q=pair.answers(report.X))
-    trust_map = TrustMap.fit(report.X, report.P, answers.Q, fitted.outputs)
+    fitted, latent = explainer.fitted_, explainer.fitted_.latents()
+    report, pair = fitted.rows.report, latent.local
+    answers = replace(latent.answers, Q=pair.answers(report.X))
+    quality = replace(latent.quality, fell_back=False, **surrogate_figures(answers, fitted.outputs))
     neighbours = pair.neighbours(fitted.rows.training, fitted.outputs.strata, search)
-    explainer.fitted_ = replace(
-        fitted, pair=pair, neighbours=neighbours, trust_map=trust_map, report_answers=answers
-    )
+    latents = Later.known(replace(latent, pair=pair, neighbours=neighbours, answers=answers, quality=quality))
+    twin = replace(fitted.twin, latents=latents) if isinstance(fitted.twin, LatentTwin) else fitted.twin
+    explainer.fitted_ = replace(fitted, latents=latents, twin=twin, rules=None)
     return explainer
 
 

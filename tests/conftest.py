@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from illume import Explainer
-from illume.shapley import training_run
+from illume.twin import training_run
 from tests.common import BRIEF_SIZES, FAST, encode_loans, grouped, loans
 
 torch.set_num_threads(1)
@@ -60,7 +60,7 @@ def loan_pullback(loan_model, loan_frame):
 @pytest.fixture(scope="session")
 def loan_measured(loan_model):
     """Shapley values whose errors were measured."""
-    settings = QUICK | {"queries": 3_000, "effort": "quick"}
+    settings = QUICK | {"queries": 3_000, "effort": "quick", "twin": "learned"}
     return Explainer(loan_model, **settings).fit(loans(400, seed=9))
 
 

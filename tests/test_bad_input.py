@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from illume import Explainer, LinearEncoder, Schema
+from illume.encoders.pair_training import PairTrainer
 from illume.encoders.training import Trainer
 from illume.errors import BlackBoxError, SchemaError
 from tests.common import FAST, grouped, linear_black_box, loans
@@ -15,10 +16,11 @@ from tests.common import FAST, grouped, linear_black_box, loans
 
 @pytest.fixture
 def never_trains(monkeypatch):
-    def fail(self):
+    def fail(*_):
         raise AssertionError("training began although the input is bad")
 
     monkeypatch.setattr(Trainer, "train_epoch", fail)
+    monkeypatch.setattr(PairTrainer, "_step", fail)
 
 
 def numbers(n=40, m=3):
@@ -164,8 +166,9 @@ def test_before_fit_there_is_a_clear_error():
 
 
 def test_a_surrogate_without_weights_is_refused(never_trains):
+    explainer = explainer_of(linear_black_box([1, 1, 1]), surrogate=KNeighborsClassifier()).fit(numbers())
     with pytest.raises(ValueError, match="has no coef_; use a linear classifier"):
-        explainer_of(linear_black_box([1, 1, 1]), surrogate=KNeighborsClassifier()).fit(numbers())
+        explainer.fit_latents()
 
 
 @pytest.mark.parametrize(

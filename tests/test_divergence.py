@@ -15,7 +15,8 @@ SPARSE = Objective(lambda_co=0.0, lambda_so=1.0, lambda_g=1.0, alpha=2, width=8)
 
 def fitted(objective=SMALL, training=BRIEF, **settings):
     usual = {"n_latents": 2, "queries": 60, "verbose": False}
-    return Explainer(bent, **grouped(objective=objective, training=training, **usual | settings)).fit(ROWS)
+    settings = grouped(objective=objective, training=training, **usual | settings)
+    return Explainer(bent, **settings).fit(ROWS).fit_latents()
 
 
 def explode_at(monkeypatch, epoch):
@@ -39,8 +40,8 @@ def test_a_learning_rate_that_explodes_at_once_leaves_the_global_surrogate(objec
     words = "the loss was NaN from the first epoch on, and nothing was learned; try a smaller learning rate"
     with pytest.warns(UserWarning, match=f"training ended early: {words}"):
         explainer = fitted(objective, too_long)
-    assert explainer.quality_.fell_back
-    assert words in explainer.quality_.reason
+    assert explainer.quality_.surrogate.fell_back
+    assert words in explainer.quality_.surrogate.reason
     assert words in repr(explainer.quality_)
     assert explainer.history_.diverged
     assert not explainer.history_.learned
@@ -54,7 +55,7 @@ def test_the_best_weights_before_are_kept_and_the_quality_says_so(monkeypatch):
         explainer = fitted()
     assert explainer.history_.diverged
     assert 1 <= explainer.history_.best <= 3
-    assert words in explainer.quality_.reason
+    assert words in explainer.quality_.surrogate.reason
     assert np.isfinite(explainer.fitted_.local.encoder.transform(ROWS)).all()
     assert np.isfinite(explainer(ROWS).values).all()
 
@@ -70,13 +71,6 @@ def test_a_sparse_training_that_explodes_anywhere_keeps_sparse_weights_that_are_
     W = encoder.encode(ROWS).W
     assert np.isfinite(W).all()
     assert ((W != 0).sum(-1) <= 2).all()
-
-
-def test_trials_that_explode_choose_nothing_and_fit_goes_on(monkeypatch):
-    with pytest.warns(UserWarning, match="nothing was learned"):
-        explainer = fitted("aligned", Training(32, learning_rate=1e30, max_epochs=10), n_latents="auto")
-    assert explainer.quality_.fell_back
-    assert [trial.setting.n_latents for trial in explainer.fitted_.trials][:3] == [4, 8, 16]
 
 
 def test_rules_fall_back_too():

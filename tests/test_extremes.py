@@ -47,7 +47,8 @@ def test_the_largest_and_smallest_numbers_are_fitted_explained_and_ruled(encoder
     explainer = Explainer(by_sign, **grouped(**settings)).fit(frame)
     found, rules = explainer(frame), explainer.rules(frame)
     assert np.isfinite(found.values).all()
-    assert np.isfinite(found.trust.distance).all()
+    fitted = explainer.fitted_
+    assert np.isfinite(fitted.places().distance(fitted.encode(as_frame(frame)).X)).all()
     assert all(rules[i].covers(frame.iloc[[i]])[0] for i in range(len(frame)))
     assert len(explainer.rule_set()) > 0
     assert len(explainer.counterfactuals(frame.iloc[:3]))

@@ -84,7 +84,10 @@ def test_a_report_on_some_rows_names_them_by_their_place_in_all(explainer, tmp_p
 
 
 def test_so_does_its_search_for_counterfactuals_in_some_of_these(explainer, tmp_path):
-    place = int(evenly_spaced(30, 20)[evenly_spaced(20, 8)[4]])
+    shown = evenly_spaced(30, 20)
+    positive = shown[ROWS[shown, 0] > 0]  # of the rows shown, these come first
+    place = int(positive[evenly_spaced(len(positive), 8)[4]])
+    assert len(positive) > 8
     explainer.model.refuse(place)
     with pytest.raises(BlackBoxError, match=r"^on changed rows, .*no such row") as caught:
         explainer.report(ROWS, tmp_path / "a.html", max_rows=20, max_counterfactual_rows=8)

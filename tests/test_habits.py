@@ -61,11 +61,8 @@ def test_arguments_of_other_explainers_have_a_line(model, name):
 def test_an_explainer_is_still_an_estimator(explainer, model):
     other = illume.Explainer(model, effort="quick", queries=7)
     assert repr(other.get_params()) == repr(clone(other).get_params())
-    assert list(inspect.signature(illume.Explainer).parameters)[:3] == [
-        "model",
-        "contributions",
-        "background",
-    ]
+    first = list(inspect.signature(illume.Explainer).parameters)[:5]
+    assert first == ["model", "contributions", "twin", "scale", "background"]
     with pytest.raises(TypeError, match="model"):
         illume.Explainer()
     with pytest.raises(TypeError, match="no_such_option"):

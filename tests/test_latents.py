@@ -29,15 +29,20 @@ def explainer(request, wide):
         return Explainer(linear_black_box([1, 2, 0, 0, 1]), **grouped(queries=0, **options)).fit(X)
     options = {"queries": 100, "n_latents": 3, "training": FAST}
     fitted = Explainer(model, **grouped(encoder=request.param, **options)).fit(X)
-    if fitted.quality_.fell_back:  # one map for all is no better here; look at it all the same
+    if (
+        fitted.fit_latents().quality_.surrogate.fell_back
+    ):  # one map for all is no better here; look at it all the same
         use_local(fitted)
     return fitted
 
 
-def test_latents_are_the_maps_times_the_inputs_for_every_encoder(explainer, wide):
+def test_latents_are_the_maps_times_the_inputs_and_levels_for_every_encoder(explainer, wide):
     found = explainer.latents(wide[0], maps=True)
     assert found.maps.shape == (120, found.n_latents, 5)
-    np.testing.assert_allclose(found.Z, np.einsum("nkm,nm->nk", found.maps, found.X), atol=1e-12)
+    pair = explainer.fitted_.pair
+    levels = pair.encoder.pull_back(found.X, pair.surrogate.coef_, at=np.zeros_like(found.X)).Z
+    assert levels.any() == (explainer.surrogate_options.encoder == "meta" and pair is explainer.fitted_.local)
+    np.testing.assert_allclose(found.Z, np.einsum("nkm,nm->nk", found.maps, found.X) + levels, atol=1e-6)
     np.testing.assert_allclose(found.decide(found.Z), found.surrogate_decisions)
 
 
@@ -54,7 +59,8 @@ def test_where_the_global_surrogate_explains_latents_are_the_inputs(explainer, w
 
 
 def test_the_explainer_that_should_fall_back_does(explainer):
-    assert explainer.surrogate_options.n_latents != 1 or explainer.quality_.fell_back
+    fell_back = explainer.fit_latents().quality_.surrogate.fell_back
+    assert explainer.surrogate_options.n_latents != 1 or fell_back
 
 
 def test_a_row_alone_is_the_row_in_a_batch_and_has_the_same_place(explainer, wide):
@@ -83,8 +89,8 @@ def test_slopes_and_scores_are_those_of_the_attributions(loan_explainer, latents
     i = int(np.flatnonzero(agreed)[0])
     np.testing.assert_allclose(latents[i].slopes[0], attributions[i].slopes, rtol=1e-5)
     row = latents[i]
-    total = latents.intercept + row.contributions.sum(1)
-    np.testing.assert_allclose(total, row.scores)
+    level = latents.coefficients @ (row.z - row.map @ row.x)
+    np.testing.assert_allclose(latents.intercept + row.contributions.sum(1) + level, row.scores)
 
 
 def test_a_row_reads_like_the_batch_it_is_from(latents):

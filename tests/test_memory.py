@@ -1,7 +1,6 @@
 """Where memory runs out, fewer rows are worked on at once, and the numbers stay the same."""
 
 import copy
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +15,9 @@ CPU = RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: y
 
 
 @pytest.fixture(scope="module")
-def local_explainer(loan_explainer):
+def local_explainer(loan_pullback):
     """Explain by the encoder that was trained, even where such a short training does not pay."""
-    mine = copy.copy(loan_explainer)
-    mine.fitted_ = replace(mine.fitted_, shapley=None)  # slopes are then computed at once
-    return use_local(mine)
+    return use_local(copy.copy(loan_pullback))  # whose slopes are computed at once
 
 
 @pytest.fixture
@@ -29,15 +26,17 @@ def little_memory(monkeypatch):
     seen = []
 
     def limit(n_rows, error):
-        original = Forward.raw_maps
+        def limited(original):
+            def call(self, X, *rest):
+                seen.append(len(X))
+                if len(X) > n_rows:
+                    raise error
+                return original(self, X, *rest)
 
-        def raw_maps(self, X, alpha):
-            seen.append(len(X))
-            if len(X) > n_rows:
-                raise error
-            return original(self, X, alpha)
+            return call
 
-        monkeypatch.setattr(Forward, "raw_maps", raw_maps)
+        for name in ("raw_maps", "_pull_back"):
+            monkeypatch.setattr(Forward, name, limited(getattr(Forward, name)))
         return seen
 
     return limit

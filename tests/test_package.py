@@ -34,5 +34,5 @@ def test_a_wheel_installs_and_explains_in_a_clean_environment(tmp_path):
     python = tmp_path / "env" / "bin" / "python"
     run(python, "-m", "pip", "install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel))
     shown = run(python, "-c", PROGRAM, cwd=tmp_path)
-    assert "trust in the surrogate (slopes, rules): " in shown
+    assert "contributions: " in shown
     assert 'pip install "illume[pandas]"' in shown

@@ -116,8 +116,8 @@ def test_files_keep_the_class(turned, tmp_path):
         np.testing.assert_array_equal(found.values, turned(ROWS[:9]).values)
 
 
-def test_exported_graphs_are_about_the_class(turned, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime")
+def test_exported_graphs_are_about_the_class(tmp_path):
+    onnxruntime, turned = pytest.importorskip("onnxruntime"), fit(positive_class="grant", twin="learned")
     X, P = (
         turned.fitted_.encode(turned.fitted_.as_frame(ROWS)).X.astype(np.float32),
         MODEL.predict_proba(ROWS),

@@ -12,11 +12,16 @@ ROWS = np.random.default_rng(0).normal(size=(60, 2))
 def test_a_fit_off_the_terminal_prints_nothing_and_logs_each_part(caplog, capfd):
     model = linear_black_box([2.0, -1.0])
     with caplog.at_level(logging.INFO, logger="illume"):
-        global_explainer(model).fit(ROWS)
-    said = [record.getMessage() for record in caplog.records]
+        explainer = global_explainer(model).fit(ROWS)
+        said = [record.getMessage() for record in caplog.records]
+        explainer.fit_rules()
     assert said[0] == "fit on 60 rows of 2 columns: asking the model"
-    assert said[1].endswith("rows; training")
+    assert "s: the model is learned, as " in said[1]
     assert said[-1].endswith("s: fitted")
+    later = [record.getMessage() for record in caplog.records][len(said) :]
+    assert later[0] == "training the latent surrogate"
+    assert later[1].endswith("s: the latent surrogate is trained")
+    assert later[2] == "growing the tree of rules"
     assert all(record.name.startswith("illume.") for record in caplog.records)
     assert capfd.readouterr() == ("", "")
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
+from illume.data.later import Later
 from illume.explanations import rule_cover
 from tests.common import FAST, grouped
 
@@ -90,9 +91,8 @@ def test_rows_that_measure_rules_do_not_choose_them(loan_explainer):
     fitted = loan_explainer.fit_rules().fitted_
     model = fitted.rule_model
     other = copy.copy(loan_explainer)
-    other.fitted_ = replace(
-        fitted, rule_model=replace(model, report=replace(model.report, P=1 - model.report.P))
-    )
+    model = replace(model, report=replace(model.report, P=1 - model.report.P))
+    other.fitted_ = replace(fitted, rules=Later.known(replace(fitted.rules(), model=model)))
     before, after = loan_explainer.rule_set(), other.rule_set()
     assert [rule.text for rule in before] == [rule.text for rule in after]
     assert before.otherwise.text == after.otherwise.text
@@ -157,7 +157,8 @@ def test_rules_without_a_held_out_row_are_left_out_and_counted(loan_explainer):
     assert len(full) > 1
     report = replace(model.report, X=model.report.X[outside], P=model.report.P[outside])
     other = copy.copy(loan_explainer)
-    other.fitted_ = replace(fitted, rule_model=replace(model, report=report))
+    rules = replace(fitted.rules(), model=replace(model, report=report))
+    other.fitted_ = replace(fitted, rules=Later.known(rules))
     found = other.rule_set()
     assert full[0].text not in [rule.text for rule in found]
     assert (found.rules.n_covered > 0).all()

@@ -47,7 +47,7 @@ def everything(explainer):
     texts = [repr(each) for each in (*found, *rules, *examples, found, rules, examples)]
     texts += [repr(explainer.rule_set()), repr(explainer.quality_), repr(quality)]
     frames = [each.to_frame() for each in (found, rules, examples)]
-    arrays = [found.values, found.trust.agreement, found.trust.error, found.slopes, rules.precision]
+    arrays = [found.values, found.trust.share, found.standard_errors, found.slopes, rules.precision]
     return [*texts, *frames, *arrays]
 
 

@@ -75,9 +75,12 @@ def test_a_first_class_can_be_the_positive_one():
 
 
 def test_a_threshold_set_after_the_fit_gives_the_same_explainer(before, after):
-    for name in ("report", "baseline", "classes", "majority", "agreement"):
+    for name in ("report", "classes", "majority", "agreement"):
         assert getattr(before.quality_, name) == getattr(after.quality_, name), name
-    np.testing.assert_array_equal(before(ROWS).trust.agreement, after(ROWS).trust.agreement)
+    one, other = (each.fit_latents().quality_.surrogate for each in (before, after))
+    for name in ("report", "baseline", "classes"):
+        assert getattr(one, name) == getattr(other, name), name
+    np.testing.assert_array_equal(before(ROWS).agreed, after(ROWS).agreed)
     np.testing.assert_array_equal(before(ROWS).values, after(ROWS).values)
     assert [rule.text for rule in before.rules(ROWS)] == [rule.text for rule in after.rules(ROWS)]
     assert before.rule_quality_.precision == after.rule_quality_.precision
@@ -87,9 +90,11 @@ def test_a_threshold_set_after_the_fit_gives_the_same_explainer(before, after):
 
 def test_quality_is_measured_under_the_threshold(before):
     fitted = before.fitted_
-    P, Q = fitted.rows.report.P, fitted.pair.answers(fitted.rows.report.X)
+    P, Q = fitted.report_answers
     refused = P[:, 1] >= 0.2
     assert before.quality_.agreement == np.mean(refused == (Q[:, 1] >= 0.2))
+    surrogate = fitted.pair.answers(fitted.rows.report.X)
+    assert before.quality_.surrogate.agreement == np.mean(refused == (surrogate[:, 1] >= 0.2))
     assert before.quality_.majority == max(refused.mean(), 1 - refused.mean())
     assert [each.n_rows for each in before.quality_.classes] == [int((~refused).sum()), int(refused.sum())]
     assert before.check(ROWS).agreement is not None
@@ -138,7 +143,7 @@ def test_a_threshold_is_kept_and_changed_in_a_file(before, tmp_path):
     wanted = fit(threshold=0.35)
     loaded.threshold = 0.35
     assert loaded.quality_.report == wanted.quality_.report
-    np.testing.assert_array_equal(loaded(ROWS).trust.agreement, wanted(ROWS).trust.agreement)
+    np.testing.assert_array_equal(loaded(ROWS).agreed, wanted(ROWS).agreed)
     np.testing.assert_array_equal(loaded(ROWS).decisions, P[:, 1] >= 0.35)
     assert [rule.decision for rule in loaded.rules(ROWS)] == list(
         np.where(P[:, 1] >= 0.35, "refuse", "grant")

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import illume
+from illume.data.archive import VERSION
 from illume.errors import MissingExtraError
 from tests.io.test_golden import FILES, model, rows
 
@@ -29,9 +30,10 @@ EXPLAINS = """
 import json
 import numpy as np
 import illume
+from illume.data.archive import VERSION
 from tests.io.test_golden import FILES, model, rows
 
-explainer = illume.load(FILES / "version8.illume", model=model)
+explainer = illume.load(FILES / f"version{VERSION}.illume", model=model)
 some = rows().iloc[::6]
 found = explainer(some)
 assert found.kind == "shapley"
@@ -59,17 +61,34 @@ def model(frame):
     asked.append(len(frame))
     return [0.5] * len(frame)
 
-for encoder in ("meta", "linear", illume.MetaEncoder(2)):
+def refused(call):
     try:
-        illume.Explainer(model, surrogate_options=illume.SurrogateOptions(encoder=encoder)).fit(rows())
+        call()
     except illume.errors.MissingExtraError as error:
         assert "illume[train]" in str(error)
     else:
-        raise AssertionError(encoder)
-assert not asked
+        raise AssertionError(call)
+
 frame = rows()
+refused(lambda: illume.Explainer(model, twin="learned").fit(frame))
+assert not asked
+answer = lambda frame: (frame["age"] > 48) * 0.8 + 0.1
+refused(lambda: illume.Explainer(answer).fit(frame))  # that it cannot be read is known once it has answered
+
+from sklearn.linear_model import LinearRegression
+frame = frame[["age", "income", "owner"]].fillna(30.0)
+for encoder in ("meta", "linear", illume.MetaEncoder(2)):
+    line = LinearRegression().fit(frame, frame["age"] - frame["income"])
+    options = illume.SurrogateOptions(encoder=encoder)
+    exact = illume.Explainer(line, surrogate_options=options, verbose=False).fit(frame)
+    assert exact.quality_.word == "exact"
+    found = exact(frame)
+    found.to_frame(), str(found), exact.interactions(frame), exact.save("exact.illume")
+    assert (illume.load("exact.illume")(frame).values == found.values).all()
+    refused(lambda: found.slopes)
+    refused(lambda: exact.rules(frame))
 settings = {"surrogate_options": illume.SurrogateOptions(encoder="identity"), "contributions": "pullback"}
-own = illume.Explainer(lambda frame: (frame["age"] > 48) * 0.8 + 0.1, **settings).fit(frame)
+own = illume.Explainer(answer, **settings).fit(frame)
 print(own(frame).values.shape[0])
 """
 
@@ -87,7 +106,7 @@ def run_refused(program, folder):
 
 def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
     found = run_refused(EXPLAINS, tmp_path)
-    explainer, some = illume.load(FILES / "version8.illume", model=model), rows().iloc[::6]
+    explainer, some = illume.load(FILES / f"version{VERSION}.illume", model=model), rows().iloc[::6]
     here, refined = explainer(some), explainer(some, refine=6)
     wanted = {"values": here.values, "errors": here.standard_errors, "refined": refined.values}
     for name, array in wanted.items():
@@ -97,7 +116,7 @@ def test_a_stored_explainer_explains_without_torch_as_with_it(tmp_path):
     assert (tmp_path / "report.html").stat().st_size > 10_000
 
 
-def test_without_torch_a_fit_says_what_is_missing_before_the_model_is_asked(tmp_path):
+def test_without_torch_models_that_are_read_are_explained_and_others_say_what_is_missing(tmp_path):
     assert run_refused(FITS, tmp_path) == len(rows())
 
 

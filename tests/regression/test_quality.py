@@ -7,10 +7,32 @@ from illume import metrics
 from illume.metrics import Boxes
 
 
-def test_quality_is_that_of_the_report_rows(houses):
-    quality, rows = houses.explainer.quality_, houses.X.iloc[houses.explainer.fitted_.split.report]
-    y, q = houses.predict(rows), houses.explainer(rows).surrogate_predictions[:, 0]
+@pytest.mark.parametrize("name", ["linear", "factors"])
+def test_quality_of_a_learned_twin_is_that_of_the_report_rows(name, request):
+    case = request.getfixturevalue(name)
+    fitted, quality = case.explainer.fitted_, case.explainer.quality_
+    rows = case.X.iloc[fitted.split.report]
+    y, frame = case.predict(rows), fitted.as_frame(rows)
+    twin = fitted.twin.scores(fitted.twin.read(frame, fitted.encode(frame)))
+    q = fitted.outputs.answers_of(twin)[:, 0]
+    assert (quality.word, quality.exact) != ("exact", True)
     assert quality.error == pytest.approx(np.abs(y - q).mean(), rel=1e-4)
+    assert quality.r2 == pytest.approx(1 - np.square(y - q).sum() / np.square(y - y.mean()).sum(), rel=1e-4)
+    assert quality.r2 > 0.9
+
+
+def test_a_model_that_is_read_is_its_own_twin(houses):
+    quality = houses.explainer.quality_
+    assert (quality.word, quality.exact, quality.error, quality.agreement) == ("exact", True, 0, 1)
+
+
+def test_quality_of_the_surrogate_is_that_of_the_report_rows(houses):
+    quality, rows = (
+        houses.explainer.fit_latents().quality_.surrogate,
+        houses.X.iloc[houses.explainer.fitted_.split.report],
+    )
+    y, q = houses.predict(rows), houses.explainer(rows).surrogate_predictions[:, 0]
+    assert quality.report.error == pytest.approx(np.abs(y - q).mean(), rel=1e-4)
     assert quality.r2 == pytest.approx(1 - np.square(y - q).sum() / np.square(y - y.mean()).sum(), rel=1e-4)
     close = np.abs(y - q) <= 0.1 * houses.predict(houses.X).std()
     assert quality.agreement == pytest.approx(close.mean(), abs=0.05)
@@ -39,19 +61,30 @@ def test_texts_speak_of_numbers(name, request):
             assert word not in result._repr_html_().lower().replace("class=", ""), type(result)
 
 
-def test_units_are_shown(houses):
+def test_units_are_shown(houses, linear):
     text = str(houses.explainer(houses.X[:1])[0])
     assert f"price = {houses.predict(houses.X[:1])[0]:,.0f}" in text
-    assert "units of price" in str(houses.explainer.quality_)
+    assert "Contributions: exact, in price" in str(houses.explainer.quality_)
+    assert "units of prediction" in str(linear.explainer.quality_)
 
 
-def test_trust_of_a_row_is_the_error_around_it(houses):
+def test_trust_of_a_row_is_the_typical_error_of_its_contributions(factors, linear):
+    for case in (factors, linear):
+        found = case.explainer(case.X)
+        trust, errors = found.trust, found.standard_errors
+        np.testing.assert_allclose(trust.contribution_error, np.sqrt(np.square(errors).mean(1)), rtol=1e-5)
+        assert (trust.contribution_error > 0).all()
+        assert ((trust.share >= 0) & (trust.share <= 1)).all()
+        assert set(trust.level) <= {"high", "fair", "low"}
+        measured = case.explainer.quality_.contributions
+        assert measured.error / 3 < found.typical_error < 3 * measured.error
+        assert measured.coverage > 0.85
+
+
+def test_rows_of_a_model_that_is_read_are_exact(houses):
     trust = houses.explainer(houses.X).trust
-    assert ((trust.agreement >= 0) & (trust.agreement <= 1)).all()
-    spread = houses.predict(houses.X).std()
-    assert (trust.error > 0).all()
-    assert (trust.error < spread).all()
-    assert trust.error.mean() == pytest.approx(houses.explainer.quality_.error, rel=0.5)
+    assert not trust.contribution_error.any()
+    assert set(trust.level) == {"exact"}
 
 
 def test_rows_like_the_fitted_ones_pass_the_check_and_others_do_not(houses):
