@@ -57,7 +57,6 @@ class Classes(ClassWords, Outputs):
     decides: ClassVar[bool] = True
     words: ClassVar[tuple[str, str]] = ("log_odds", "probabilities")
     disagreement: ClassVar[str] = "decides otherwise"
-    agreement_note: ClassVar[str] = ""
 
     @property
     def scale_name(self) -> str:

@@ -35,7 +35,7 @@ class Later(Generic[T]):
 
     @property
     def ready(self) -> bool:
-        """Whether the value is there."""
+        """Whether the value was made."""
         return self._make is None
 
     def __call__(self) -> T:

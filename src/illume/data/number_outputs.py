@@ -96,11 +96,6 @@ class Numbers(NumberWords, Outputs):
         """See `Outputs`."""
         return "logarithms" if self.link == "log" else self.error_unit
 
-    @property
-    def agreement_note(self) -> str:
-        """See `Outputs`."""
-        return " agreement: within a tenth of a standard deviation; error: mean absolute"
-
     def each(
         self, array: FloatArray, output: int | str | None = None, total: bool = False
     ) -> list[FloatArray]:

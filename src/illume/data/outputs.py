@@ -135,11 +135,6 @@ class Outputs(ABC):
         """What sizes of contributions are measured in, if all outputs are added up."""
         return self.error_unit
 
-    @property
-    @abstractmethod
-    def agreement_note(self) -> str:
-        """What agreement and error mean, in a few words."""
-
     @abstractmethod
     def describe_scale(self, i: int = 0) -> str:
         """Describe what the contributions to an explained output add up to."""

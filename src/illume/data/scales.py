@@ -92,7 +92,7 @@ class Shares:
 
 
 def are_votes(P: FloatArray) -> bool:
-    """Whether a model answers with exactly 0 or 1 so often that log-odds mean nothing.
+    """Whether so many answers are exactly 0 or 1 that log-odds mean nothing.
 
     >>> are_votes(np.array([[0.0, 1.0], [0.2, 0.8]])), are_votes(np.array([[0.2, 0.8]]))
     (True, False)

@@ -445,7 +445,7 @@ def _halve(trees: ColumnTrees, trials: Trials, found: list[_Bins]) -> None:
             inside = (real > bins.low) & (real < bins.high)
             nodes = bins.nodes[bins.changed]
             goes = trees.goes_left(nodes, matrix[np.arange(n), trees.column[nodes]])
-            before = trees_before(bins)
+            before = _before(bins)
             bins.low = np.where(inside & (goes == before), real, bins.low)
             bins.high = np.where(inside & (goes != before), real, bins.high)
             moved |= bool(inside.any())
@@ -453,7 +453,7 @@ def _halve(trees: ColumnTrees, trials: Trials, found: list[_Bins]) -> None:
             return
 
 
-def trees_before(bins: _Bins) -> BoolArray:
+def _before(bins: _Bins) -> BoolArray:
     """Return what each changing test says below its change: it turns at every change."""
     order = np.zeros(len(bins.changed), dtype=np.intp)
     for k in range(1, len(order)):
