@@ -11,8 +11,15 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    StackingClassifier,
+)
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.svm import SVC
 
@@ -94,6 +101,22 @@ def _mlp(seed: int, **options: Any) -> Any:
     return MLPClassifier(random_state=seed, max_iter=200, **options)
 
 
+def _neighbours(seed: int, **options: Any) -> Any:  # deterministic
+    return KNeighborsClassifier(**options)
+
+
+def _stacked(seed: int, **options: Any) -> Any:
+    trees = ExtraTreesClassifier(50, max_depth=8, random_state=seed)
+    boosted = HistGradientBoostingClassifier(max_iter=50, random_state=seed)
+    parts = [("trees", trees), ("boosted", boosted), ("linear", LogisticRegression(max_iter=500))]
+    return StackingClassifier(parts, cv=3, **options)
+
+
+def _calibrated(seed: int, **options: Any) -> Any:
+    boosted = HistGradientBoostingClassifier(max_iter=100, random_state=seed)
+    return CalibratedClassifierCV(boosted, cv=3, **options)
+
+
 @dataclass(frozen=True)
 class Search:
     """A model, the settings to choose from, its library, and the rows that a class must have."""
@@ -134,6 +157,9 @@ SEARCHES = {
     "forest": Search(_forest, _FOREST, "scikit-learn"),
     "svm": Search(_svm, ({"C": 1.0}, {"C": 10.0}), "scikit-learn", least=2),
     "mlp": Search(_mlp, _MLP, "scikit-learn"),
+    "knn": Search(_neighbours, ({"n_neighbors": 15}, {"n_neighbors": 30}), "scikit-learn"),
+    "stacked": Search(_stacked, ({},), "scikit-learn", least=3),
+    "calibrated": Search(_calibrated, ({},), "scikit-learn", least=3),
 }
 
 

@@ -120,6 +120,8 @@ def log_odds(P: FloatArray, explainer: Any | None = None) -> FloatArray:
            [13.82]])
     """
     if explainer is not None:
-        return np.asarray(explainer.fitted_.shapley.scale(P), dtype=float).reshape(len(P), -1)
+        fitted = explainer.fitted_
+        scores = fitted.outputs.scores(P) if fitted.twin.exact else fitted.twin.model.scale(P)
+        return np.asarray(scores, dtype=float).reshape(len(P), -1)
     logs = np.log(np.clip(P, SMALLEST, 1.0 - SMALLEST))
     return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)

@@ -30,6 +30,7 @@ from benchmarks.truth.methods import (
     parse_illume,
 )
 from benchmarks.truth.reference import (
+    CALIBRATED,
     MOST_QUERIES,
     NOISE,
     Reference,
@@ -40,7 +41,9 @@ from benchmarks.truth.reference import (
     load_reference,
     null_shares,
     query_scores,
+    same_reasons,
     similarity,
+    stated_over_true,
 )
 from illume._typing import FloatArray
 
@@ -51,6 +54,7 @@ HELD_OUT = (
 SPLITS = {"development": DEVELOPMENT, "heldout": HELD_OUT, "all": DEVELOPMENT + HELD_OUT}
 DATA = (*SPLITS["all"], "adult", *SENECA_RC)
 MODELS = ("xgb", "lgb", "mlp", "forest")
+LEARNED = ("mlp", "svm", "knn", "stacked", "calibrated")  # that cannot be read
 HELD_OUT_MODEL = "forest"  # settings were chosen with the others
 TREES = ("xgb", "lgb", "forest")
 NAMES = ("kind", "data", "model", "method", "seed", "rows")  # that identify a cell
@@ -94,7 +98,11 @@ def truth(
     for name in select_data(split, data):
         if not name.startswith("seneca") and not os.environ.get(VARIABLE):
             raise SystemExit(f"{name} needs a data file; set {VARIABLE} to the folder of data sets")
-        for model in ("truth",) if name in SENECA_RC else choose(MODELS, models or usual, "model"):
+        for model in (
+            ("truth",)
+            if name in SENECA_RC
+            else choose(tuple(dict.fromkeys(MODELS + LEARNED)), models or tuple(usual), "model")
+        ):
             bench = Bench(name, model, seed, rows, seconds, noise, reference_asks)
             for kind in choose(METHODS, kinds, "kind"):
                 for method in methods or METHODS[kind]:
@@ -159,13 +167,17 @@ class Bench:
     def contributions(self, method: str) -> Line:
         """Explain the rows and compare with their Shapley values."""
         if self.case.explainer is None:
-            self.case.explainer = self.fit("illume").explainer  # it says where log-odds are clipped
+            ours = parse_illume(method)[0] if method.startswith("illume") else "illume"
+            self.case.explainer = self.fit(ours).explainer  # it says where log-odds are clipped
         values, standard_errors, costs = explain_rows(self.case, self.ready(method), self.budget_s)
         truth, decisions = self.reference().head(len(values)), self.case.decisions[: len(values)]
         mine, right = (decided_class(each, decisions) for each in (values, truth.values))
         figures = errors(values, truth) | agreement(mine, right) | query_scores(self.case, mine)
         if standard_errors is not None:
             figures["coverage"] = coverage(values, standard_errors, truth)
+            ratios = stated_over_true(standard_errors, values, truth)
+            low, high = CALIBRATED
+            figures["calibrated"] = float(((low <= ratios) & (ratios <= high)).mean())
         known = {name: None if math.isnan(value) else value for name, value in figures.items()}
         return costs | known | self.reference().facts()
 
@@ -185,7 +197,9 @@ class Bench:
         """Fit with two seeds and compare the explanations."""
         name, refine = parse_illume(method)
         explainers = [self.fit(name, seed).explainer for seed in (0, 1)]
-        return similarity(*(explain_illume(each, self.case.test, refine)[0] for each in explainers))
+        found = [explain_illume(each, self.case.test, refine)[0] for each in explainers]
+        decided = [decided_class(values, self.case.decisions) for values in found]
+        return similarity(*found) | {"same_reasons": same_reasons(*decided)}
 
     def ready(self, method: str) -> Ready:
         if not method.startswith("illume"):

@@ -25,6 +25,8 @@ ROWS_AT_ONCE = 100_000
 FIRST_PAIRS = 8
 MARGINS = ("xgb", "lgb")  # their trees add up to log-odds
 TOP = 3
+REASONS = 4
+CALIBRATED = 0.6, 1.7  # bounds of stated over true errors
 SAMPLES = 32
 SAME = 1e-6  # share of the variance by which margins and log-odds may differ
 MIXED_ROWS = 2000
@@ -290,6 +292,30 @@ def coverage(values: FloatArray, standard_errors: FloatArray, truth: Reference) 
     noise = np.square(truth.first - truth.second).mean(0) / 4
     within = 1.96 * np.sqrt(np.square(standard_errors) + noise)
     return float(np.mean(np.abs(values - truth.values) <= within))
+
+
+def stated_over_true(standard_errors: FloatArray, values: FloatArray, truth: Reference) -> FloatArray:
+    """Return for each feature the stated error over the true one, both root mean squares over rows.
+
+    The noise of the reference is taken out of the true error. Features without either count as 1.
+    """
+    noise = np.square(truth.first - truth.second).mean((0, 2)) / 4
+    true = np.square(values - truth.values).mean((0, 2)) - noise
+    stated = np.square(standard_errors).mean((0, 2))
+    nothing = (stated == 0) & (true <= 0)
+    return np.where(nothing, 1.0, np.sqrt(stated / np.maximum(true, 1e-300)))
+
+
+def same_reasons(first: FloatArray, second: FloatArray, n: int = REASONS) -> float:
+    """Return the share of rows with the same n largest contributions, (n_rows, features) each.
+
+    >>> same_reasons(np.array([[3.0, 2.0, 1.0]]), np.array([[2.0, 3.0, 0.0]]), 2)
+    1.0
+    """
+    n = min(n, first.shape[1])
+    pair = (np.argsort(-values, axis=1, kind="stable")[:, :n] for values in (first, second))
+    one, other = (np.sort(top, axis=1) for top in pair)
+    return float((one == other).all(1).mean())
 
 
 def decided_class(values: FloatArray, decisions: IntArray) -> FloatArray:

@@ -50,7 +50,8 @@ class Known:
         self.model = model
         self.background = toy_problem().train if background is None else background
         self.bias = 0.5 if contributions == "pullback" else 0.0
-        self.fitted_ = SimpleNamespace(shapley=SimpleNamespace(scale=log_odds))
+        model = SimpleNamespace(scale=log_odds)
+        self.fitted_ = SimpleNamespace(twin=SimpleNamespace(exact=False, model=model))
 
     def fit(self, X):
         self.model.predict_proba(X)
