@@ -74,12 +74,16 @@ def test_the_encoder_learns_from_the_rows_that_shapley_values_ask_about(backgrou
     settings = {"queries": 3_000, "background": background, "encoder": Recorder(), "verbose": False}
     with brief_shapley():
         explainer = illume.Explainer(curved, **grouped(**settings)).fit(ROWS[:, :4]).fit_latents()
-    fitted, encoding = explainer.fitted_, explainer.fitted_.encoding
-    X, P = Recorder.learned
-    n_others = len(fitted.rows.training) + len(fitted.queries())
-    assert len(X) >= n_others + n_mixed
-    assert n_mixed or len(X) == n_others
-    np.testing.assert_allclose(P[:, 1], curved(X * encoding.scale + encoding.mean), atol=1e-9)
+    fitted, encoding, (X, P) = explainer.fitted_, explainer.fitted_.encoding, Recorder.learned
+    n_rows, n_queries = len(fitted.rows.training), len(fitted.queries())
+    assert len(X) >= n_rows + n_queries + n_mixed
+    assert n_mixed or len(X) == n_rows + n_queries
+    by_twin = slice(n_rows, n_rows + n_queries)  # the model was not asked about these
+    answers = np.delete(curved(X * encoding.scale + encoding.mean), by_twin)
+    np.testing.assert_allclose(np.delete(P[:, 1], by_twin), answers, atol=1e-9)
+    nothing = np.zeros(X[by_twin].shape, dtype=bool)
+    scores = fitted.twin.scores(fitted.twin.read_encoded(encoding, X[by_twin], nothing))
+    np.testing.assert_allclose(P[by_twin], fitted.outputs.answers_of(scores), atol=1e-6)
 
 
 def test_the_network_leaves_out_inputs_without_effect():

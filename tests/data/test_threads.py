@@ -81,8 +81,9 @@ def test_the_error_of_the_first_rows_is_raised(n_threads):
         in_chunks(work, 20, 10)
 
 
-def test_blas_stays_in_the_calling_thread_and_has_its_threads_again_after(monkeypatch):
-    monkeypatch.setattr(threads, "thread_count", lambda: 2)
+@pytest.mark.parametrize("n_threads", [1, 2])  # of torch, say, while BLAS has two
+def test_blas_stays_in_the_calling_thread_and_has_its_threads_again_after(n_threads, monkeypatch):
+    monkeypatch.setattr(threads, "thread_count", lambda: n_threads)
     with threadpool_limits(2, user_api="blas"):
         seen = []
         in_chunks(lambda rows: seen.extend(blas_threads()), 4, 1)

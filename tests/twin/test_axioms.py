@@ -161,7 +161,7 @@ def test_what_matters_only_when_missing_gets_its_due_when_it_is_missing() -> Non
     explainer = fit(lambda rows: sigmoid((rows["a"] + 2.0 * rows["b"].isna()).to_numpy()), X)
     missing = X["b"].isna().to_numpy()
     wanted = 2 * (missing - missing[explainer.fitted_.split.training].mean())
-    np.testing.assert_allclose(explainer(X).values[:, 1], wanted, atol=0.1)
+    assert np.sqrt(np.square(explainer(X).values[:, 1] - wanted).mean()) < 0.03
 
 
 def test_equal_columns_share_equally() -> None:

@@ -27,7 +27,7 @@ def small_tiers(monkeypatch):
     """Numbers of queries that a test can wait for."""
     monkeypatch.setattr(training_run, "TIERS", (120, 600))
     monkeypatch.setattr(training_run, "FOR_EACH_FEATURE", 1)
-    monkeypatch.setitem(EFFORTS, "quick", training_run.Effort(600, 2e11, 128, 1e6, 1_200))
+    monkeypatch.setitem(EFFORTS, "quick", training_run.Effort(600, 2e11, 128, 1_200, 48, 1e6))
 
 
 def test_tiers_are_five_times_apart_and_grow_with_effort_and_features():
@@ -77,7 +77,7 @@ def test_one_slow_call_is_not_a_slow_model(small_tiers, monkeypatch):
 
 
 def test_a_model_that_is_hard_to_learn_is_asked_the_next_tier(small_tiers, monkeypatch):
-    monkeypatch.setitem(EFFORTS, "standard", training_run.Effort(120, 2e11, 128, 1e6, 1_200))
+    monkeypatch.setitem(EFFORTS, "standard", training_run.Effort(120, 2e11, 128, 1_200, 48, 1e6))
     monkeypatch.setattr(training_run, "LOW_FIDELITY", 2.0)
     explainer = Explainer(model, **OPTIONS | {"effort": "standard"})
     assert explainer.fit(ROWS).quality_.n_queries == 600

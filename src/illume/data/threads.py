@@ -146,7 +146,7 @@ def single_blas_thread() -> Iterator[None]:
 
     Its own threads spin and compete with ours, and how they divide a product changes the last digits.
     """
-    if thread_count() == 1:
+    if all(library.get_num_threads() == 1 for library in _blas().lib_controllers):
         yield
         return
     token = _n_threads.set(thread_count())

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from illume.data.frames import as_frame
+from illume._typing import FloatArray
+from illume.data.encoding import Encoded
+from illume.data.frames import Frame, as_frame
 from illume.data.later import Later
 from illume.data.load_rows import RowLimit, load_rows
-from illume.data.sampling import query_rows
 from illume.data.schema import require_columns
 from illume.errors import SchemaError, TwinError, import_extra
 from illume.explanations.counterfactuals import pool_rows
@@ -28,15 +29,23 @@ from illume.fit.ask import ask
 from illume.fit.latent import TrainingRows, grow_rules, train_latent
 from illume.fit.measure import Stand, ask_twin, measure_quality, warn_few_rows
 from illume.fit.model_checks import warn_of_model
-from illume.fit.prepare import ENCODER_QUERIES, QUERIES_PER_ROW, Prepared, ask_queries, goes_on, prepare
+from illume.fit.prepare import (
+    ENCODER_QUERIES,
+    Prepared,
+    answer_queries,
+    decide_queries,
+    goes_on,
+    naming_queries,
+    prepare,
+)
 from illume.fit.settings import Settings
-from illume.fit.shapley_values import ask_for_shapley, ignored_features, train_shapley
+from illume.fit.shapley_values import ask_for_shapley, ignored_features, train_scores, train_values
 from illume.results.dictionary import DataDictionary, parse_labels
 from illume.results.quality import Quality
-from illume.twin.exact import ExactTwin
 from illume.twin.learned import LearnedTwin
 from illume.twin.read import ignored_by, read_twin
-from illume.twin.training_run import training_threads
+from illume.twin.training_run import TrainingProgress, training_threads
+from illume.twin.twin import Twin
 
 LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
 BACKGROUND_ROWS = 5_000  # of the fitted rows, that an exact twin compares with
@@ -100,21 +109,33 @@ def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:
             raise TwinError(f"the model cannot be read: {reason}; leave twin out, to learn it")
         return replace(found, reason=reason)
     prepared = prepared.on_scale(read.scale)
-    most = ENCODER_QUERIES if settings.queries == "auto" else min(int(settings.queries), ENCODER_QUERIES)
-    queries = Later(partial(_answered_queries, prepared, twin, most, seed))
+    queries = Later(partial(_twin_queries, prepared, twin, _most_queries(settings), seed))
     ignored = ignored_by(twin, prepared.encoding.schema)
     return replace(found, prepared=prepared, twin=twin, queries=queries, ignored=ignored)
 
 
-def _answered_queries(prepared: Prepared, twin: ExactTwin, most: int, seed: int) -> AnsweredRows:
-    """Return at most this many made-up rows with the answers of an exact twin."""
-    training = prepared.frame.take(prepared.split.training)
-    n = min(most, QUERIES_PER_ROW * len(training))
-    if not n:
-        return AnsweredRows.empty()
-    made_up = query_rows(training, prepared.encoding, n, np.random.default_rng([seed, 3]))
-    encoded = prepared.encoding.transform(made_up.select(prepared.encoding.schema.names))
-    return AnsweredRows(encoded.X, prepared.outputs.answers_of(twin.scores(twin.read(made_up, encoded))))
+def _most_queries(settings: Settings) -> int:
+    """Return how many made-up rows the encoder learns from, if a twin answers them."""
+    return ENCODER_QUERIES if settings.queries == "auto" else min(int(settings.queries), ENCODER_QUERIES)
+
+
+def _twin_queries(prepared: Prepared, twin: Twin, most: int, seed: int) -> AnsweredRows:
+    """Return made-up rows with the answers of the twin."""
+
+    def answer(made_up: Frame, encoded: Encoded) -> FloatArray:
+        return prepared.outputs.answers_of(twin.scores(twin.read(made_up, encoded)))
+
+    return answer_queries(prepared, most, answer, np.random.default_rng([seed, 3]))
+
+
+def _model_queries(prepared: Prepared, seed: int) -> AnsweredRows:
+    """Return made-up rows with the answers of the model."""
+
+    def answer(made_up: Frame, encoded: Encoded) -> FloatArray:
+        with naming_queries():
+            return prepared.black_box(made_up)
+
+    return answer_queries(prepared, prepared.n_queries, answer, np.random.default_rng([seed, 4]))
 
 
 def _learn(settings: Settings, found: Stand, seed: int) -> Stand:
@@ -123,25 +144,29 @@ def _learn(settings: Settings, found: Stand, seed: int) -> Stand:
         import_extra("torch", "train")
     outputs = found.prepared.outputs
     scale = outputs.choose_scale(settings.scale, found.prepared.P) if settings.shapley else "log-odds"
-    prepared = found.prepared.on_scale(scale)
-    queries, prepared = ask_queries(prepared, settings, np.random.default_rng([seed, 4]))
-    found = replace(found, prepared=prepared, queries=Later.known(queries))
+    prepared = decide_queries(found.prepared.on_scale(scale), settings)
     if not settings.shapley:
-        return found
-    data = ask_for_shapley(prepared, settings.background, seed, prepared.n_queries - len(queries))
+        queries = _model_queries(prepared, seed)
+        prepared = replace(prepared, n_queries=len(queries))
+        return replace(found, prepared=prepared, queries=Later.known(queries))
+    running = TrainingProgress()
     with training_threads(settings.device) as device:
-        trained = train_shapley(data, settings, seed, device)
-        more = goes_on(prepared, settings, trained.quality.fidelity)
+        data = ask_for_shapley(prepared, settings.background, seed, prepared.n_queries)
+        learned = train_scores(data, settings, running, seed=seed, device=device)
+        more = goes_on(prepared, settings, learned.fidelity)
         if more:
-            LOG.info("R² %.2f on mixed rows: learning from %d queries", trained.quality.fidelity, more)
+            LOG.info("R² %.2f on mixed rows: learning from %d queries", learned.fidelity, more)
             prepared = replace(prepared, n_queries=more)
-            data = ask_for_shapley(prepared, settings.background, seed, more - len(queries))
-            trained = train_shapley(data, settings, seed, device)
-            found = replace(found, prepared=prepared)
+            data = ask_for_shapley(prepared, settings.background, seed, more)
+            learned = train_scores(data, settings, running, seed=seed, device=device)
+        trained = train_values(learned, data, settings, running, seed=seed, device=device)
     others = prepared.encoding.transform(trained.background.frame.select(prepared.encoding.schema.names))
+    twin = LearnedTwin.of(trained.model, others)
     return replace(
         found,
-        twin=LearnedTwin.of(trained.model, others),
+        prepared=prepared,
+        twin=twin,
+        queries=Later(partial(_twin_queries, prepared, twin, _most_queries(settings), seed)),
         background=trained.background,
         mixed=data.mixed,
         contributions=trained.quality,

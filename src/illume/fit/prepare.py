@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -107,23 +107,27 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
     )
 
 
-def ask_queries(
-    prepared: Prepared, settings: Settings, rng: np.random.Generator
-) -> tuple[AnsweredRows, Prepared]:
-    """Ask the model about made-up rows for the encoder, and decide how many queries there are."""
+def decide_queries(prepared: Prepared, settings: Settings) -> Prepared:
+    """Decide how many made-up rows the model is asked about."""
     training, encoding = prepared.frame.take(prepared.split.training), prepared.encoding
     n_queries, fewer = _count_queries(training, encoding, prepared.black_box, settings, prepared.seconds)
-    prepared = replace(prepared, n_queries=n_queries, fewer=fewer)
-    n_encoder = min(_encoder_share(n_queries, settings), QUERIES_PER_ROW * len(training))
-    if not settings.shapley:  # the encoder's are all
-        prepared = replace(prepared, n_queries=n_encoder)
-    if not n_encoder:
-        return AnsweredRows.empty(), prepared
-    made_up = query_rows(training, encoding, n_encoder, rng)
-    with naming_queries():
-        answers = prepared.black_box(made_up)
-    X = encoding.transform(made_up.select(encoding.schema.names)).X
-    return AnsweredRows(X, answers), prepared
+    return replace(prepared, n_queries=n_queries, fewer=fewer)
+
+
+def answer_queries(
+    prepared: Prepared,
+    n_queries: int,
+    answer: Callable[[Frame, Encoded], FloatArray],
+    rng: np.random.Generator,
+) -> AnsweredRows:
+    """Return made-up rows with answers, for the encoder: at most so many, and so many for each row."""
+    training, encoding = prepared.frame.take(prepared.split.training), prepared.encoding
+    n_queries = min(n_queries, QUERIES_PER_ROW * len(training))
+    if not n_queries:
+        return AnsweredRows.empty()
+    made_up = query_rows(training, encoding, n_queries, rng)
+    encoded = encoding.transform(made_up.select(encoding.schema.names))
+    return AnsweredRows(encoded.X, answer(made_up, encoded))
 
 
 def _ask_model(black_box: BlackBox, frame: Frame) -> tuple[FloatArray, Outputs, Noise | None]:
@@ -175,10 +179,3 @@ def goes_on(prepared: Prepared, settings: Settings, fidelity: float) -> int:
         return 0
     m = len(np.unique(prepared.encoding.owner))
     return more_queries(prepared.n_queries, m, prepared.seconds, fidelity)
-
-
-def _encoder_share(n_queries: int, settings: Settings) -> int:
-    """Return how many of the queries the encoder learns from."""
-    if settings.surrogate_options.encoder == "identity":
-        return 0
-    return min(n_queries // 3, ENCODER_QUERIES) if settings.shapley else n_queries

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from illume.explanations.fitted import AnsweredFrame, AnsweredRows
 from illume.fit.prepare import Prepared, naming_queries
 from illume.fit.settings import Settings
 from illume.results.quality import ContributionQuality
-from illume.twin.fit_shapley import Answers, Material, ask_model, fit_shapley
+from illume.twin.fit_shapley import Answers, LearnedScores, Material, ask_model, learn_scores, learn_values
 from illume.twin.refiner import KEPT_ROWS
 from illume.twin.shapley_model import ShapleyModel
 from illume.twin.training_run import TrainingProgress
@@ -71,13 +73,32 @@ def _mixed_rows(encoding: Encoding, material: Material, answers: Answers) -> Ans
     return AnsweredRows(np.where(some.from_row[:, encoding.owner], mine, others), answers.P[:n])
 
 
-def train_shapley(data: ShapleyData, settings: Settings, seed: int, device: str) -> TrainedShapley:
-    """Train Shapley values."""
+@contextmanager
+def _shown(running: TrainingProgress, settings: Settings, name: str) -> Iterator[TrainingProgress]:
+    """Show how far a training is."""
     disable = None if settings.verbose is None else not settings.verbose
-    with tqdm(total=100, desc="training, Shapley values", bar_format=BAR, disable=disable) as bar:
-        running = TrainingProgress(lambda share: bar.update(100 * share))
-        given = (data.encoding, data.material, data.answers, settings.budget)
-        model, quality = fit_shapley(*given, seed=seed, device=device, running=running)
+    with tqdm(total=100, desc=f"training, {name}", bar_format=BAR, disable=disable) as bar:
+        running.progress = lambda share: bar.update(100 * share)
+        yield running
+
+
+def train_scores(
+    data: ShapleyData, settings: Settings, running: TrainingProgress, **how: Any
+) -> LearnedScores:
+    """Train the network that stands for the model."""
+    with _shown(running, settings, "the model's scores"):
+        return learn_scores(
+            data.encoding, data.material, data.answers, settings.budget, running=running, **how
+        )
+
+
+def train_values(
+    learned: LearnedScores, data: ShapleyData, settings: Settings, running: TrainingProgress, **how: Any
+) -> TrainedShapley:
+    """Train Shapley values."""
+    given = (learned, data.encoding, data.material, data.answers, settings.budget)
+    with _shown(running, settings, "Shapley values"):
+        model, quality = learn_values(*given, running=running, **how)
     return TrainedShapley(model, quality, running.interrupted, data.background)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from illume.data.sampling import Split, evenly_spaced
 from illume.data.scales import Scale
 from illume.errors import FewQueriesWarning
 from illume.results.quality import ContributionQuality
-from illume.twin.network_arrays import Codes, Coding
+from illume.twin.network_arrays import Codes, Coding, ModelArrays, ValueArrays
 from illume.twin.shapley_model import ErrorModel, ShapleyModel
 from illume.twin.tabulated import Grid, tabulate
 from illume.twin.training_run import QUERIES_PER_FEATURE, Effort, TrainingProgress
@@ -232,7 +233,52 @@ def _draw_held_out(
     return HeldOutWalks(chosen, walks, points)
 
 
-def fit_shapley(
+@dataclass(frozen=True, eq=False)
+class LearnedScores:
+    """What stands for the model's scores, its R² on mixed rows, and coded rows and background rows.
+
+    `values` are those of a game small enough for a table.
+    """
+
+    coding: Coding
+    rows: Codes
+    background: Codes
+    network: ModelArrays
+    fidelity: float = 1.0
+    values: ValueArrays | None = None
+
+
+def learn_scores(
+    encoding: Encoding,
+    material: Material,
+    answers: Answers,
+    effort: Effort,
+    *,
+    seed: int,
+    device: str,
+    running: TrainingProgress,
+) -> LearnedScores:
+    """Train the network that stands for the model; the model is not asked any more."""
+    coding = Coding.fit(encoding, material.encoded.X[material.split.training], answers.used)
+    rows = coding.codes(material.encoded.X, material.encoded.imputed)
+    background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
+    if answers.table is not None:
+        grid, table = answers.table
+        network, values = tabulate(coding, grid, table, grid.place(background), rows)
+        return LearnedScores(coding, rows, background, network, values=values)
+    from illume.twin.train_networks import train_model_network
+
+    codes = answers.mixtures.codes(rows, background, coding.features)
+    n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
+    held_out = (codes[:n_validation], answers.scores[:n_validation])
+    learned = (codes[n_validation:], answers.scores[n_validation:])
+    sizes = effort.sizes(coding.n_features, len(codes))
+    trained = train_model_network(coding, learned, held_out, sizes, seed=seed, device=device, running=running)
+    return LearnedScores(coding, rows, background, trained, _fidelity(trained(held_out[0]), held_out[1]))
+
+
+def learn_values(
+    learned: LearnedScores,
     encoding: Encoding,
     material: Material,
     answers: Answers,
@@ -242,52 +288,44 @@ def fit_shapley(
     device: str,
     running: TrainingProgress,
 ) -> tuple[ShapleyModel, ContributionQuality]:
-    """Train both networks and measure the values on held-out rows; the model is not asked any more."""
-    from illume.twin.train_networks import train_model_network, train_value_network
+    """Train the network of Shapley values and measure these on held-out rows."""
+    coding, rows, background = learned.coding, learned.rows, learned.background
+    m, c = coding.n_features, answers.scores.shape[1]
+    background_scores = answers.scale(material.background_answers)
+    unmeasured = partial(
+        ShapleyModel,
+        scale=answers.scale,
+        coding=coding,
+        network=learned.network,
+        base=background_scores.mean(0),
+        n_features=len(encoding.schema),
+    )
+    exact = ContributionQuality.exact(len(material.split.report), answers.n_asked)
+    if learned.values is not None and answers.table is not None:
+        exact = replace(exact, n_asked=len(answers.table[0]))
+        return unmeasured(values=learned.values, errors=ErrorModel.none(m, c)), exact
+    from illume.twin.train_networks import train_value_network
 
     rng = np.random.default_rng(seed)
-    training = material.split.training
-    coding = Coding.fit(encoding, material.encoded.X[training], answers.used)
-    rows = coding.codes(material.encoded.X, material.encoded.imputed)
-    background = coding.codes(material.background_encoded.X, material.background_encoded.imputed)
-    background_scores = answers.scale(material.background_answers)
-    parts = {
-        "scale": answers.scale,
-        "coding": coding,
-        "base": background_scores.mean(0),
-        "n_features": len(encoding.schema),
-    }
-    if answers.table is not None:
-        grid, table = answers.table
-        network, values = tabulate(coding, grid, table, grid.place(background), rows)
-        errors = ErrorModel.none(coding.n_features, table.shape[1])
-        model = ShapleyModel(network=network, values=values, errors=errors, **parts)
-        return model, ContributionQuality.exact(len(material.split.report), len(grid))
-    codes = answers.mixtures.codes(rows, background, coding.features)
-    n_validation = min(MOST_VALIDATION, max(1, int(VALIDATION_SHARE * len(codes))))
-    held_out = (codes[:n_validation], answers.scores[:n_validation])
-    sizes = effort.sizes(coding.n_features, len(codes))
-    learned = (codes[n_validation:], answers.scores[n_validation:])
-    network = train_model_network(coding, learned, held_out, sizes, seed=seed, device=device, running=running)
-    fidelity = _fidelity(network(held_out[0]), held_out[1])
     some = background[np.sort(rng.permutation(len(background))[:BACKGROUND_ROWS])]
+    training = rows[material.split.training]
+    sizes = effort.sizes(m, len(answers.mixtures))
     values = train_value_network(
-        coding, network, rows[training], some, sizes, seed=seed + 1, device=device, running=running
+        coding, learned.network, training, some, sizes, seed=seed + 1, device=device, running=running
     )
-    unknown = ErrorModel.unknown(coding.n_features, answers.scores.shape[1])
-    model = ShapleyModel(network=network, values=values, errors=unknown, **parts)
+    if m == 1:  # its value is the row's score less the mean one
+        return unmeasured(values=values, errors=ErrorModel.none(1, c)), replace(
+            exact, fidelity=learned.fidelity
+        )
+    model = unmeasured(values=values, errors=ErrorModel.unknown(m, c))
     scores = answers.scale(material.P)
     names = tuple(encoding.schema.names[j] for j in coding.features)
     held_out_values = _HeldOutValues(model, rows, background, scores, background_scores, names, rng)
-    if coding.n_features == 1:  # its value is the row's score less the mean one
-        nothing = ErrorModel.none(1, answers.scores.shape[1])
-        exact = ContributionQuality.exact(len(material.split.report), answers.n_asked)
-        return replace(model, errors=nothing), replace(exact, fidelity=fidelity)
     others = _new_rows(encoding, material, answers.used)[0]
     others = others[evenly_spaced(len(others), MOST_ROWS)]
     if len(answers.validation.rows):
         model = replace(model, errors=held_out_values.errors(answers.validation, others))
-    quality = replace(held_out_values, model=model).quality(answers.report, fidelity)
+    quality = replace(held_out_values, model=model).quality(answers.report, learned.fidelity)
     return model, quality
 
 

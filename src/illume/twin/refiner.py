@@ -27,6 +27,7 @@ from illume.twin.walks import (
 NETWORK_WALKS = 32
 KEPT_ROWS = 1_000  # background rows that values are refined against, of those that there are
 SPREAD_ROWS = 500  # that tell how much walks differ by background row
+CAUTION = 2.0  # by how much the variance at the start may be stated too high, or values would get worse
 TINY = 1e-18  # a variance of 0, of a class that is never answered
 
 Ask = Callable[[Frame], FloatArray]
@@ -52,7 +53,8 @@ class ShapleyRefiner:
     ) -> Contributions:
         """Return values and standard errors (n, n_features, c), from at most `n_asks` questions a row."""
         model = self.model
-        values, remainder = model.start(codes, scores)
+        with single_blas_thread():
+            values, remainder = model.start(codes, scores)
         prior = np.square(model.errors.errors(values, remainder))
         n_walks, cuts = plan_walks(n_asks, model.coding.n_features)
         if (
@@ -93,7 +95,8 @@ class ShapleyRefiner:
             [Mixtures.along_walks(rows, walk, cuts, features, model.n_features) for walk in walks]
         )
         P = MixedFrames.from_names(frame, self.background, self.names).answers(mixtures, ask)
-        missed = model.scale(P) - model.network(mixtures.codes(codes, self.background_codes, features))
+        with single_blas_thread():
+            missed = model.scale(P) - model.network(mixtures.codes(codes, self.background_codes, features))
         return list(zip(walks, np.split(missed, n_walks), strict=True))
 
     def _measure(
@@ -125,9 +128,9 @@ class ShapleyRefiner:
             precision += 1 / spread
             total += found / spread
         measured, uncertainty = total / precision, 1 / precision + noise + self._left_out + TINY
-        weight = prior / (prior + uncertainty)
+        weight = prior / (prior + CAUTION * uncertainty)
         change = weight * measured
-        variance = np.maximum(prior * (1 - weight), TINY**2)
+        variance = np.maximum(prior * (1 - weight) ** 2 + uncertainty * weight**2, TINY**2)
         change -= change.sum(1, keepdims=True) * variance / variance.sum(1, keepdims=True)
         return change, variance
 

@@ -128,29 +128,24 @@ class ValueNetwork(nn.Module):
 
 Answered = tuple[Codes, FloatArray]  # coded rows and the model's scores (n, c)
 
-RATE, DECAY = 1e-2, 1e-2
+RATE, VALUE_RATE = 1e-2, 3e-3  # single walks are noisy: values are learned slowly
+DECAY = 1e-2
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
 CHECKS = 12  # how often the validation error is looked at
 GOOD, BETTER = 0.998, 5e-4  # R² that is good enough; R² that a longer training must bring
-MODEL_SHARE = 0.6  # of the time, for the network that learns the model
-REUSE = 3  # how often a walk is learned from
+REUSE = 2  # how often a walk is learned from
 WALK_ROWS = 8_192  # walks at once
 
 
 class Descent:
-    """Steps of AdamW, whose rate goes up, stays while validation improves, and goes down to 0 at the end.
+    """Steps of AdamW, whose rate goes up, stays while validation improves, and goes down to 0 at the end."""
 
-    `share` is the part of all progress that the steps stand for.
-    """
-
-    def __init__(
-        self, network: nn.Module, rate: float, n_steps: int, running: TrainingProgress, share: float
-    ) -> None:
+    def __init__(self, network: nn.Module, rate: float, n_steps: int, running: TrainingProgress) -> None:
         options: Any = {"weight_decay": DECAY, "betas": (0.9, 0.99), "fused": True}
         self.optimiser = torch.optim.AdamW(network.parameters(), lr=rate, **options)
         self.rate, self.n_steps, self.done = rate, n_steps, 0
         self.cool_from = int((1 - COOL_DOWN) * n_steps)
-        self.running, self.progress = running, share / n_steps
+        self.running, self.progress = running, 1 / n_steps
 
     def finish_early(self) -> None:
         """Begin to lower the rate now, over as many steps as the steps so far deserve."""
@@ -202,7 +197,7 @@ def train_model_network(
     scale = max(float(targets.std(0).mean()), 1e-12)
     at, part = _tensors(codes, where)
     goal = torch.from_numpy(((targets - middle) / scale).astype(np.float32)).to(where)
-    descent = Descent(network, RATE, sizes.n_steps, running, MODEL_SHARE)
+    descent = Descent(network, RATE, sizes.n_steps, running)
     every, best = max(1, sizes.n_steps // CHECKS), -np.inf
     batches = _batches(len(codes), generator)
     with running.interruptible():
@@ -284,7 +279,7 @@ def train_value_network(
     correction = BackgroundCorrection.fit(model, background)
     mean = model.coded_interactions(background).mean(0)
     n_steps = max(1, REUSE * sizes.n_walks // BATCH)
-    descent = Descent(network, RATE, n_steps, running, 1 - MODEL_SHARE)
+    descent = Descent(network, VALUE_RATE, n_steps, running)
     scale = 0.0
     with running.interruptible():
         while descent.done < n_steps:

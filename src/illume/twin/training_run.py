@@ -79,8 +79,9 @@ class Effort:
     n_queries: int  # one of the tiers, if their number is not given
     operations: float  # floating-point operations for training the model's network
     n_units: int  # gated units of that network, for up to 64 features
-    walks: float  # for training the values' network
     most_steps: int  # of training the model's network
+    n_value_units: int
+    walks: float  # for training the values' network
 
     def sizes(self, m: int, n_queries: int) -> Sizes:
         """Return sizes of networks for m features."""
@@ -88,9 +89,9 @@ class Effort:
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
         per_step = _per_step(m, n_embedding, n_units)
         n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
-        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries, 80 * self.most_steps)
+        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries)
         n_steps, n_walks = max(FEWEST_STEPS, int(n_steps)), max(FEWEST_WALKS, int(n_walks))
-        return Sizes(n_embedding, n_units, 48, n_steps, n_walks)
+        return Sizes(n_embedding, n_units, self.n_value_units, n_steps, n_walks)
 
     def training_operations(self, m: int, n_queries: int) -> float:
         """Return the floating-point operations for training the model's network."""
@@ -104,9 +105,9 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(10_000, 2e11, 128, 5e5, 1_200),
-    "standard": Effort(50_000, 1.2e12, 256, 1.4e6, 5_000),
-    "thorough": Effort(250_000, 8e12, 384, 4e6, 24_000),
+    "quick": Effort(10_000, 2e11, 128, 1_200, 64, 1.6e6),
+    "standard": Effort(50_000, 1.2e12, 256, 5_000, 128, 5e6),
+    "thorough": Effort(250_000, 8e12, 384, 24_000, 192, 2e7),
 }
 
 

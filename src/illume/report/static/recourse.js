@@ -56,6 +56,9 @@ export function createChoices({ features, inputs, twin }, { locked = [], directi
     return [...common, ...rare].filter((to) => permits(j, value, to)).map((to) => ({ to, far: to }));
   }
 
+  /** The number that distances from a missing value are measured from. */
+  const usual = (j) => inputs.mean[features[j].start];
+
   /** Steps of the twin, cut to what is permitted and to the seen range, or to numbers that were asked for beyond it. */
   function steps(j, value) {
     const { low: seenLow, high: seenHigh, whole } = features[j];
@@ -66,6 +69,7 @@ export function createChoices({ features, inputs, twin }, { locked = [], directi
       const [from, to] = (up ? [near, far] : [far, near]).map((end) => Math.min(Math.max(end, least), most));
       const [first, last] = whole ? [Math.ceil(from), Math.floor(to)] : [from, to];
       const inside = first <= last && (up ? near <= most && far >= least : far <= most && near >= least);
+      if (inside && isMissing(value)) return { to: Math.min(Math.max(whole ? Math.round(usual(j)) : usual(j), first), last), far: last };
       return inside ? (up ? { to: first, far: last } : { to: last, far: first }) : null;
     }).filter((step) => step && permits(j, value, step.to));
   }
@@ -78,7 +82,8 @@ export function createChoices({ features, inputs, twin }, { locked = [], directi
 
   function numbers(j, value) {
     const inside = twin.bins(j, value) ? steps(j, value) : quantiles(j, value);
-    return isMissing(value) ? inside : inside.sort((a, b) => Math.abs(a.to - value) - Math.abs(b.to - value));
+    const start = isMissing(value) ? usual(j) : value;
+    return inside.sort((a, b) => Math.abs(a.to - start) - Math.abs(b.to - start));
   }
 
   return {
