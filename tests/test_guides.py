@@ -11,7 +11,7 @@ from illume.explanations import counterfactuals, drift, neighbours, places, rule
 from illume.fit import fit, model_checks, prepare, rule_trees, settings, shapley_values, trials
 from illume.io.save_explainer import HELD_ROWS
 from illume.results import levels
-from illume.twin import fit_shapley, learned, read, tabulated, training_run
+from illume.twin import fit_shapley, learned, read, tabulated, train_networks, training_run
 from tests.blocks import ROOT
 
 EFFORTS = training_run.EFFORTS
@@ -20,7 +20,7 @@ SAYS = {
     "docs/guides/scaling.md": (
         f"{settings.N_PAIRS['standard']:,} pairs of made-up rows",
         f"in {settings.PAIR_STEPS['standard']:,} steps",
-        f"at most {EFFORTS['thorough'].n_queries:,} queries, or {training_run.FOR_EACH_FEATURE} for each",
+        f"is asked {EFFORTS['standard'].n_queries:,} queries, and up to {training_run.TIERS[-1]:,} for more",
         f"at most {trials.VALIDATION_ROWS:,} validation rows",
         f"verified on up to {2 * read.CHECKED_ROWS:,} rows",
         f"{counterfactuals.POOL_ROWS:,} original training rows",
@@ -34,7 +34,7 @@ SAYS = {
         ),
         f"{prepare.ENCODER_QUERIES:,} and {prepare.QUERIES_PER_ROW} per training row",
         f"up to {settings.MOST_TIMES} times as many",
-        f"less than {training_run.LOW_FIDELITY} of the variance".replace("0.", "."),
+        f"from up to {'twice' if train_networks.MORE == 2 else train_networks.MORE} as many walks",
         f"The default is {STEADINESS}".replace("0.", "."),
         f"more than {training_run.MOST_SECONDS:g} s to answer",
         f"leaves {training_run.FOR_EACH_FEATURE} queries to each feature",

@@ -60,7 +60,7 @@ class Explainer(Learned, Pages, BaseEstimator):
         learned.
     queries
         Maximum number of made-up, but possible, rows that a model that is learned is asked about. `auto` asks
-        10,000, 50,000 or 250,000, by `effort`, or more for many features; a very slow model fewer, which
+        50,000, 250,000 or 1,250,000, by `effort`, or more for many features; a very slow model fewer, which
         `quality_` says. 0 switches this off; contributions of such a model are then `pullback`.
     categorical
         Names of numeric columns that are codes of categories.

@@ -89,7 +89,7 @@ def test_there_is_a_small_stored_file_of_every_version():
 def main():
     objective = illume.Objective(lambda_g=1.0, lambda_x=0.0, lambda_w=0.0, lambda_y=0.0, width=12)
     training = illume.Training(batch_size=32, learning_rate=1e-2, max_epochs=60)
-    settings = {"n_latents": 3, "effort": "quick", "queries": 2_000, "objective": objective}
+    settings = {"n_latents": 3, "effort": "quick", "queries": 1_200, "objective": objective}
     explainer = illume.Explainer(
         model, **grouped(training=training, validation_size=0.25, report_size=0.25, **settings)
     )

@@ -115,10 +115,10 @@ def test_more_effort_is_arithmetic(quality):
     step = next_effort("standard", 60, 50_000)
     standard, thorough = EFFORTS["standard"], EFFORTS["thorough"]
     assert step.name == "thorough"
-    assert step.n_queries == count_queries(thorough, 60) == 250_000
-    now, then = standard.training_operations(60, 50_000), thorough.training_operations(60, 250_000)
+    assert step.n_queries == count_queries(thorough, 60) == 1_250_000
+    now, then = standard.training_operations(60, 50_000), thorough.training_operations(60, 1_250_000)
     assert step.ratio == pytest.approx(then / now)
-    assert next_effort("thorough", 60, 250_000) is None
+    assert next_effort("thorough", 60, 1_250_000) is None
     assert "effort='standard' would learn from" in quality.more
     assert "highest effort" in replace(quality, effort="thorough", next_effort=None).more
     assert replace(quality, contributions=None).more == ""

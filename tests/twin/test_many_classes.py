@@ -7,18 +7,14 @@ import torch
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
 from illume.data.schema import Schema
-from illume.twin import train_networks, walks
+from illume.twin import train_networks
 from illume.twin.network_arrays import Coding
 
 
-def test_what_walks_are_corrected_by_does_not_grow_with_the_number_of_classes():
-    rng = np.random.default_rng(0)
-    few, many = rng.normal(size=(50, 4)), rng.normal(size=(50, 200))
-    assert walks._strongest(few) is few
-    found = walks._strongest(many)
-    assert found.shape == (50, walks.MOST_TOTALS)
-    strongest = np.linalg.svd(many - many.mean(0), compute_uv=False)[: walks.MOST_TOTALS]
-    np.testing.assert_allclose(np.linalg.svd(found, compute_uv=False), strongest)
+def test_many_classes_take_fewer_walks_of_which_each_costs_more():
+    values = np.random.default_rng(0).normal(size=(50, 3, 200))
+    few, many = (train_networks._count_walks(9_000, each, each) for each in (values[..., :2], values))
+    assert (few, many) == (3_000, 3_000 * train_networks.MOST_OUTPUTS // 200)
 
 
 @pytest.mark.parametrize("at_once", [1, 100])

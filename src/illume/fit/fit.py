@@ -34,7 +34,6 @@ from illume.fit.prepare import (
     Prepared,
     answer_queries,
     decide_queries,
-    goes_on,
     naming_queries,
     prepare,
 )
@@ -153,12 +152,6 @@ def _learn(settings: Settings, found: Stand, seed: int) -> Stand:
     with training_threads(settings.device) as device:
         data = ask_for_shapley(prepared, settings.background, seed, prepared.n_queries)
         learned = train_scores(data, settings, running, seed=seed, device=device)
-        more = goes_on(prepared, settings, learned.fidelity)
-        if more:
-            LOG.info("R² %.2f on mixed rows: learning from %d queries", learned.fidelity, more)
-            prepared = replace(prepared, n_queries=more)
-            data = ask_for_shapley(prepared, settings.background, seed, more)
-            learned = train_scores(data, settings, running, seed=seed, device=device)
         trained = train_values(learned, data, settings, running, seed=seed, device=device)
     others = prepared.encoding.transform(trained.background.frame.select(prepared.encoding.schema.names))
     twin = LearnedTwin.of(trained.model, others)

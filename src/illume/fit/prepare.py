@@ -23,7 +23,7 @@ from illume.fit.model_checks import check_model
 from illume.fit.settings import Settings
 from illume.results.noise import Noise
 from illume.results.quality import FewerQueries
-from illume.twin.training_run import affordable_queries, count_queries, more_queries
+from illume.twin.training_run import affordable_queries, count_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
@@ -171,11 +171,3 @@ def _count_queries(
     fewer = FewerQueries(n_queries, wanted, seconds * wanted)
     warnings.warn(str(fewer), FewQueriesWarning, stacklevel=5)
     return n_queries, fewer
-
-
-def goes_on(prepared: Prepared, settings: Settings, fidelity: float) -> int:
-    """Return how many queries a model deserves that was learned with this R²; 0 where those asked will do."""
-    if settings.queries != "auto" or settings.effort == "quick":
-        return 0
-    m = len(np.unique(prepared.encoding.owner))
-    return more_queries(prepared.n_queries, m, prepared.seconds, fidelity)

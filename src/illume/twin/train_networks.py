@@ -14,7 +14,7 @@ from illume._typing import FloatArray
 from illume.data.rounded_weights import round_weights
 from illume.twin.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
 from illume.twin.training_run import BATCH, Sizes, TrainingProgress
-from illume.twin.walks import BackgroundCorrection, Walks, network_walks
+from illume.twin.walks import QuadraticUnits, Walks, network_walks
 
 AT_ONCE = 2**23  # coefficients that are computed at once, 32 MB
 NODE_BITS = 12  # main values are added as they are
@@ -129,19 +129,26 @@ class ValueNetwork(nn.Module):
 Answered = tuple[Codes, FloatArray]  # coded rows and the model's scores (n, c)
 
 RATE, VALUE_RATE = 1e-2, 3e-3  # single walks are noisy: values are learned slowly
-DECAY = 1e-2
+DECAY, VALUE_DECAY = 1e-2, 1e-1
 WARM_UP, COOL_DOWN = 0.05, 0.4  # shares of the steps
 CHECKS = 12  # how often the validation error is looked at
 GOOD, BETTER = 0.998, 5e-4  # R² that is good enough; R² that a longer training must bring
-REUSE = 2  # how often a walk is learned from
+PATIENCE = 2  # looks without that
 WALK_ROWS = 8_192  # walks at once
+NOISE_ROWS = 2_048
+USUAL_NOISE = 0.6  # variance of walks of a row in that of its values, for which effort says how many walks
+FEWER, MORE = 1 / 3, 2.0  # times as many walks, at least and at most
+MOST_OUTPUTS = 10  # of a walk that costs as much as of one class
+TINY = 1e-12
 
 
 class Descent:
     """Steps of AdamW, whose rate goes up, stays while validation improves, and goes down to 0 at the end."""
 
-    def __init__(self, network: nn.Module, rate: float, n_steps: int, running: TrainingProgress) -> None:
-        options: Any = {"weight_decay": DECAY, "betas": (0.9, 0.99), "fused": True}
+    def __init__(
+        self, network: nn.Module, rate: float, decay: float, n_steps: int, running: TrainingProgress
+    ) -> None:
+        options: Any = {"weight_decay": decay, "betas": (0.9, 0.99), "fused": True}
         self.optimiser = torch.optim.AdamW(network.parameters(), lr=rate, **options)
         self.rate, self.n_steps, self.done = rate, n_steps, 0
         self.cool_from = int((1 - COOL_DOWN) * n_steps)
@@ -197,8 +204,8 @@ def train_model_network(
     scale = max(float(targets.std(0).mean()), 1e-12)
     at, part = _tensors(codes, where)
     goal = torch.from_numpy(((targets - middle) / scale).astype(np.float32)).to(where)
-    descent = Descent(network, RATE, sizes.n_steps, running)
-    every, best = max(1, sizes.n_steps // CHECKS), -np.inf
+    descent = Descent(network, RATE, DECAY, sizes.n_steps, running)
+    every, best, worse = max(1, sizes.n_steps // CHECKS), -np.inf, 0
     batches = _batches(len(codes), generator)
     with running.interruptible():
         while descent.done < descent.n_steps:
@@ -206,7 +213,8 @@ def train_model_network(
             descent.step(functional.mse_loss(network(at[chosen], part[chosen]), goal[chosen]))
             if descent.done % every == 0 and descent.done < descent.cool_from:
                 found = _r_squared(network, validation, middle, scale, where)
-                if found >= GOOD or found < best + BETTER:
+                worse = 0 if found >= best + BETTER else worse + 1
+                if found >= GOOD or worse == PATIENCE:
                     descent.finish_early()
                 best = max(best, found)
     return _model_arrays(network, coding, codes, scale, middle)
@@ -276,22 +284,28 @@ def train_value_network(
     network = ValueNetwork(coding, c, d, sizes.n_value_units, generator).to(where)
     with torch.no_grad():
         _start_from(network.table, model.table.nodes[:, c:])
-    correction = BackgroundCorrection.fit(model, background)
+    correct = QuadraticUnits.fit(model, background)
     mean = model.coded_interactions(background).mean(0)
-    n_steps = max(1, REUSE * sizes.n_walks // BATCH)
-    descent = Descent(network, VALUE_RATE, n_steps, running)
+
+    def walk(drawn: Codes) -> FloatArray:
+        walks = Walks.draw(len(drawn), coding.n_features, len(background), rng)
+        return network_walks(model, drawn, background, walks, correct)
+
+    few = draw_rows_like(rows, NOISE_ROWS, rng)
+    n_walks = _count_walks(sizes.n_walks, walk(few), walk(few))
+    n_steps = max(1, n_walks // BATCH)
+    descent = Descent(network, VALUE_RATE, VALUE_DECAY, n_steps, running)
     scale = 0.0
     with running.interruptible():
         while descent.done < n_steps:
-            drawn = draw_rows_like(rows, min(WALK_ROWS, sizes.n_walks), rng)
-            walks = Walks.draw(len(drawn), coding.n_features, len(background), rng)
-            wanted = network_walks(model, drawn, background, walks) - correction(walks)
+            drawn = draw_rows_like(rows, min(WALK_ROWS, n_walks), rng)
+            wanted = walk(drawn)
             totals = model.coded_interactions(drawn) - mean
             scale = scale or max(float(wanted.std()), 1e-12)
             at, part = _tensors(drawn, where)
             goal, total = (torch.from_numpy(each / scale).to(where) for each in (wanted, totals))
             batches = _batches(len(drawn), generator)
-            for _ in range(max(1, REUSE * len(drawn) // BATCH)):
+            for _ in range(max(1, len(drawn) // BATCH)):
                 if descent.done == n_steps:
                     break
                 chosen = next(batches).to(where)
@@ -299,6 +313,22 @@ def train_value_network(
                 found = found + ((total[chosen] - found.sum(1)) / found.shape[1])[:, None]
                 descent.step(functional.mse_loss(found, goal[chosen]))
     return _value_arrays(network, coding, model, rows, background, scale=scale or 1.0)
+
+
+def _count_walks(usual: int, first: FloatArray, second: FloatArray) -> int:
+    """Return how many walks to learn from: more where they are noisy, fewer where each has many outputs.
+
+    `first` and `second` (n, m, c) are two walks of the same rows.
+
+    >>> same = np.array([[[1.0]], [[-1.0]]])
+    >>> _count_walks(6_000, same, same), _count_walks(6_000, same, -same)
+    (2000, 12000)
+    """
+    noise = np.square(first - second).mean() / 2
+    spread = ((first - first.mean(0)) * (second - second.mean(0))).mean()
+    share = noise / max(float(spread), TINY)
+    times = np.clip(share / USUAL_NOISE, FEWER, MORE) * min(1.0, MOST_OUTPUTS / first.shape[2])
+    return int(usual * times)
 
 
 def _start_from(table: Any, embedding: FloatArray) -> None:

@@ -54,7 +54,6 @@ TIERS = (2_000, 10_000, 50_000, 250_000, 1_250_000)  # numbers of queries
 FOR_EACH_FEATURE = 250  # queries, or the next tier is taken
 QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows, which measure errors
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
-LOW_FIDELITY = 0.9  # R² of the network on mixed rows, below which it learns from the next tier
 MOST_SECONDS = 240.0  # for the model to answer all queries, or the tier below is taken
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
 WALKS_PER_QUERY = 20
@@ -105,9 +104,9 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(10_000, 2e11, 128, 1_200, 64, 1.6e6),
-    "standard": Effort(50_000, 1.2e12, 256, 5_000, 128, 5e6),
-    "thorough": Effort(250_000, 8e12, 384, 24_000, 192, 2e7),
+    "quick": Effort(50_000, 2e11, 128, 1_200, 64, 1.6e6),
+    "standard": Effort(250_000, 1.2e12, 256, 3_000, 128, 5e6),
+    "thorough": Effort(1_250_000, 8e12, 384, 24_000, 192, 2e7),
 }
 
 
@@ -120,25 +119,12 @@ def require_effort(effort: object) -> None:
 def count_queries(effort: Effort, m: int) -> int:
     """Return how many queries m features deserve: the effort's tier, or a higher one for many features.
 
-    >>> [count_queries(EFFORTS["quick"], m) for m in (4, 40, 50, 500)]
-    [10000, 10000, 50000, 250000]
+    >>> [count_queries(EFFORTS["quick"], m) for m in (4, 40, 500)]
+    [50000, 50000, 250000]
     """
     enough = next((n for n in TIERS if n >= FOR_EACH_FEATURE * m), TIERS[-1])
     wanted = min(max(effort.n_queries, enough), MOST_CODES // m)
     return max(n for n in TIERS if n <= max(TIERS[0], wanted))
-
-
-def more_queries(n_queries: int, m: int, seconds: float, fidelity: float) -> int:
-    """Return the next tier for a model of m features that was learned with a low R²; 0 where that will do.
-
-    >>> more_queries(50_000, 20, seconds=1e-5, fidelity=0.83), more_queries(50_000, 20, 1e-5, fidelity=0.95)
-    (250000, 0)
-    >>> more_queries(50_000, 20, seconds=0.1, fidelity=0.83)
-    0
-    """
-    more = next((n for n in TIERS if n > n_queries), 0)
-    possible = more * m <= MOST_CODES and affordable_queries(more, seconds) == more
-    return more if fidelity < LOW_FIDELITY and possible else 0
 
 
 def affordable_queries(n_queries: int, seconds: float) -> int:

@@ -6,7 +6,7 @@ The mean change that a feature makes on walks is an unbiased estimate of its Sha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,12 +14,11 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.threads import row_chunks
-from illume.twin.network_arrays import Codes, ModelArrays
+from illume.twin.network_arrays import Codes, ModelArrays, gate
 
 AT_ONCE = 2**17  # numbers that a step of a walk works on, so that they stay in the cache
 MIXED_AT_ONCE = 32_768  # mixed rows that the model is asked about at a time
-CORRECTION_ROWS = 2_000
-MOST_TOTALS = 16  # directions of all outputs together that a background row is described by
+QUADRATIC_ROWS = 2_000
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -66,32 +65,37 @@ def _scramble(x: IntArray) -> IntArray:
     return np.asarray(x ^ (x >> np.uint64(31)))
 
 
-def network_walks(model: ModelArrays, rows: Codes, background: Codes, walks: Walks) -> FloatArray:
+def network_walks(
+    model: ModelArrays, rows: Codes, background: Codes, walks: Walks, correct: QuadraticUnits | None = None
+) -> FloatArray:
     """Return for each row the mean change that each feature makes on its walk and on the same walk reversed.
 
-    (n, m, c), of the gated units alone; main effects are known without a walk.
+    (n, m, c), of the gated units alone; main effects are known without a walk. With `correct`, noise that is
+    known is subtracted.
     """
     n, m = walks.order.shape
     values = np.empty((n, m, model.last.shape[1]), dtype=np.float32)
     for part in row_chunks(n, max(1, AT_ONCE // model.first.shape[1])):
-        mine = Walks(walks.background[part], walks.order[part])
-        values[part] = _network_walks(model, rows[part], background, mine)
+        end = model.summands(model.table.look_up(rows[part])[1])
+        begin = model.summands(model.table.look_up(background[walks.background[part]])[1])
+        sums = begin.sum(0), end.sum(0)
+        noise = correct.noise(begin, end, *sums) if correct else 0.0
+        values[part] = _walk_summands(model, end - begin, *sums, walks.order[part]) - noise
     return values
 
 
-def _network_walks(model: ModelArrays, rows: Codes, background: Codes, walks: Walks) -> FloatArray:
-    n, m = walks.order.shape
-    change = model.summands(model.table.look_up(rows)[1])
-    begin = model.summands(model.table.look_up(background[walks.background])[1])
-    change -= begin
-    low = begin.sum(0) + model.first_bias
-    high = low + change.sum(0)
+def _walk_summands(
+    model: ModelArrays, change: FloatArray, begin: FloatArray, end: FloatArray, order: IntArray
+) -> FloatArray:
+    """Return values (n, m, c) of walks from sums `begin` (n, 2 h) to `end` by steps `change` (m, n, 2 h)."""
+    n, m = order.shape
+    low, high = begin + model.first_bias, end + model.first_bias
     each = np.arange(n)
     values = np.empty((n, m, model.last.shape[1]), dtype=np.float32)
     there = at_start = model.interaction_part(low)
     back = at_end = model.interaction_part(high)
     for k in range(m):
-        feature = walks.order[:, k]
+        feature = order[:, k]
         step = change[feature, each]
         low += step
         high -= step
@@ -115,59 +119,102 @@ def first_features(order: IntArray, k: int) -> BoolArray:
 
 
 @dataclass(frozen=True, eq=False)
-class BackgroundCorrection:
-    """The part of a walk's values that its background row explains, by a regression.
+class QuadraticUnits:
+    r"""Gated units as quadratic functions of their two sums, and so the noise of walks that is known.
 
-    Subtracting it makes walks less noisy and keeps their mean. `known` (n, m, p) describes each background
-    row and has mean 0; `effects` (m, p, c) are weights.
+    On a walk and its reverse, a feature changes a quadratic function :math:`q` of sums :math:`t` by its own
+    change of the sums times :math:`\nabla q` halfway, whatever the order. The mean of that over background
+    rows is known, too. Subtracting the difference leaves the mean of walks as it is.
+
+    `slope` (2 h,), `own` (2 h,) and `cross` (h,) give the gradient at sums (n, 2 h). `summands` (m, 2 h) and
+    `sums` (2 h,) are means over background rows; `spread` (m, c) is the mean product of a background row's
+    summands and half the change of the gradient that its sums make.
     """
 
-    known: FloatArray
-    effects: FloatArray
+    last: FloatArray
+    slope: FloatArray
+    own: FloatArray
+    cross: FloatArray
+    summands: FloatArray
+    sums: FloatArray
+    bias: FloatArray
+    spread: FloatArray
 
     @classmethod
-    def fit(cls, model: ModelArrays, background: Codes) -> BackgroundCorrection:
-        """Learn weights from walks between background rows."""
-        _, embedding = model.table.look_up(background)
-        n, m, _ = embedding.shape
-        totals = _strongest(model.embedded_interactions(embedding))
-        known = np.concatenate([embedding, np.broadcast_to(totals[:, None], (n, m, totals.shape[1]))], 2)
-        known = np.asarray(known - known.mean(0), dtype=np.float32)
-        rng = np.random.default_rng(0)
-        rows = background[rng.integers(n, size=CORRECTION_ROWS)]
-        walks = Walks.draw(CORRECTION_ROWS, m, n, rng)
-        values = network_walks(model, rows, background, walks)
-        return cls(known, _ridge(known[walks.background], values))
+    def fit(cls, model: ModelArrays, background: Codes) -> QuadraticUnits:
+        """Fit each unit to its answers at mixtures of background rows."""
+        rng, m = np.random.default_rng(0), background.at.shape[1]
+        mine, other = (background[rng.integers(len(background), size=QUADRATIC_ROWS)] for _ in range(2))
+        mixed = mine.mix(other, rng.random((QUADRATIC_ROWS, m)) < rng.random((QUADRATIC_ROWS, 1)))
+        sums = model.summands(model.table.look_up(mixed)[1]).sum(0) + model.first_bias
+        slope, own, cross = _fit_quadratic(sums)
+        unknown = np.zeros((m, model.last.shape[1]), dtype=np.float32)
+        found = cls(model.last, slope, own, cross, slope, slope, model.first_bias, unknown)
+        return found._with_means(model, background)
 
-    def __call__(self, walks: Walks) -> FloatArray:
-        """Return what to subtract from the values of walks, (n, m, c)."""
-        return np.einsum("nmp,mpc->nmc", self.known[walks.background], self.effects)
+    def _with_means(self, model: ModelArrays, background: Codes) -> QuadraticUnits:
+        """Add what depends on all background rows."""
+        n, m = len(background), len(self.spread)
+        summands, product = np.zeros((2, m, len(self.bias)))
+        sums = np.zeros(len(self.bias))
+        for part in row_chunks(n, max(1, AT_ONCE // len(self.bias))):
+            piece = model.summands(model.table.look_up(background[part])[1])
+            totals = piece.sum(0)
+            summands += piece.sum(1)
+            sums += totals.sum(0)
+            product += np.einsum("mnh,nh->mh", piece, 0.5 * self._curve(totals))
+        summands, sums, product = summands / n, sums / n, product / n
+        product -= summands * (0.5 * self._curve(sums[None]))
+        spread = (product @ np.concatenate([self.last, self.last])).astype(np.float32)
+        single = (each.astype(np.float32) for each in (summands, sums))
+        return replace(self, **dict(zip(("summands", "sums"), single, strict=True)), spread=spread)
+
+    def _curve(self, sums: FloatArray) -> FloatArray:
+        """Return the part of the gradient that is linear in sums (n, 2 h)."""
+        h = len(self.cross)
+        crossed = np.concatenate([sums[:, h:] * self.cross, sums[:, :h] * self.cross], axis=1)
+        return np.asarray(sums * self.own + crossed)
+
+    def noise(self, begin: FloatArray, end: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Return by how much walks miss their mean, (n, m, c).
+
+        They go from summands `begin` (m, n, 2 h), whose sums are `low` (n, 2 h), to `end` with sums `high`.
+        """
+        here = self.slope + self._curve(0.5 * (low + high) + self.bias)
+        mean = self.slope + self._curve(0.5 * (high + self.sums) + self.bias)
+        found = np.empty((len(low), len(self.spread), self.last.shape[1]), dtype=np.float32)
+        for k, weights in enumerate(np.concatenate([self.last, self.last]).T):  # one product of all is slower
+            there, usual = here * weights, mean * weights
+            known = np.einsum("mnh,nh->nm", end, there - usual, optimize=True)
+            known -= np.einsum("mnh,nh->nm", begin, there, optimize=True)
+            found[:, :, k] = known + usual @ self.summands.T + self.spread[:, k]
+        return found
 
 
-def _strongest(totals: FloatArray) -> FloatArray:
-    """Return columns (n, c); of very many, their strongest directions, so that cost grows as c does."""
-    if totals.shape[1] <= MOST_TOTALS:
-        return totals
-    found, sizes, _ = np.linalg.svd(totals - totals.mean(0), full_matrices=False)
-    return np.asarray(found[:, :MOST_TOTALS] * sizes[:MOST_TOTALS])
-
-
-def _ridge(known: FloatArray, values: FloatArray) -> FloatArray:
-    """Return weights (m, p, c) of a ridge regression of values (n, m, c) on (n, m, p), feature by feature."""
-    A = np.einsum("nmp,nmq->mpq", known, known, optimize=True)
-    b = np.einsum("nmp,nmc->mpc", known, values - values.mean(0), optimize=True)
-    ridge = (1e-3 * np.trace(A, axis1=1, axis2=2) / A.shape[1] + 1e-9)[:, None, None] * np.eye(A.shape[1])
-    return np.asarray(np.linalg.solve(A + ridge, b), dtype=np.float32)
+def _fit_quadratic(sums: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return slope (2 h,), own (2 h,) and cross (h,) curvatures of gated units at sums (n, 2 h)."""
+    h = sums.shape[1] // 2
+    size = np.maximum(np.sqrt(np.square(sums, dtype=np.float64).mean(0)), 1e-12)
+    a, v = ((sums / size)[:, part] for part in (slice(h), slice(h, None)))
+    terms = np.stack([np.ones_like(a), a, v, a * a, a * v, v * v], axis=2)
+    wanted = gate(sums.astype(np.float64))
+    A, b = np.einsum("nhp,nhq->hpq", terms, terms, optimize=True), np.einsum("nhp,nh->hp", terms, wanted)
+    ridge = 1e-6 * np.trace(A, axis1=1, axis2=2)[:, None, None] / A.shape[1]
+    _, slope_a, slope_v, own_a, cross, own_v = np.linalg.solve(A + ridge * np.eye(6), b[..., None])[..., 0].T
+    slope = np.concatenate([slope_a, slope_v]) / size
+    own = 2 * np.concatenate([own_a, own_v]) / size**2
+    cross = cross / (size[:h] * size[h:])
+    return slope.astype(np.float32), own.astype(np.float32), cross.astype(np.float32)
 
 
 def network_values(
     model: ModelArrays, rows: Codes, background: Codes, walks: Iterable[Walks]
 ) -> tuple[FloatArray, FloatArray]:
     """Return the network's own Shapley values (n, m, c), the means over walks, and the variances of these."""
-    correction = BackgroundCorrection.fit(model, background)
+    correct = QuadraticUnits.fit(model, background)
     n, total, square = 0, np.zeros(()), np.zeros(())
     for walk in walks:
-        found = network_walks(model, rows, background, walk).astype(np.float64) - correction(walk)
+        found = network_walks(model, rows, background, walk, correct).astype(np.float64)
         n, total, square = n + 1, total + found, square + found**2
     mean = total / n
     variance = (square / n - mean**2).clip(0) / max(n - 1, 1)
