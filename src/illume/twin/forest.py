@@ -166,16 +166,17 @@ class Branch(NamedTuple):
         """How many values a pattern has: one for each feature and output."""
         return len(self.players) * len(self.outputs)
 
-    def patterns(self, leaf: Leaf) -> IntArray:
-        """Return the pattern at a leaf for each pattern of the branch, (2^n_bits,)."""
+    def leaf_patterns(self) -> Iterator[tuple[Leaf, IntArray]]:
+        """Yield the leaves, each with its pattern for each pattern of the branch, (2^n_bits,)."""
         bit_of = {node: bit for node, _, bit in self.conditions}
         every = np.arange(1 << self.n_bits)
         above = (1 << self.n_path) - 1
-        found = every & above | ((1 << len(leaf.players)) - 1) & ~above
-        for node, left, bit in leaf.conditions:
-            missed = (every >> bit_of[node] & 1) != left
-            found &= ~(missed.astype(np.intp) << bit)
-        return found
+        for leaf in self.leaves:
+            found = every & above | ((1 << len(leaf.players)) - 1) & ~above
+            for node, left, bit in leaf.conditions:
+                missed = (every >> bit_of[node] & 1) != left
+                found &= ~(missed.astype(np.intp) << bit)
+            yield leaf, found
 
 
 def _divide(forest: Forest, roots: IntArray) -> list[Branch]:
@@ -357,8 +358,7 @@ class ForestValues:
         by_size: dict[int, list[tuple[int, Leaf, IntArray, FloatArray]]] = {}
         for i, part in enumerate(self.small):
             counts = np.bincount(self.patterns.at(i, background, missing), minlength=1 << part.n_bits) / n
-            for leaf in part.leaves:
-                patterns = part.patterns(leaf)
+            for leaf, patterns in part.leaf_patterns():
                 d = len(leaf.players)
                 shares = np.bincount(patterns, weights=counts, minlength=1 << d).astype(np.float64)
                 by_size.setdefault(d, []).append((i, leaf, patterns, shares))
