@@ -12,7 +12,7 @@ from illume.data.class_outputs import Classes
 from illume.data.number_outputs import Numbers
 from illume.results import colours
 from illume.results.quality import Quality
-from illume.results.reasons import Reasons
+from illume.results.reasons import Line, Reasons
 from tests.common import loans
 
 
@@ -85,6 +85,27 @@ def test_reasons_have_errors_and_mark_signs_that_are_unsure(loan_measured, rows)
         unsure += repr(reasons).count("sign unsure")
     assert unsure
     assert re.search(r"= \S+ \(\S+ ± \S+, sign unsure\)", repr(found.reasons(4)))
+
+
+def test_reasons_that_errors_cannot_rank_are_ties():
+    lines = [Line(name, "1", value, 0.1, name) for name, value in (("a", 3.0), ("b", 2.0), ("c", 1.9))]
+    show = "{0.contribution}".format
+    apart = Reasons(tuple(lines[:1]), "yes", show, lines[1])
+    cut = Reasons(tuple(lines[:2]), "yes", show, lines[2])
+    every = Reasons(tuple(lines), "yes", show)
+    assert (apart.ties, cut.ties, every.ties) == ((False,), (False, True), (False, True, False))
+    assert "too close to rank: b and c, which is left out" in repr(cut)
+    assert repr(every).endswith("too close to rank: b and c")
+    assert "too close" not in repr(apart)
+    exact = [line._replace(standard_error=0.0) for line in lines]
+    assert not any(Reasons(tuple(exact[:2]), "yes", show, exact[2]).ties)
+
+
+def test_the_next_reason_is_known(loan_measured, rows):
+    row = loan_measured(rows)[0]
+    every = row.reasons(9)
+    assert row.reasons(1).left_out == every[1]
+    assert every.left_out is None
 
 
 def test_a_batch_of_one_row_prints_the_row(loan_explainer, rows):

@@ -90,15 +90,16 @@ class Attribution(LabelledRow):
 
         For a number with a threshold: those that raised it if it is at least the threshold, or lowered it if
         it is below. For a class: those that speak for the decision, which may be that of another threshold.
-        Else: those that pushed the number away from the base value. `unsure` ones may have the other sign.
+        Else: those that pushed the number away from the base value. `unsure` ones may have the other sign,
+        and `ties` says which are too close to the next one to be ranked.
         """
         i, answer = self.position(output), self.batch.predictions[0]
         outputs = self.batch.outputs.with_threshold(threshold)
         side = outputs.side(answer, i, threshold, float(np.ravel(self.base_value)[i]))
         lines = self.lines(len(self.values), i)[: len(self.values)]
-        found = [line for line in lines if line.contribution * side > 0][:n]
+        found = [line for line in lines if line.contribution * side > 0]
         show = partial(text.format_contribution, outputs=outputs, i=i)
-        return Reasons(tuple(found), outputs.headline(answer), show)
+        return Reasons(tuple(found[:n]), outputs.headline(answer), show, next(iter(found[n:]), None))
 
     def top(self, n_features: int, output: int | str | None = None) -> Attribution:
         """Keep the features that moved the decision, or another output, most, strongest first."""

@@ -36,6 +36,11 @@ class Line(NamedTuple):
         """Whether the contribution may have the other sign: it is within 1.96 standard errors of 0."""
         return bool(abs(self.contribution) <= SURE * self.standard_error and self.standard_error > 0)
 
+    def ties_with(self, other: Line) -> bool:
+        """Whether either may be the larger one: they differ by at most 1.96 standard errors."""
+        error = math.hypot(self.standard_error, other.standard_error)
+        return abs(self.contribution - other.contribution) <= SURE * error
+
     @classmethod
     def rest(cls, name: str, contribution: float) -> Line:
         """Return a term of the score that is no feature."""
@@ -47,12 +52,20 @@ class Reasons(Shown, Sequence[Line]):
     """The features that pushed a row to its side, strongest first: a sequence of `Line`.
 
     `headline` is the answer that they are reasons of; `show` writes the contribution of a line, with its
-    standard error where that is known.
+    standard error where that is known. `left_out` is the strongest reason beyond the first n, if any.
     """
 
     lines: tuple[Line, ...]
     headline: str
     show: Callable[[Line], str]
+    left_out: Line | None = None
+
+    @property
+    def ties(self) -> tuple[bool, ...]:
+        """Whether each reason is too close to the next one to be ranked; after the last comes `left_out`."""
+        following = [*self.lines[1:], *([self.left_out] if self.left_out else [])]
+        tied = [line.ties_with(other) for line, other in zip(self.lines, following, strict=False)]
+        return tuple(tied + [False] * (len(self.lines) - len(tied)))
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -76,6 +89,14 @@ class Reasons(Shown, Sequence[Line]):
             [line.label, line.value, self.show(line), UNSURE if line.unsure else ""] for line in self.lines
         ]
         yield Table(cells, "<>><", [line.contribution for line in self.lines])
+        if any(self.ties):
+            yield f"too close to rank: {'; '.join(self._tied_names())}"
+
+    def _tied_names(self) -> Iterator[str]:
+        for k in np.flatnonzero(self.ties):
+            last = self.left_out if k + 1 == len(self.lines) else None
+            other = f"{last.label}, which is left out" if last else self.lines[k + 1].label
+            yield f"{self.lines[k].label} and {other}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
