@@ -41,6 +41,7 @@ from benchmarks.truth.reference import (
     load_reference,
     null_shares,
     query_scores,
+    same_or_tied_reasons,
     same_reasons,
     similarity,
     stated_over_true,
@@ -197,9 +198,15 @@ class Bench:
         """Fit with two seeds and compare the explanations."""
         name, refine = parse_illume(method)
         explainers = [self.fit(name, seed).explainer for seed in (0, 1)]
-        found = [explain_illume(each, self.case.test, refine)[0] for each in explainers]
-        decided = [decided_class(values, self.case.decisions) for values in found]
-        return similarity(*found) | {"same_reasons": same_reasons(*decided)}
+        found = [explain_illume(each, self.case.test, refine) for each in explainers]
+        decisions = self.case.decisions
+        decided = [decided_class(values, decisions) for values, _ in found]
+        figures = similarity(*(values for values, _ in found)) | {"same_reasons": same_reasons(*decided)}
+        errors = [np.abs(decided_class(each, decisions)) for _, each in found if each is not None]
+        if len(errors) == len(decided):
+            explanations = list(zip(decided, errors, strict=True))
+            figures["same_or_tied_reasons"] = same_or_tied_reasons(explanations)
+        return figures
 
     def ready(self, method: str) -> Ready:
         if not method.startswith("illume"):

@@ -318,6 +318,33 @@ def same_reasons(first: FloatArray, second: FloatArray, n: int = REASONS) -> flo
     return float((one == other).all(1).mean())
 
 
+def same_or_tied_reasons(explanations: list[tuple[FloatArray, FloatArray]], n: int = REASONS) -> float:
+    """Return the share of rows with the same n largest contributions, but for ties.
+
+    Features that only one of two explanations (values, standard errors) names must be within 1.96 standard
+    errors of those that only the other names, in one of the two.
+
+    >>> first = np.array([[3.0, 2.0, 1.9]]), np.array([[0.1, 0.1, 0.1]])
+    >>> same_or_tied_reasons([first, (first[0][:, [0, 2, 1]], first[1])], 2)
+    1.0
+    >>> same_or_tied_reasons([(first[0], 0 * first[1]), (first[0][:, [0, 2, 1]], 0 * first[1])], 2)
+    0.0
+    """
+    tops = [
+        np.argsort(-values, axis=1, kind="stable")[:, : min(n, values.shape[1])] for values, _ in explanations
+    ]
+    same = []
+    for row, (mine, yours) in enumerate(zip(*(top.tolist() for top in tops), strict=True)):
+        only, other = [k for k in mine if k not in yours], [k for k in yours if k not in mine]
+        same.append(any(_tied(values[row], errors[row], only, other) for values, errors in explanations))
+    return float(np.mean(same))
+
+
+def _tied(values: FloatArray, errors: FloatArray, only: list[int], other: list[int]) -> bool:
+    gaps = values[only][:, None] - values[other]
+    return bool((np.abs(gaps) <= 1.96 * np.hypot(errors[only][:, None], errors[other])).all())
+
+
 def decided_class(values: FloatArray, decisions: IntArray) -> FloatArray:
     """Return the contributions to the decided class, (n, features)."""
     if values.shape[2] == 1:
