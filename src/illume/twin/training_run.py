@@ -104,7 +104,7 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(50_000, 2e11, 128, 1_200, 64, 1.6e6),
+    "quick": Effort(50_000, 2e11, 128, 1_200, 56, 1.6e6),
     "standard": Effort(250_000, 1.2e12, 256, 3_000, 128, 5e6),
     "thorough": Effort(1_250_000, 8e12, 384, 24_000, 192, 2e7),
 }
