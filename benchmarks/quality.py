@@ -24,6 +24,7 @@ from benchmarks.packages import (
 )
 from benchmarks.surrogate import measure
 from illume import Explainer
+from illume.encoders.options import STEADINESS
 
 MOST_ROWS = 1_000  # explained by illume
 
@@ -33,7 +34,7 @@ def agreement(
     models: tuple[str, ...] = ("xgboost", "lightgbm"),
     seeds: int = 1,
     effort: str = "standard",
-    steadiness: tuple[float, ...] = (0.85,),
+    steadiness: tuple[float, ...] = (STEADINESS,),
 ) -> Iterator[Cell]:
     """Measure how well the latent surrogate follows boosted trees on held-out rows, and how steady it is.
 

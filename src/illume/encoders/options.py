@@ -89,7 +89,7 @@ PRESETS = {
 }
 
 
-STEADINESS = 0.85
+STEADINESS = 0.7
 
 
 @dataclass(frozen=True)
