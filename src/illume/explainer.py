@@ -61,7 +61,8 @@ class Explainer(Learned, Pages, BaseEstimator):
     queries
         Maximum number of made-up, but possible, rows that a model that is learned is asked about. `auto` asks
         50,000, 250,000 or 1,250,000, by `effort`, or more for many features; a very slow model fewer, which
-        `quality_` says. 0 switches this off; contributions of such a model are then `pullback`.
+        `quality_` says. A time such as `"60 s"` limits how long the model is asked; fits can then not be
+        repeated, which is warned of. 0 switches this off; contributions of such a model are then `pullback`.
     categorical
         Names of numeric columns that are codes of categories.
     unknown

@@ -227,7 +227,7 @@ def test_values_are_those_of_shap():
         (make_pipeline(FunctionTransformer(np.square), LogisticRegression()), NUMBERS, TWO, "curve"),
         (lgb("Regressor", linear_tree=True), NUMBERS, NUMBER, "linear models"),
         (lgb(zero_as_missing=True), NUMBERS, TWO, "differs from its answers"),
-        (PoissonRegressor(), NUMBERS, TWO, "not the sum itself"),
+        (PoissonRegressor(), NUMBERS, TWO, r"not the sum itself; with DataOptions\(link='log'\), it is read"),
     ],
     ids=["sums of columns", "curves", "linear leaves", "zero as missing", "exponential"],
 )
@@ -251,6 +251,31 @@ def test_what_was_read_is_never_trusted():
     model = Sly(n_estimators=5, verbose=-1, n_jobs=1).fit(MISSING, TWO)
     with pytest.raises(TwinError, match="differs from its answers"):
         Explainer(model, twin="exact").fit(MISSING)
+
+
+class Rounding(xgboost.XGBRegressor):
+    """Rounds numbers that are large beside their spread."""
+
+    def predict(self, X, **options):
+        return np.round(super().predict(X, **options))
+
+
+class Cautious(xgboost.XGBClassifier):
+    """Is never surer than 99.9995 %."""
+
+    def predict_proba(self, X, **options):
+        return np.clip(super().predict_proba(X, **options), 5e-6, 1 - 5e-6)
+
+
+@pytest.mark.parametrize("kind", [Rounding, Cautious])
+def test_answers_that_differ_by_more_than_rounding_are_not_read(kind):
+    """Rounding moves the number by half its spread, caution some probabilities by less than 1e-5."""
+    y = 100_000 + NUMBERS["a"] if kind is Rounding else TWO
+    options = {"n_estimators": 50, "learning_rate": 1.0, "min_child_weight": 0, "reg_lambda": 0, "n_jobs": 1}
+    own, model = (make(**options).fit(NUMBERS, y) for make in (kind.__mro__[1], kind))
+    assert Explainer(own, twin="exact").fit(NUMBERS).quality_.exact
+    with pytest.raises(TwinError, match="differs from its answers"):
+        Explainer(model, twin="exact").fit(NUMBERS)
 
 
 @pytest.mark.parametrize("last", [LogisticRegression(), lgb()], ids=repr)

@@ -67,3 +67,67 @@ def test_pairs_have_the_interaction_of_the_formula_and_add_up_to_contributions(c
     assert strength[1, 2] > 5 * max(strength[0, 1], strength[0, 2])
     assert (found.errors[:, 1, 2] > 0).all()
     assert twin.pairs(rows, P, most=2).features.shape == (2,)
+
+
+def test_errors_of_main_effects_hold_those_of_contributions_and_pairs(case):
+    fitted, twin, X = case
+    frame, encoded, P = ask(fitted, X[:40])
+    rows = twin.read(frame, encoded)
+    pairs, alone = twin.pairs(rows, P), twin.values(rows, P).errors[:, twin.model.coding.features]
+    diagonal = np.einsum("njjc->njc", pairs.errors)
+    assert (diagonal >= alone).all()
+    assert (pairs.errors > 0).all()
+
+
+@pytest.fixture(scope="module")
+def explainer(case):
+    X = case[2][:200]
+    model = Explainer(
+        lambda rows: 1 / (1 + np.exp(-log_odds(rows))), queries=4_000, effort="quick", verbose=False
+    )
+    return model.fit(X), X
+
+
+def test_refining_goes_for_other_backgrounds_too(explainer):
+    fitted, X = explainer
+    others = X[X["c"] > 0.5]
+    before, after = (fitted(X[:30], background=others, refine=n) for n in (0, 64))
+    np.testing.assert_allclose(after.values.sum(1), before.values.sum(1), atol=1e-6)
+    assert after.standard_errors[:, :3].mean() < 0.9 * before.standard_errors[:, :3].mean()
+    product = X["b"] * X["c"]
+    means, b, c = others.mean(), X["b"][:30], X["c"][:30]
+    wanted = 0.75 * (b * means["c"] - product[X["c"] > 0.5].mean() + b * c - means["b"] * c)
+    missed = [np.square(found.values[:, 1] - wanted).mean() for found in (before, after)]
+    assert missed[1] < missed[0]
+
+
+def test_interactions_and_reports_compare_with_other_rows_too(explainer, tmp_path):
+    fitted, X = explainer
+    others = X[X["c"] > 0.5]
+    pairs, found = fitted.interactions(X[:5], background=others), fitted(X[:5], background=others)
+    used = [found.feature_names.index(name) for name in pairs.feature_names]
+    np.testing.assert_allclose(pairs.values.sum(2), found.values[:, used], atol=1e-6)
+    options = {"rules": False, "counterfactuals": False, "date": "2026-01-01"}
+    pages = [
+        fitted.report(X[:5], tmp_path / f"{name}.html", background=rows, **options).read_text("utf-8")
+        for name, rows in (("own", None), ("others", others))
+    ]
+    assert pages[0] != pages[1]
+
+
+def test_the_word_of_all_rows_and_those_of_each_row_are_about_the_same_figure(explainer):
+    fitted, X = explainer
+    quality, trust = fitted.quality_.contributions, fitted(X).trust
+    assert quality.word in ("high", "fair")
+    assert trust.share.mean() > quality.r2 - 0.1
+    assert (trust.level == "low").mean() < 0.1
+
+
+def test_a_time_limit_says_that_it_gives_up_repeatability(case):
+    X = case[2][:100]
+    limited = Explainer(lambda rows: rows["a"].to_numpy(), effort="quick", queries="0.5 s", verbose=False)
+    with pytest.warns(UserWarning, match=r"depends on how busy .* queries=\d+ repeats this one"):
+        asked = limited.fit(X).quality_.n_queries
+    assert 1_000 < asked <= 50_000
+    with pytest.raises(ValueError, match="a time such as '60 s', found '60 minutes'"):
+        limited.set_params(queries="60 minutes").fit(X)

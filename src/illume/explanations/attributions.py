@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -14,13 +15,13 @@ from illume.data.frames import Frame, as_frame
 from illume.data.schema import require_columns
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
-from illume.explanations.fitted import Fitted
+from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
 from illume.results.trust import Novelty, Trust
-from illume.twin.twin import Contributions, Mixing, Twin
+from illume.twin.twin import Contributions, Mixing
 
 DIFFERENT = 1e-3  # of what counts as a large difference between the answers of model and twin
 
@@ -32,21 +33,23 @@ def attribute(fitted: Fitted, X: Any, refine: int = 0, background: Any = None) -
     """
     frame = fitted.as_frame(X)
     _require_refinable(fitted, refine)
+    fitted = against(fitted, background)
+    return _pull_back(fitted, frame) if fitted.kind == "pullback" else _attribute(fitted, frame, int(refine))
+
+
+def against(fitted: Fitted, background: Any) -> Fitted:
+    """Return what was learned, but with values against other rows, which the model is asked about once."""
+    if background is None:
+        return fitted
     if fitted.kind == "pullback":
-        if background is not None:
-            raise ValueError("only Shapley values have a background; fit with contributions='shapley'")
-        return _pull_back(fitted, frame)
-    twin = fitted.twin if background is None else twin_against(fitted, background)
-    return _attribute(fitted, frame, twin, int(refine) if background is None else 0)
-
-
-def twin_against(fitted: Fitted, background: Any) -> Twin:
-    """Return the twin with other background rows, which the model is asked about once."""
+        raise ValueError("only Shapley values have a background; fit with contributions='shapley'")
     frame = require_columns(as_frame(background), fitted.columns)
     if not len(frame):
         raise SchemaError("background has no rows; give at least one, or leave it out")
     encoded, P = fitted.encode_and_ask(frame)
-    return fitted.twin.against(frame.select(fitted.schema.names), encoded, P)
+    twin = fitted.twin.against(frame.select(fitted.schema.names), encoded, P)
+    facts = replace(fitted.facts, n_background=len(frame))
+    return replace(fitted, twin=twin, background=AnsweredFrame(frame, P), facts=facts)
 
 
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
@@ -67,13 +70,13 @@ def _require_refinable(fitted: Fitted, refine: Any) -> None:
         )
 
 
-def _attribute(fitted: Fitted, frame: Frame, twin: Twin, refine: int) -> Attributions:
+def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     """Explain the rows of a frame.
 
     Every batch is checked before the model is asked about it. Beside the result itself, memory is needed for
     one batch only.
     """
-    n, f = len(frame), len(fitted.schema)
+    n, f, twin = len(frame), len(fitted.schema), fitted.twin
     s = len(fitted.outputs.explained)
     X = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32)
     P = np.empty((n, len(fitted.outputs)))
@@ -93,7 +96,7 @@ def _attribute(fitted: Fitted, frame: Frame, twin: Twin, refine: int) -> Attribu
                     P[at] = fitted.outputs.answers_of(twin.scores(rows))
             X[at], imputed[at] = encoded.X, encoded.imputed
             odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-            values[at], errors[at] = _values(fitted, twin, (rows, piece), P[at], refine)
+            values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
             if twin.exact and fitted.has_model:
                 _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
     turn = fitted.outputs.turn
@@ -133,12 +136,12 @@ def _compare(fitted: Fitted, P: FloatArray, scores: FloatArray, first: int) -> N
         )
 
 
-def _values(fitted: Fitted, twin: Twin, read: tuple[Any, Frame], P: FloatArray, refine: int) -> Contributions:
+def _values(fitted: Fitted, read: tuple[Any, Frame], P: FloatArray, refine: int) -> Contributions:
     rows, piece = read
     if not refine or fitted.background is None:
-        return twin.values(rows, P)
+        return fitted.twin.values(rows, P)
     names, background = fitted.schema.names, fitted.background
-    return twin.refine(
+    return fitted.twin.refine(
         rows, piece, P, Mixing(background.frame, background.P, names, fitted.black_box, refine)
     )
 
@@ -188,7 +191,8 @@ def _deferred_fields(
 
     def look_around(X: FloatArray, values: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
         distance = fitted.places().distance(X)
-        return _Around(Trust.of(values / unit, errors / unit), fitted.novelty_detector.find(odd, distance))
+        trust = Trust.of(values / unit, errors / unit, fitted.usual_square)
+        return _Around(trust, fitted.novelty_detector.find(odd, distance))
 
     def locally(X: FloatArray, P: FloatArray) -> LocalAttributions:
         return attribute_locally(fitted, X, P)

@@ -374,6 +374,13 @@ class Fitted:
         )
 
     @property
+    def usual_square(self) -> float:
+        """The mean square of contributions of held-out rows, over all features; 0 where it is not known."""
+        found = self.facts.contributions
+        share = len(found.features) / len(self.schema) if found else 0.0
+        return found.usual_square * share if found else 0.0
+
+    @property
     def has_model(self) -> bool:
         """Whether the model itself can be asked."""
         return not isinstance(self.black_box, TwinBlackBox)

@@ -9,6 +9,7 @@ import logging
 import time
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,8 @@ def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:
 
 def _most_queries(settings: Settings) -> int:
     """Return how many made-up rows the encoder learns from, if a twin answers them."""
-    return ENCODER_QUERIES if settings.queries == "auto" else min(int(settings.queries), ENCODER_QUERIES)
+    counted = isinstance(settings.queries, Integral)
+    return min(int(settings.queries), ENCODER_QUERIES) if counted else ENCODER_QUERIES
 
 
 def _twin_queries(prepared: Prepared, twin: Twin, most: int, seed: int) -> AnsweredRows:
@@ -148,9 +150,16 @@ def _learn(settings: Settings, found: Stand, seed: int) -> Stand:
         queries = _model_queries(prepared, seed)
         prepared = replace(prepared, n_queries=len(queries))
         return replace(found, prepared=prepared, queries=Later.known(queries))
+    m, n = len(np.unique(prepared.encoding.owner)), prepared.n_queries
+    LOG.info(
+        "asking about %d made-up rows takes about %.0f s, learning from them about %.0f s",
+        n,
+        n * prepared.seconds,
+        settings.budget.training_seconds(m, n),
+    )
     running = TrainingProgress()
     with training_threads(settings.device) as device:
-        data = ask_for_shapley(prepared, settings.background, seed, prepared.n_queries)
+        data = ask_for_shapley(prepared, settings, seed)
         learned = train_scores(data, settings, running, seed=seed, device=device)
         trained = train_values(learned, data, settings, running, seed=seed, device=device)
     others = prepared.encoding.transform(trained.background.frame.select(prepared.encoding.schema.names))

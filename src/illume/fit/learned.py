@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
-from illume.explanations.attributions import explain_interactions
+from illume.explanations.attributions import against, explain_interactions
 from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
 from illume.explanations.latents import explain_latents
@@ -74,14 +74,14 @@ class Learned:
         raise AttributeError(suggest_attribute(name), name=name, obj=self)
 
     def interactions(
-        self, X: Any, *, max_features: int | None = None, positive_class: Any = None
+        self, X: Any, *, max_features: int | None = None, positive_class: Any = None, background: Any = None
     ) -> Interactions:
         """Return which pairs of features act together: pairwise Shapley interaction values of each row.
 
         A feature's row of the matrix adds up to its contribution. With `max_features`, pairs are those of the
-        features with the largest contributions.
+        features with the largest contributions. `background` are other rows to compare with.
         """
-        fitted = self._require_fitted().towards(positive_class)
+        fitted = against(self._require_fitted().towards(positive_class), background)
         return explain_interactions(fitted, X, max_features)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:

@@ -23,7 +23,7 @@ from illume.fit.model_checks import check_model
 from illume.fit.settings import Settings
 from illume.results.noise import Noise
 from illume.results.quality import FewerQueries
-from illume.twin.training_run import affordable_queries, count_queries
+from illume.twin.training_run import TIERS, affordable_queries, count_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
@@ -152,11 +152,14 @@ def _count_queries(
 
     It follows from data and effort alone, unless the model, which took `seconds` a row so far, is very slow.
     """
-    if settings.queries != "auto":
+    limit = settings.seconds_for_queries
+    if settings.queries != "auto" and limit is None:
         return int(settings.queries), None
     if not settings.shapley:
         return ENCODER_QUERIES if settings.surrogate_options.encoder != "identity" else 0, None
     wanted = count_queries(settings.budget, len(np.unique(encoding.owner)))
+    if limit is not None:
+        return _queries_in_time(limit, wanted, seconds), None
     for n in TIMED_ROWS:  # a call may take long whatever the number of rows; a slow model is timed again
         if affordable_queries(wanted, seconds) == wanted:
             return wanted, None
@@ -171,3 +174,15 @@ def _count_queries(
     fewer = FewerQueries(n_queries, wanted, seconds * wanted)
     warnings.warn(str(fewer), FewQueriesWarning, stacklevel=5)
     return n_queries, fewer
+
+
+def _queries_in_time(limit: float, most: int, seconds: float) -> int:
+    """Return how many rows the model answers in `limit` seconds, and warn that this varies."""
+    n_queries = int(min(max(limit / max(seconds, 1e-9), TIERS[0]), most))
+    warnings.warn(
+        f"queries='{limit:g} s' depends on how busy this machine is: the model is asked {n_queries:,} "
+        f"made-up rows, and another fit may give other contributions; queries={n_queries} repeats this one",
+        UserWarning,
+        stacklevel=6,
+    )
+    return n_queries

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -83,6 +84,11 @@ class Settings:
     def budget(self) -> Effort:
         """How much the fit may spend on Shapley values."""
         return EFFORTS[self.effort]
+
+    @property
+    def seconds_for_queries(self) -> float | None:
+        """How long the model may be asked, where `queries` is a time such as `"60 s"`; else None."""
+        return _seconds(self.queries)
 
     @property
     def named_encoder(self) -> bool:
@@ -195,8 +201,11 @@ class Settings:
 
     def _validate_values(self) -> None:
         queries, data = self.queries, self.data_options
-        if queries != "auto" and not (isinstance(queries, Integral) and int(queries) >= 0):
-            raise ValueError(f"queries must be 'auto' or an integer, 0 or more, found {queries!r}")
+        counted = isinstance(queries, Integral) and int(queries) >= 0
+        if queries != "auto" and not counted and _seconds(queries) is None:
+            raise ValueError(
+                f"queries must be 'auto', an integer, 0 or more, or a time such as '60 s', found {queries!r}"
+            )
         require_effort(self.effort)
         _require_choice("contributions", self.contributions, CONTRIBUTIONS)
         if self.background is not None and self.contributions != "shapley":
@@ -283,3 +292,13 @@ def _copy_encoder(encoder: Any, known: dict[str, Any]) -> Encoder:
     """Clone a user's encoder and set what is known of the data, as far as it has such parameters."""
     copy = clone(encoder)
     return copy.set_params(**{name: value for name, value in known.items() if name in copy.get_params()})
+
+
+def _seconds(queries: Any) -> float | None:
+    """Return the seconds of a time in words; None if it is none.
+
+    >>> _seconds("60 s"), _seconds("auto"), _seconds(500)
+    (60.0, None, None)
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?) s", queries) if isinstance(queries, str) else None
+    return float(found[1]) if found else None

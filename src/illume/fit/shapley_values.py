@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from illume._typing import FloatArray
 from illume.data.encoding import Encoding
-from illume.data.frames import as_frame
+from illume.data.frames import Frame, as_frame
 from illume.data.progress import tqdm
 from illume.data.schema import Schema, require_columns
-from illume.errors import SchemaError
+from illume.data.threads import row_chunks
+from illume.errors import SchemaError, rows_after
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows
 from illume.fit.prepare import Prepared, naming_queries
 from illume.fit.settings import Settings
@@ -25,6 +27,7 @@ from illume.twin.training_run import TrainingProgress
 
 BAR = "{l_bar}{bar}| {elapsed}<{remaining}"
 MIXED_VALUES = 25_000_000  # of all mixed rows that the encoder learns from
+PARTS, FEWEST_AT_ONCE = 64, 64  # in which made-up rows are asked, and how many rows a part has at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +54,17 @@ class TrainedShapley:
     background: AnsweredFrame
 
 
-def ask_for_shapley(prepared: Prepared, background: Any, seed: int, n_queries: int) -> ShapleyData:
+def ask_for_shapley(prepared: Prepared, settings: Settings, seed: int) -> ShapleyData:
     """Ask the model all that training Shapley values needs."""
     rng = np.random.default_rng([seed, 1])
-    encoding, split = prepared.encoding, prepared.split
-    rows = _background_rows(prepared, background)
+    encoding, split, n_queries = prepared.encoding, prepared.split, prepared.n_queries
+    rows = _background_rows(prepared, settings.background)
     encoded = encoding.transform(rows.frame.select(encoding.schema.names))
     material = Material(prepared.frame, prepared.encoded, prepared.P, split, rows.frame, encoded, rows.P)
-    with naming_queries():
-        answers = ask_model(encoding, prepared.outputs, material, prepared.black_box, n_queries, rng=rng)
+    with naming_queries(), _asking(prepared, settings) as asked:
+        answers = ask_model(encoding, prepared.outputs, material, asked, n_queries, rng=rng)
     kept = np.sort(rng.permutation(len(rows.frame))[:KEPT_ROWS])
-    mixed = _mixed_rows(encoding, material, answers) if background is None else AnsweredRows.empty()
+    mixed = _mixed_rows(encoding, material, answers) if settings.background is None else AnsweredRows.empty()
     return ShapleyData(encoding, material, answers, rows.take(kept), mixed)
 
 
@@ -71,6 +74,27 @@ def _mixed_rows(encoding: Encoding, material: Material, answers: Answers) -> Ans
     some = answers.mixtures[:n]
     mine, others = material.encoded.X[some.row], material.background_encoded.X[some.background]
     return AnsweredRows(np.where(some.from_row[:, encoding.owner], mine, others), answers.P[:n])
+
+
+@contextmanager
+def _asking(prepared: Prepared, settings: Settings) -> Iterator[Callable[[Frame], FloatArray]]:
+    """Yield what asks the model in parts, and shows how far that is.
+
+    Parts never depend on the clock: the answers of some models depend on their size in the last digit.
+    """
+    at_once = max(FEWEST_AT_ONCE, prepared.n_queries // PARTS)
+    disable = None if settings.verbose is None else not settings.verbose
+    with tqdm(total=prepared.n_queries, desc="asking the model", unit="row", disable=disable) as bar:
+
+        def ask(frame: Frame) -> FloatArray:
+            answers = []
+            for part in row_chunks(max(len(frame), 1), at_once):
+                with rows_after(part.start):
+                    answers.append(prepared.black_box(frame.slice(part.start, min(part.stop, len(frame)))))
+                bar.update(len(answers[-1]))
+            return np.concatenate(answers)
+
+        yield ask
 
 
 @contextmanager

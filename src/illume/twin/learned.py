@@ -9,12 +9,13 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
-from illume.data.threads import in_chunks, row_chunks
+from illume.data.threads import in_chunks, row_chunks, single_blas_thread
 from illume.twin.network_arrays import Codes
 from illume.twin.pairs import interaction_values
 from illume.twin.refiner import ShapleyRefiner
 from illume.twin.shapley_model import ShapleyModel
 from illume.twin.twin import Contributions, Mixing, Pairs
+from illume.twin.value_errors import WALK_PART
 from illume.twin.walks import Walks, network_values, row_keys
 
 VALUES_AT_ONCE = 1_024  # rows, whose numbers then stay in the cache of a core
@@ -85,16 +86,22 @@ class LearnedTwin:
         )
         found = []
         for some in row_chunks(len(P), REFINED_AT_ONCE):
-            piece = frame.slice(some.start, some.stop)
-            found.append(refiner(rows[some], piece, scale(P[some]), mixing.ask, mixing.n_asks))
+            piece, scores = frame.slice(some.start, some.stop), scale(P[some])
+            with single_blas_thread():
+                start = self._start(rows[some], scores)
+            found.append(refiner(rows[some], piece, scores, *start, ask=mixing.ask, n_asks=mixing.n_asks))
         return Contributions(*(np.concatenate(each) for each in zip(*found, strict=True)))
 
     def _values(self, rows: Codes, P: FloatArray) -> Contributions:
+        values, variance = self._start(rows, self.model.scale(P))
+        return self.model.contributions(values, np.sqrt(variance))
+
+    def _start(self, rows: Codes, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values (n, m, c) that add up to scores, and the variances of their errors."""
         model = self.model
         raw, variance = self._walk(rows) if self.walked else (model.values(rows), 0.0)
-        values, remainder = model.share_remainder(raw, model.scale(P))
-        errors = np.sqrt(np.square(model.errors.errors(values, remainder)) + variance)
-        return model.contributions(values, errors)
+        values, remainder = model.share_remainder(raw, scores)
+        return values, np.square(model.errors.errors(values, remainder)) + variance
 
     def _walk(self, rows: Codes) -> tuple[FloatArray, FloatArray]:
         keys, (n_background, m) = row_keys(rows), self.background.at.shape
@@ -104,14 +111,17 @@ class LearnedTwin:
     def pairs(self, rows: Codes, P: FloatArray, most: int | None = None) -> Pairs:
         """See `Twin`; of the features that the model uses."""
         model, coded = self.model, self.model.coding.features
-        values = self.values(rows, P).values[:, coded]
+        values, value_errors = (each[:, coded] for each in self.values(rows, P))
         order = np.arange(len(coded))
         if most is not None and most < len(coded):
             order = np.argsort(-np.abs(values).mean(0).sum(1), kind="stable")[:most]
         found, variance = interaction_values(model.network, rows, self.background, order, PAIR_SAMPLES)
+        missed = WALK_PART * model.errors.walk_variance[order]  # by the network, of the model
+        variance += (1 - np.eye(len(order)))[..., None] * (missed[:, None] + missed) / 2
         found, errors = (model.scale.unit * each / 2 for each in (found, np.sqrt(variance)))
         diagonal = np.arange(len(order))
         found[:, diagonal, diagonal] = values[:, order] - found.sum(2)
+        errors[:, diagonal, diagonal] = np.sqrt(np.square(value_errors[:, order]) + np.square(errors).sum(2))
         return Pairs(coded[order], found, errors)
 
     def against(self, frame: Frame, encoded: Encoded, P: FloatArray) -> LearnedTwin:

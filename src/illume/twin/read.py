@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,27 @@ from illume.twin.read_trees import Columns, ColumnTrees, UnreadableError, read_t
 Ask = Callable[[Frame], FloatArray]
 
 CHECKED_ROWS = 2_048  # of the fitted rows, and as many mixed ones
-PRECISE, SINGLE = 1e-9, 1e-5  # of the largest score, by which twin and model may differ
+SINGLE = float(np.finfo(np.float32).eps)
 MOST_BYTES = 2**30  # of tables
 MOST_SECONDS = 0.01  # of a core, for a row
+
+
+class Precision(NamedTuple):
+    """How far the model's own answers are from the sum that it is: by rounding alone.
+
+    `score` is the error of a sum, in parts of its largest value, `answer` that of a probability.
+    """
+
+    score: float
+    answer: float
+
+    @classmethod
+    def of(cls, trees: ColumnTrees) -> Precision:
+        """Return that of trees: in single precision, each that is added may be rounded by half a digit."""
+        return PRECISE if trees.precise else cls(SINGLE * (8 + len(trees.roots) / 2), 2 * SINGLE)
+
+
+PRECISE = Precision(1e-9, 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,18 +73,21 @@ def read_twin(
     try:
         if getattr(outputs, "labels_only", False):
             raise UnreadableError("it answers with decisions alone")
-        found, links, tolerance = _read(owner_of(model), schema, frame)
+        found, links, precision = _read(owner_of(model), schema, frame)
         known = evenly_spaced(len(frame), CHECKED_ROWS)
-        link = _find_link(found, links, frame.take(known), P[known], tolerance)
+        link = _find_link(found, links, frame.take(known), P[known], precision)
         added_up = outputs.scale_of(link)
         if not added_up:
-            raise UnreadableError("its number is not the sum itself; another link in DataOptions may be")
+            raise UnreadableError(
+                "its number is not the sum itself"
+                + ("; with DataOptions(link='log'), it is read" if link == "exp" else "")
+            )
         if scale not in ("auto", added_up):
             raise UnreadableError(f"it adds up in {added_up}, and contributions in {scale} were asked for")
         twin = ExactTwin(found, link == "softmax", found.read(background))
         if ask is not None:
             mixed = _mixed(frame, schema)
-            _require_equal(found, link, mixed, ask(mixed), tolerance)
+            _require_equal(found, link, mixed, ask(mixed), precision)
     except UnreadableError as error:
         return Read(None, str(error))
     return Read(twin, "", added_up)
@@ -78,7 +99,7 @@ def ignored_by(twin: ExactTwin, schema: Schema) -> tuple[str, ...]:
     return tuple(feature.name for feature, used in pairs if not used and not feature.constant)
 
 
-def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], float]:
+def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], Precision]:
     """Return the sum that a model is, the links that may follow, and how precise its answers are."""
     before: list[Any] = []
     while type(model).__name__ == "Pipeline" and hasattr(model, "steps"):
@@ -103,7 +124,7 @@ def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...
     raise UnreadableError(f"{article} {name} is neither trees nor linear")
 
 
-def _read_forest(trees: ColumnTrees, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], float]:
+def _read_forest(trees: ColumnTrees, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], Precision]:
     forest, codes = to_features(trees, schema, frame)
     cost = Cost.of(forest)
     if cost.bytes > MOST_BYTES or cost.row_seconds > MOST_SECONDS:
@@ -111,7 +132,7 @@ def _read_forest(trees: ColumnTrees, schema: Schema, frame: Frame) -> tuple[Sum,
             f"exact values of its {forest.n_leaves:,} leaves would take {cost.bytes / 1e6:,.0f} MB and about "
             f"{cost.row_seconds:.2f} s a row"
         )
-    return Trees(forest, codes, trees.base), (trees.link,), PRECISE if trees.precise else SINGLE
+    return Trees(forest, codes, trees.base), (trees.link,), Precision.of(trees)
 
 
 def _after(steps: list[Any], columns: Columns) -> Columns:
@@ -142,16 +163,16 @@ def answers_of(scores: FloatArray, link: str) -> FloatArray:
     return np.exp(scores) if link == "exp" else scores
 
 
-def _find_link(found: Sum, links: tuple[str, ...], frame: Frame, P: FloatArray, tolerance: float) -> str:
+def _find_link(found: Sum, links: tuple[str, ...], frame: Frame, P: FloatArray, precision: Precision) -> str:
     """Return the link that makes the model's answers of the scores; raise if none does."""
     s, c = found.n_outputs, P.shape[1]
     possible = [link for link in links if link == "softmax" or s == c or (s, c) == (1, 2)]
     possible = ["share" if (link, s, c) == ("identity", 1, 2) else link for link in possible]
     scores = found.scores(found.read(frame))
-    off = [_off(scores, link, P) for link in possible]
-    best = int(np.argmin(off)) if off else -1
-    if best < 0 or not off[best] <= tolerance:
-        raise UnreadableError(_differs(min(off, default=np.inf), "fitted"))
+    off = [_off(scores, link, P, precision) for link in possible]
+    best = min(range(len(off)), key=lambda k: off[k].times, default=-1)
+    if best < 0 or not off[best].times <= 1:
+        raise UnreadableError(_differs(off[best].largest if off else np.inf, "fitted"))
     return possible[best]
 
 
@@ -160,20 +181,34 @@ def _differs(off: float, kind: str) -> str:
     return f"what was read differs from its answers to {kind} rows{by}"
 
 
-def _off(scores: FloatArray, link: str, P: FloatArray) -> float:
-    """Return by how much answers differ, in parts of the largest one."""
+class _Off(NamedTuple):
+    """The largest difference of answers: times what rounding allows, and in parts of the largest answer."""
+
+    times: float
+    largest: float
+
+
+def _off(scores: FloatArray, link: str, P: FloatArray, precision: Precision) -> _Off:
+    """Compare answers P (n, c) with those of scores; near 0, the logarithms of probabilities count."""
     with np.errstate(over="ignore", invalid="ignore"):
         Q = answers_of(scores, link)
-    if Q.shape != P.shape:
-        return np.inf
-    worst = float(np.abs(Q - P).max(initial=0.0)) / max(float(np.abs(P).max(initial=0.0)), 1e-300)
-    return worst if np.isfinite(worst) else np.inf
+        if Q.shape != P.shape:
+            return _Off(np.inf, np.inf)
+        largest = max(float(np.abs(P).max(initial=0.0)), 1e-300)
+        size = max(1.0, float(np.abs(scores).max(initial=0.0)))
+        if link in ("logistic", "softmax"):
+            allowed = precision.score * size * P + precision.answer
+        else:
+            allowed = np.full(P.shape, precision.score * largest * (size if link == "exp" else 1.0))
+        worst = float((np.abs(Q - P) / allowed).max(initial=0.0))
+        off = float(np.abs(Q - P).max(initial=0.0)) / largest
+    return _Off(worst, off) if np.isfinite(worst) else _Off(np.inf, np.inf)
 
 
-def _require_equal(found: Sum, link: str, frame: Frame, P: FloatArray, tolerance: float) -> None:
-    off = _off(found.scores(found.read(frame)), link, P)
-    if not off <= tolerance:
-        raise UnreadableError(_differs(off, "mixed"))
+def _require_equal(found: Sum, link: str, frame: Frame, P: FloatArray, precision: Precision) -> None:
+    off = _off(found.scores(found.read(frame)), link, P, precision)
+    if not off.times <= 1:
+        raise UnreadableError(_differs(off.largest, "mixed"))
 
 
 def _mixed(frame: Frame, schema: Schema) -> Frame:

@@ -49,13 +49,21 @@ class ShapleyRefiner:
     names: tuple[str, ...]
 
     def __call__(
-        self, codes: Codes, frame: Frame, scores: FloatArray, ask: Ask, n_asks: int
+        self,
+        codes: Codes,
+        frame: Frame,
+        scores: FloatArray,
+        values: FloatArray,
+        prior: FloatArray,
+        *,
+        ask: Ask,
+        n_asks: int,
     ) -> Contributions:
-        """Return values and standard errors (n, n_features, c), from at most `n_asks` questions a row."""
+        """Return values and standard errors (n, n_features, c), from at most `n_asks` questions a row.
+
+        They start from `values` (n, m, c), whose errors have variances `prior`.
+        """
         model = self.model
-        with single_blas_thread():
-            values, remainder = model.start(codes, scores)
-        prior = np.square(model.errors.errors(values, remainder))
         n_walks, cuts = plan_walks(n_asks, model.coding.n_features)
         if (
             n_walks

@@ -56,8 +56,9 @@ QUERIES_PER_FEATURE = 600  # enough for walks of held-out rows, which measure er
 MOST_CODES = 150_000_000  # codes of all queries that are held in memory
 MOST_SECONDS = 240.0  # for the model to answer all queries, or the tier below is taken
 STEPS_PER_QUERY = 30 / BATCH  # no query is learned from more than 30 times
-WALKS_PER_QUERY = 20
+WALK_STEPS_PER_QUERY = 400
 FEWEST_STEPS, FEWEST_WALKS = 300, 4_000
+OPERATIONS_A_SECOND, STEP_SECONDS = 1e11, 2e-6  # of a core, and of a step of a walk; for estimates
 
 
 @dataclass(frozen=True)
@@ -88,9 +89,14 @@ class Effort:
         n_units = self.n_units if m <= 64 else max(64, self.n_units // 2)
         per_step = _per_step(m, n_embedding, n_units)
         n_steps = min(self.operations / per_step, STEPS_PER_QUERY * n_queries, self.most_steps)
-        n_walks = min(self.walks / m, WALKS_PER_QUERY * n_queries)
+        n_walks = min(self.walks, WALK_STEPS_PER_QUERY * n_queries) / m
         n_steps, n_walks = max(FEWEST_STEPS, int(n_steps)), max(FEWEST_WALKS, int(n_walks))
         return Sizes(n_embedding, n_units, self.n_value_units, n_steps, n_walks)
+
+    def training_seconds(self, m: int, n_queries: int) -> float:
+        """Return about how long training takes on one core."""
+        walking = self.sizes(m, n_queries).n_walks * m * STEP_SECONDS
+        return self.training_operations(m, n_queries) / OPERATIONS_A_SECOND + walking
 
     def training_operations(self, m: int, n_queries: int) -> float:
         """Return the floating-point operations for training the model's network."""
@@ -104,9 +110,9 @@ def _per_step(m: int, n_embedding: int, n_units: int) -> float:
 
 
 EFFORTS = {
-    "quick": Effort(50_000, 2e11, 128, 1_200, 56, 1.6e6),
-    "standard": Effort(250_000, 1.2e12, 256, 3_000, 128, 5e6),
-    "thorough": Effort(1_250_000, 8e12, 384, 24_000, 192, 2e7),
+    "quick": Effort(50_000, 2e11, 128, 1_200, 48, 1.6e6),
+    "standard": Effort(250_000, 1.2e12, 256, 3_000, 64, 5e6),
+    "thorough": Effort(1_250_000, 8e12, 384, 24_000, 96, 2e7),
 }
 
 
