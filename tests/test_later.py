@@ -87,7 +87,9 @@ def test_trust_of_rows_and_of_the_batch_say_the_same(explainer, loan_measured):
     assert set(exact.trust.level) == {"exact"}
     assert "contributions are exact" in str(exact)
     learned = loan_measured(loans(40))
-    share = 1 - (learned.standard_errors**2).sum(1) / (learned.values**2).sum(1)
+    usual = loan_measured.fitted_.usual_square
+    assert usual > 0
+    share = 1 - (learned.standard_errors**2).mean(1) / np.maximum((learned.values**2).mean(1), usual)
     np.testing.assert_allclose(learned.trust.share, share.clip(0, 1), rtol=1e-5)
     order = {"low": 0, "fair": 1, "high": 2}
     levels = np.array([order[level] for level in learned.trust.level])

@@ -56,7 +56,7 @@ def test_where_nothing_is_found_only_what_can_be_done_is_advised(view, loan_expl
     view.slide("age", float(view.value("age")) + 1)
     for label in ("age", "income", "education", "owner"):
         view.within(label, ".lock").click()
-    nothing = "No change of one value is enough"
+    nothing = "No change of one value within the range of the fitted rows is enough"
     view.until(
         lambda: (
             view.find(".flip [role=status]").text

@@ -62,6 +62,7 @@ def explorer_payload(
         "outputs": _outputs(fitted),
         "twin": twin_data(fitted.twin) | {"error": plain_value(fitted.quality.error)},
         "places": place_data(fitted),
+        "usual_square": fitted.usual_square,
         "rules": None if rules is None else _row_rules(rules),
         "rule_set": _rule_set(fitted, output) if fitted.rules.ready else None,
         "rows": _rows(fitted, frame, features, predictions if fitted.has_model else None),

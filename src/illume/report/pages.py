@@ -36,6 +36,7 @@ class Pages:
         max_counterfactual_rows: int = 1_000,
         date: Any = None,
         positive_class: Any = None,
+        background: Any = None,
         **options: Any,
     ) -> Path:
         """Write a report on the rows of a frame: one self-contained HTML file, and return its path.
@@ -52,10 +53,13 @@ class Pages:
             Examples per row, rows to show, and rows to search counterfactuals for, evenly spaced.
         title, date, positive_class
             By default the model's class, now, in UTC, and the explainer's positive class.
+        background
+            Other rows that contributions compare with, a frame, than those of the fit.
         options
             Those of `counterfactuals`, such as `immutable`, `direction`, `desired_class` or `desired_range`.
             With a `threshold`, decisions in all of the report are those of it.
         """
+        from illume.explanations.attributions import against
         from illume.report.collect import ReportRequest
         from illume.report.page import write_report
 
@@ -68,7 +72,8 @@ class Pages:
         settings = explainer.get_params(deep=False)
         if positive_class is not None:
             settings["positive_class"] = positive_class
-        return write_report(fitted.towards(positive_class), settings, frame, request)
+        fitted = against(fitted.towards(positive_class), background)
+        return write_report(fitted, settings, frame, request)
 
     def explorer(
         self,

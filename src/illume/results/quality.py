@@ -131,6 +131,12 @@ class ContributionQuality:
         """Return that contributions are the model's own, because it was asked about all possible rows."""
         return cls(1.0, 1.0, 1.0, 0.0, 1.0, n_rows, n_asked, 1.0)
 
+    @property
+    def usual_square(self) -> float:
+        """The mean square by which the model's Shapley values differ from their means; 0 where not known."""
+        known = math.isfinite(self.r2) and self.r2 < 1
+        return self.error**2 / (1 - self.r2) if known else 0.0
+
     def in_units(self, unit: float) -> ContributionQuality:
         """Return the same with errors in units."""
         features = tuple(
@@ -144,8 +150,10 @@ class ContributionQuality:
         """How far contributions can be trusted: `high`, `fair`, `low`, or `unknown` where not measured.
 
         `high` needs an R² of .9, a 95 % interval that begins at .8 or above, and 20 rows or more; `fair`
-        needs .7 and .5.
+        needs .7 and .5. `exact` are those that follow from the model's answers to all possible rows.
         """
+        if self.error == 0 and self.r2 == 1:
+            return EXACT
         if not math.isfinite(self.r2):
             return UNKNOWN
         if self.r2 >= HIGH_R2 and self.low >= SURELY_HIGH_R2 and self.n_rows >= FEW:
@@ -156,6 +164,8 @@ class ContributionQuality:
         """Return the figures as text."""
         if self.word == UNKNOWN:
             return f"Contributions: trust unknown; too few held-out rows to measure it ({self.n_rows})"
+        if self.word == EXACT:
+            return "Contributions: exact, since they follow from the model's answers to all possible rows"
         lines = [
             f"Contributions: trust {self.word}; measured on {count(self.n_rows, 'held-out row')}",
             f"  R²             {self.r2:>6.3f}   95 % interval {self.low:.3f} to {self.high:.3f}",
@@ -333,7 +343,7 @@ class Quality(Shown):
     def more(self) -> str:
         """What a fit with more effort would cost; empty where contributions are exact or not measured."""
         found = self.contributions
-        if found is None or not math.isfinite(found.r2) or self.effort is None:
+        if found is None or not math.isfinite(found.r2) or found.word == EXACT or self.effort is None:
             return ""
         needed = self.queries_for_errors
         wide = f", and standard errors are wide (queries={needed:_} would narrow them)" if needed else ""

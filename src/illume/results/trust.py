@@ -25,7 +25,8 @@ class Trust(PerRow):
         Typical error of the row's contributions: the root mean square of their standard errors. 0 where they
         are exact, NaN where it is not known, as for kind `pullback`.
     share
-        The part of the contributions' squares that their errors leave, from 0 to 1: 1 is exact.
+        The part of the contributions' squares that their errors leave, from 0 to 1: 1 is exact. A row whose
+        contributions are smaller than usual is compared with usual ones, as R² of `quality_` is.
     """
 
     contribution_error: FloatArray
@@ -34,16 +35,16 @@ class Trust(PerRow):
     PER_ROW: ClassVar[tuple[str, ...]] = ("contribution_error", "share")
 
     @classmethod
-    def of(cls, values: FloatArray, errors: FloatArray) -> Trust:
-        """Compare standard errors with values, (n, …) both.
+    def of(cls, values: FloatArray, errors: FloatArray, usual: float = 0.0) -> Trust:
+        """Compare standard errors with values, (n, …) both, and with the `usual` mean square of values.
 
         >>> trust = Trust.of(np.array([[3.0, 4.0]]), np.array([[0.5, 0.0]]))
         >>> trust.share, list(trust.level)
         (array([0.99]), ['high'])
         """
-        typical, size = typical_errors(errors), typical_errors(values)
+        typical, square = typical_errors(errors), np.maximum(np.square(typical_errors(values)), usual)
         with np.errstate(invalid="ignore", divide="ignore"):
-            lost = np.where(typical > 0, np.square(typical) / np.square(size), typical)
+            lost = np.where(typical > 0, np.square(typical) / square, typical)
         return cls(typical, np.clip(1.0 - lost, 0.0, 1.0))
 
     @property

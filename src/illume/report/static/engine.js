@@ -61,7 +61,7 @@ export async function loadEngine(payload) {
       const mean = (numbers) => numbers.reduce((sum, square) => sum + square, 0) / numbers.length;
       const [lost, whole] = [explained.errors, explained.values].map((numbers) => mean(numbers.map((each, i) => (each / outputs.commonUnit(i % s)) ** 2)));
       const reasons = outsideReasons(labels, odd, found.far);
-      return { ...found, odd, contributionError: Math.sqrt(lost), share: lost > 0 ? 1 - lost / whole : 1 - lost, reasons, outside: reasons.length > 0 };
+      return { ...found, odd, contributionError: Math.sqrt(lost), share: lost > 0 ? 1 - lost / Math.max(whole, payload.usual_square) : 1 - lost, reasons, outside: reasons.length > 0 };
     },
     /** How far the twin's answers are off on average, 0 for an exact one; NaN where that is not known. */
     error: exact ? 0 : payload.twin.error ?? NaN,

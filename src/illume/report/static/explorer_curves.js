@@ -125,7 +125,8 @@ export function createCurve(engine, state, output) {
   function flatWords(answers, o) {
     const [low, high] = [Math.min(...answers), Math.max(...answers)];
     if (high - low > FLAT * (outputs.classes ? 1 : outputs.spread[o])) return "";
-    return `Flat: ${outputs.classes ? percent(answers[0]) : formatGrouped(answers[0], outputs.answer_decimals[o])} for all of its values.`;
+    const [least, most] = [low, high].map((answer) => (outputs.classes ? percent(answer) : formatGrouped(answer, outputs.answer_decimals[o])));
+    return least === most ? `Flat: ${least} for all of its values.` : `Nearly flat: ${least} to ${most}.`;
   }
 
   function words(feature, x, answers, o) {

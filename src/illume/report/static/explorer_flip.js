@@ -5,6 +5,7 @@ import { valueText } from "./explorer_words.js";
 import { createWish } from "./explorer_wish.js";
 import { countText, make } from "./text.js";
 
+const NONE_ALONE = "No change of one value within the range of the fitted rows is enough";
 const PAUSE_BEFORE_SEARCH = 250; // milliseconds without an edit
 const N_FOUND = 3;
 const N_ASKED = 6; // that a live model is asked about; those it confirms are shown first
@@ -46,7 +47,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
     }
     const hints = [wish.most < MOST_CHANGES ? "allow more values to change" : "", limits().count ? "take away locks and limits" : ""].filter(Boolean);
     const several = wish.most > 1 ? ", and none of several was found" : "";
-    const tried = engine.proves(wanted) ? `No change of one value is enough${several}.` : "No such change was found.";
+    const tried = engine.proves(wanted) ? `${NONE_ALONE}${several}.` : "No such change was found.";
     return { message: `${tried}${hints.length ? ` You can ${hints.join(", or ")}.` : ""}` };
   }
 
@@ -81,7 +82,7 @@ export function createFlip(box, { engine, state, words, output, limits, live, st
   function closest(all, wanted) {
     const said = [];
     const fewest = all[0].changes.length;
-    if (fewest > 1 && engine.proves(wanted)) said.push("No change of one value is enough.");
+    if (fewest > 1 && engine.proves(wanted)) said.push(`${NONE_ALONE}.`);
     else if (fewest > 1) said.push("No change of one value was found.");
     if (fewest > 2) said.push(`None of ${fewest - 1} values was found.`);
     if (all[0].distance > FAR) said.push(`Nothing nearer was found: even the first is a large change, of ${all[0].distance.toFixed(1)} standard deviations.`);
