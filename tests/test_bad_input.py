@@ -176,7 +176,7 @@ def test_a_surrogate_without_weights_is_refused(never_trains):
     [
         ({"n_latents": 0}, "n_latents must be 'auto' or a positive integer, found 0"),
         ({"n_latents": "many"}, "found 'many'"),
-        ({"queries": -1}, "queries must be .auto. or an integer, 0 or more"),
+        ({"queries": -1}, "queries must be .auto., an integer, 0 or more, or a time"),
         ({"unknown": "drop"}, "unknown must be 'error' or 'ignore'"),
         ({"validation_size": 0.4, "report_size": 0.3}, "at most 0.5 together"),
         ({"validation_size": 0}, "must be positive"),
