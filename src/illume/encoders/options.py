@@ -89,7 +89,7 @@ PRESETS = {
 }
 
 
-STEADINESS = 0.7
+STEADINESS = 0.75
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ class SurrogateOptions:
         How alike the slopes of neighbouring rows are to be, from 0 to 1, with the objective `pairs`: slopes
         of neighbours count more, or less, in training until the paper's robustness of slopes on validation
         rows is this. Steadier slopes follow the model less closely near a row; the surrogate's decisions
-        hardly depend on it. With the default, .7, the paper's robustness is above .8.
+        hardly depend on it. With the default, .75, the paper's robustness is above .8.
     n_latents
         Number of latents; `auto` is 8, or twice the number of classes where these are more.
     rank
