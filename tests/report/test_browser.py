@@ -24,10 +24,12 @@ def big_report(folder):
     X["feature 3"] = rng.choice(["low", "middle", "high"], len(X))
 
     def model(frame):
-        return 1 / (1 + np.exp(-frame["feature 0"] * frame["feature 1"] - 2 * frame["feature 2"]))
+        rough = sum(np.sin(300 * frame[f"feature {j}"]) for j in (4, 5, 6))  # which no network learns
+        smooth = frame["feature 0"] * frame["feature 1"] + 2 * frame["feature 2"]
+        return 1 / (1 + np.exp(-smooth - 1.5 * rough))
 
     return (
-        Explainer(model, surrogate_options=SurrogateOptions(encoder="identity"))
+        Explainer(model, effort="quick", surrogate_options=SurrogateOptions(encoder="identity"))
         .fit(X)
         .report(X, folder / "big.html")
     )
