@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from illume import Explainer
+from illume import Explainer, load
 from illume.errors import ExportError
 from illume.report.explorer_payload import explorer_payload
 from tests.report.common import data_of
@@ -120,10 +120,27 @@ def test_refused_applicants_get_confirmed_flips_before_others(credit, tmp_path):
     assert "This file holds the model itself" in path.read_text("utf-8")
 
 
-def test_a_page_without_the_model_needs_a_learned_twin(credit, tmp_path):
-    _, X, explainer = credit
+def test_a_page_without_the_model_has_a_learned_twin(credit, tmp_path):
+    model, X, _ = credit
+    options = {"effort": "quick", "queries": 5_000, "verbose": False, "random_state": 0}
+    fresh = Explainer(model, positive_class="refused", **options).fit(X)
+    pages = {"date": "2026-01-01", "rules": False, "counterfactuals": False, "hold_model": False}
+    path = fresh.explorer(X[:5], tmp_path / "page.html", **pages)
+    assert fresh.fitted_.twin.exact
+    engine = data_of(path)["engine"]
+    assert (engine["twin"]["kind"], engine["twin"]["exact"]) == ("learned", False)
+    assert "holds the model itself" not in path.read_text("utf-8")
+    learned = Explainer(model, positive_class="refused", twin="learned", **options).fit(X)
+    other = learned.explorer(X[:5], tmp_path / "learned.html", **pages)
+    assert engine == data_of(other)["engine"]
+
+
+def test_a_loaded_explainer_that_holds_the_model_makes_no_page_without_it(credit, tmp_path):
+    model, X, explainer = credit
+    explainer.save(tmp_path / "a.illume", rules=False)
+    loaded = load(tmp_path / "a.illume", model=model)
     with pytest.raises(ExportError, match=r"has no learned twin .* fit with twin='learned'"):
-        explainer.explorer(X[:5], tmp_path / "page.html", hold_model=False)
+        loaded.explorer(X[:5], tmp_path / "page.html", hold_model=False, rules=False)
 
 
 def test_without_rules_a_page_that_holds_the_model_trains_nothing(credit, tmp_path):

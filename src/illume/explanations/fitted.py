@@ -316,6 +316,7 @@ class Fitted:
     missing_words: tuple[str, ...] | None = None
     dictionary: DataDictionary = NO_LABELS
     original: Fitted | None = None
+    learned: Later[Fitted] | None = None  # where the twin is exact: the same with one that is learned
 
     def __post_init__(self) -> None:
         """Let rules be grown when they are asked for."""

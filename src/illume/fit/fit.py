@@ -74,7 +74,8 @@ def fit_explainer(settings: Settings, X: Any) -> Fitted:
     LOG.info("%.0f s: fitted", time.perf_counter() - start)
     warn_few_rows(fitted.facts, settings)
     warn_of_model(fitted.facts)
-    return replace(fitted, original=None)
+    learned = Later(partial(fit_explainer, replace(settings, twin="learned"), source.frame.native))
+    return replace(fitted, original=None, learned=learned if fitted.twin.exact else None)
 
 
 def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:

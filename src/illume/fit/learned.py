@@ -145,6 +145,14 @@ class Learned:
             kept.pop(next(iter(kept)))
         return other
 
+    def _without_model(self) -> Fitted:
+        """Return the same with a twin that is learned, at first use: it does not give the model away."""
+        fitted = self._require_fitted()
+        if fitted.learned is None:
+            return fitted
+        asked = ask(fitted.learned(), self.positive_class, self.threshold)
+        return asked.with_unknown(self.unknown).with_labels(fitted.dictionary)
+
     def _keep(self, fitted: Fitted) -> None:
         self.fitted_ = fitted
         self.n_features_in_ = len(self.fitted_.schema)

@@ -21,6 +21,7 @@ class Pages:
     get_params: Any
     _deciding: Any
     _require_fitted: Any
+    _without_model: Any
 
     def report(
         self,
@@ -104,8 +105,8 @@ class Pages:
         max_rows, max_counterfactual_rows
             Rows to show, and rows to search counterfactuals for: those with the unwanted decision first.
         hold_model
-            Whether the page may hold the model itself. If not, a learned twin must be there to answer: fit
-            with `twin="learned"`.
+            Whether the page may hold the model itself. If not, a learned twin answers; it is trained now, in
+            up to half a minute. Of a loaded explainer only if it was fitted with `twin="learned"`.
         rules
             Whether to show rules, and flips that the model confirmed: both train the latent surrogate first,
             where that was not done yet. Without them, a page that holds the model is there in a second.
@@ -118,7 +119,8 @@ class Pages:
         limits = (max_rows, max_counterfactual_rows, counterfactuals)
         request = ExplorerRequest(path, *limits, title, date, hold_model, options)
         explainer = self._deciding(options.get("threshold"))
-        return write_explorer(explainer._fit_for_pages(rules), self.get_params(deep=False), frame, request)
+        fitted = explainer._fit_for_pages(rules, hold_model)
+        return write_explorer(fitted, self.get_params(deep=False), frame, request)
 
     def explore(
         self,
@@ -150,14 +152,14 @@ class Pages:
             hold_model=hold_model,
             options=options,
         )
-        fitted = self._deciding(options.get("threshold"))._fit_for_pages(rules)
+        fitted = self._deciding(options.get("threshold"))._fit_for_pages(rules, hold_model)
         data = explorer_data(fitted, self.get_params(deep=False), frame, request)
         return ExplorerWidget(fitted, data, fitted.as_frame(frame).slice(0, 1))
 
-    def _fit_for_pages(self, rules: bool = True) -> Fitted:
+    def _fit_for_pages(self, rules: bool = True, hold_model: bool = True) -> Fitted:
         """Return what was learned, with rules if there can be some, and the model decides in several ways."""
-        fitted: Fitted = self._require_fitted()
+        fitted: Fitted = self._require_fitted() if hold_model else self._without_model()
         if rules and not fitted.monotony:
             with suppress(LeftOutError):  # of a file that holds none
-                fitted = self.fit_rules().fitted_
+                fitted.rules()
         return fitted
