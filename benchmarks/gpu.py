@@ -186,3 +186,24 @@ def gpu_values(rows: int = 8_000_000, features: int = 30, chunk: int = 2**18) ->
         for way in ("eager", "compiled"):
             settings = {"way": way, "precision": precision, "rows": rows, "device": name}
             yield Cell(settings, partial(measure, precision, COMPILED[way] or None), "gpu_values")
+
+
+def gpu_trees(rows: int = 2_000_000, features: int = 30, background: int = 5_000) -> Iterator[Cell]:
+    """Measure exact contributions a second of 300 trees of LightGBM, after a comparison with NumPy's."""
+    device, name = default_device()
+
+    def measure() -> Line:
+        from lightgbm import LGBMClassifier
+
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(50_000, features))
+        y = X[:, 0] * X[:, 1] + X[:, 2:8].sum(1) + rng.normal(size=len(X)) > 0
+        model = LGBMClassifier(n_estimators=300, max_depth=8, verbose=-1).fit(X, y)
+        explainer = Explainer(model, background=X[:background], twin="exact", verbose=False).fit(X)
+        module, wanted = torch_module(explainer).to(device), explainer(X[:10_000]).values
+        found = module(torch.from_numpy(X[:10_000]).to(device)).contributions[:, 0].cpu().numpy()
+        many = torch.randn(rows, features, device=device, dtype=torch.float64)
+        rate = rows / median_seconds(lambda: module(many), device)
+        return {"largest_error": float(np.abs(found - wanted).max()), "rows_per_second": rate}
+
+    yield Cell({"rows": rows, "background": background, "device": name}, measure, "gpu_trees")

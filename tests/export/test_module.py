@@ -4,8 +4,11 @@ import copy
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
 
 import illume
 from benchmarks import gpu
@@ -91,10 +94,43 @@ def test_what_cannot_be_exported_is_refused(explainers):
         illume.torch_module(strange)
 
 
+def test_trees_are_looked_up_in_torch_too(loan_frame, loan_model):
+    """Numbers, missing values and categories; the order of the sum is all that may differ."""
+    for frame, model in ((loan_frame, loan_model), three_classes()):
+        exact = illume.Explainer(model, verbose=False).fit(frame)
+        twin, wanted = exact.fitted_.twin, exact(frame)
+        codes = twin.parts.codes
+        rows = [
+            frame[each.name].to_numpy(float) if each.numeric else codes(exact.fitted_.as_frame(frame))[j]
+            for j, each in enumerate(codes.schema.features)
+        ]
+        found = illume.torch_module(exact)(torch.from_numpy(np.column_stack(rows).astype(float)))
+        values = wanted.values if wanted.values.ndim == 3 else wanted.values[:, :, None]
+        np.testing.assert_allclose(found.contributions.numpy().transpose(0, 2, 1), values, atol=1e-12)
+        scores = twin.scores(codes(exact.fitted_.as_frame(frame)))
+        np.testing.assert_allclose(found.score, scores, atol=1e-12)
+        with pytest.raises(ValueError, match=r"expected \(rows, "):
+            illume.torch_module(exact)(torch.zeros(2, 99))
+
+
+def three_classes():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=300), "b": rng.normal(size=300), "c": rng.normal(size=300)})
+    X.loc[::7, "a"] = np.nan
+    y = (X["a"].fillna(2) > 0).astype(int) + (X["b"] * X["c"] > 0)
+    return X, HistGradientBoostingClassifier(max_iter=20, random_state=0).fit(X, y)
+
+
+def test_what_has_no_tables_is_refused():
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    linear = illume.Explainer(LogisticRegression().fit(X, X[:, 0] > 0), verbose=False).fit(X)
+    with pytest.raises(ExportError, match="only trees have tables"):
+        illume.torch_module(linear)
+
+
 def test_exact_contributions_are_refused_before_anything_is_trained(loan_model, loan_frame, tmp_path):
     exact = illume.Explainer(loan_model).fit(loan_frame)
-    for export in (illume.torch_module, lambda each: illume.export_onnx(each, tmp_path / "a.onnx")):
-        with pytest.raises(ExportError, match="twin='learned'"):
-            export(exact)
+    with pytest.raises(ExportError, match="twin='learned'"):
+        illume.export_onnx(exact, tmp_path / "a.onnx")
     assert not exact.fitted_.latents.ready
     assert not list(tmp_path.iterdir())

@@ -120,7 +120,8 @@ class PairTrainer:
         self.near = neighbours(
             input_distances(some.X, self.onehot), self.targets.decisions(some.P), NEIGHBOURS
         )
-        self.judged, self.has_near = some, bool((self.near[:, 0] != torch.arange(len(some))).any())
+        own = torch.arange(len(some), device=self.device)
+        self.judged, self.has_near = some, bool((self.near[:, 0] != own).any())
 
     def fit(self) -> None:
         """Take all steps, unless the loss becomes NaN."""

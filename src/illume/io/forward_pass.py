@@ -9,11 +9,13 @@ import numpy as np
 from illume.errors import import_extra
 from illume.explanations.fitted import Fitted
 from illume.explanations.forward_pass import ForwardPass
+from illume.twin.exact import ExactTwin
 from illume.twin.network_arrays import RowEmbedding, arrays_of
 from illume.twin.shapley_model import ShapleyModel
 
 if TYPE_CHECKING:
     from illume.io.torch_modules import ExplainingModule
+    from illume.io.torch_trees import TreeModule
 
 Precision = Literal["float32", "tf32", "bfloat16"]
 CHUNK_ROWS = 2**18
@@ -34,10 +36,14 @@ def torch_module(
     precision: Precision = "float32",
     chunk_rows: int = CHUNK_ROWS,
     compiling: dict[str, Any] | None = None,
-) -> ExplainingModule:
+) -> ExplainingModule | TreeModule:
     """Return the explainer's forward pass as a `torch.nn.Module`, for instance for a GPU.
 
-    `module.to("cuda")(X)` takes encoded rows X (n, m) as float32, as `explainer.fitted_.encoding.transform`
+    Of trees that were read, `module.to("cuda")(X)` takes rows X (n, features): numbers, NaN where missing,
+    and the positions of categories. It returns exact contributions and the model's scores in double
+    precision; the options below do not matter.
+
+    Otherwise it takes encoded rows X (n, m) as float32, as `explainer.fitted_.encoding.transform`
     gives them, with NaN for missing numbers. It returns slopes, contributions per feature, and the scores
     that contributions and base values add up to: log-odds, with `scale="probability"` probabilities, or the
     numbers of a regressor, with `link="log"` their logarithms. Shapley values add up to the scores of the
@@ -57,10 +63,12 @@ def torch_module(
     """
     import_extra("torch", "train")
     from illume.io.torch_modules import ExplainingModule
+    from illume.io.torch_trees import TreeModule
 
-    return ExplainingModule(
-        ForwardPass.from_fitted(require_fitted(explainer)), precision, chunk_rows, **(compiling or {})
-    )
+    fitted = require_fitted(explainer)
+    if fitted.kind != "pullback" and isinstance(fitted.twin, ExactTwin):
+        return TreeModule(fitted.twin)
+    return ExplainingModule(ForwardPass.from_fitted(fitted), precision, chunk_rows, **(compiling or {}))
 
 
 def require_fitted(explainer: FittedExplainer) -> Fitted:
