@@ -218,7 +218,8 @@ class Bench:
             frame = self.case.test.iloc[rows].reset_index(drop=True)
             return explain_illume(fitted.explainer, frame, refine)
 
-        return Ready(explain, True, fitted.seconds, fitted.queries, SETTINGS[name] | {"refine": refine})
+        costs = fitted.seconds, fitted.queries, fitted.processor_seconds
+        return Ready(explain, True, *costs, SETTINGS[name] | {"refine": refine})
 
     def fit(self, name: str, seed: int = 0) -> Fit:
         """Return a fitted explainer, which methods that differ in refinement share."""
@@ -254,6 +255,7 @@ def explain_rows(
     costs = {
         "rows_explained": done,
         "fit_s": ready.fit_s,
+        "fit_processor_s": ready.fit_processor_s,
         "fit_asks": ready.fit_queries,
         "explain_s": seconds,
         "many_rows": MANY_ROWS,

@@ -42,6 +42,7 @@ class Ready:
     at_once: bool = False
     fit_s: float = 0.0
     fit_queries: int = 0
+    fit_processor_s: float | None = None
     setting: Line = field(default_factory=dict)
 
 
@@ -51,6 +52,7 @@ class Fit:
 
     explainer: Any
     seconds: float
+    processor_seconds: float
     queries: int
 
 
@@ -73,14 +75,15 @@ def fit_illume(
     background: pd.DataFrame | None = None,
 ) -> Fit:
     """Fit on the training rows of a case, or on other rows, and count the queries."""
-    before, start = case.counting.queries, time.perf_counter()
+    before, start, processor = case.counting.queries, time.perf_counter(), time.process_time()
     options = dict(SETTINGS[name])
     if options["contributions"] != "pullback":
         options["background"] = case.background if background is None else background
     options |= {"random_state": seed, "device": os.environ.get("ILLUME_DEVICE", "cpu")}
     explainer = Explainer(case.frame_model, unknown="ignore", verbose=False, **options)
     explainer.fit(case.problem.train if train is None else train)
-    return Fit(explainer, time.perf_counter() - start, case.counting.queries - before)
+    seconds = time.perf_counter() - start, time.process_time() - processor
+    return Fit(explainer, *seconds, case.counting.queries - before)
 
 
 def explain_illume(explainer: Any, frame: pd.DataFrame, refine: int = 0) -> Values:
