@@ -81,6 +81,11 @@ class BlackBoxError(IllumeError, RuntimeError):
         return replace(self, rows=rows, file=file or self.file)
 
 
+@dataclass(eq=False)
+class NewNumberError(BlackBoxError):
+    """A model whose whole numbers were taken for labels answered with a new one."""
+
+
 @contextmanager
 def renumber_rows(number: Callable[[int], int], file: str = "") -> Iterator[None]:
     """Make errors about rows use other numbers for them, and name their file."""

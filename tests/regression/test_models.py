@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from illume import Explainer
 from illume.data.class_outputs import Classes
 from illume.data.number_outputs import Numbers
 from illume.errors import BlackBoxError, LabelsOnlyWarning
@@ -257,3 +258,17 @@ def test_later_answers_must_be_like_the_first():
     width[0] = 2
     with pytest.raises(BlackBoxError, match="answered 2 numbers, expected 1"):
         explainer(X[:9])
+
+
+def test_whole_numbers_that_only_many_made_up_rows_tell_from_labels_are_numbers():
+    rows = pd.DataFrame(np.random.default_rng(0).normal(size=(600, 2)), columns=["a", "b"])
+
+    def steps(frame):
+        return (np.round(frame["a"] * 1.3) + np.round(frame["b"] * 1.5)).to_numpy().astype(int)
+
+    explainer = Explainer(steps, effort="quick", queries=5_000)
+    with pytest.warns(UserWarning, match="decisions alone|they are numbers") as told:
+        explainer.fit(rows)
+    assert "they are numbers" in str(told[-1].message)
+    found = explainer(rows)
+    np.testing.assert_allclose(found.base_values + found.values.sum(1), steps(rows), atol=1e-9)

@@ -205,6 +205,23 @@ def test_another_background_gives_what_a_fit_with_it_gives(case):
         np.testing.assert_array_equal(found.base_values, other(X[:9]).base_values)
 
 
+@pytest.mark.parametrize("native", [False, True], ids=["sklearn", "Booster"])
+def test_trees_up_to_the_best_iteration_keep_their_categories(native):
+    model = xgb(enable_categorical=True, early_stopping_rounds=1)
+    model.fit(CATEGORIES, TWO, eval_set=[(CATEGORIES, rng.permutation(TWO))], verbose=False)
+    assert model.best_iteration + 1 < model.get_booster().num_boosted_rounds()
+    explainer = Explainer(model.get_booster() if native else model, twin="exact").fit(CATEGORIES)
+    found = explainer(CATEGORIES)
+    np.testing.assert_allclose(found.predictions[:, 1], model.predict_proba(CATEGORIES)[:, 1], atol=1e-6)
+
+
+def test_a_booster_that_answers_with_labels_is_explained_by_its_probabilities():
+    options = {"objective": "multi:softmax", "num_class": 3, "nthread": 1}
+    model = xgboost.train(options, xgboost.DMatrix(NUMBERS, THREE), num_boost_round=5)
+    found = Explainer(model, twin="exact").fit(NUMBERS)(NUMBERS)
+    assert (found.decisions == model.predict(xgboost.DMatrix(NUMBERS)).astype(int)).all()
+
+
 def test_values_are_those_of_shap():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -352,6 +369,7 @@ def test_refining_asks_nothing_where_values_are_exact():
 
     explainer = Explainer(Counting(n_estimators=5, verbose=-1, n_jobs=1).fit(MISSING, TWO)).fit(MISSING)
     asked.clear()
-    refined = explainer(MISSING, refine=64)
+    with pytest.warns(UserWarning, match="exact: refine=64 is not needed"):
+        refined = explainer(MISSING, refine=64)
     assert sum(asked) == len(MISSING)
     np.testing.assert_array_equal(refined.values, explainer(MISSING).values)

@@ -11,7 +11,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.number_text import count
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, NewNumberError
 
 MOST_NAMED = 10
 SLACK, ROUNDING = 1e-3, 1e-6  # by which a sum may differ from 1, and a probability be outside of 0 to 1
@@ -117,11 +117,15 @@ def label_positions(raw: np.ndarray[Any, Any], known: Sequence[str]) -> IntArray
     labels, which = np.unique(raw, return_inverse=True)
     unknown = [label for label in labels.tolist() if str(label) not in known]
     if unknown:
-        raise bad_rows(
+        advice = "name all labels with class_names"
+        if not is_labels(raw):
+            advice = f"say task='regression' if these are numbers, or {advice}"
+        error = bad_rows(
             raw == unknown[0],
             f"the model answered {unknown[0]!r}, which is none of the labels seen before, {list(known)}; "
-            f"name all labels with class_names",
+            f"{advice}",
         )
+        raise error if is_labels(raw) else NewNumberError(error.message, error.rows, error.more)
     places = [known.index(str(label)) for label in labels.tolist()]
     return np.array(places, dtype=np.intp)[which]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -72,13 +73,16 @@ class BlackBox:
         self.n_asked = 0
         self.most_rows = BATCH_ROWS  # fewer once the model has failed on more
 
-    def __call__(self, frame: Frame) -> FloatArray:
-        """Return the answers (n, c) to a frame's rows."""
-        size = min(BATCH_ROWS, self.most_rows)
+    def __call__(
+        self, frame: Frame, at_once: int = BATCH_ROWS, done: Callable[[int], object] = lambda n: None
+    ) -> FloatArray:
+        """Return the answers (n, c) to a frame's rows, asked so many at once; tell how many are `done`."""
+        size = min(at_once, self.most_rows)
         answers = []
         for rows, piece in chunks(frame, size):
             with rows_after(rows.start):
                 answers.append(self._predict(piece))
+            done(len(piece))
         if not answers:
             return np.empty((0, 0 if self.outputs is None else len(self.outputs)))
         widths = {answer.shape[1:] for answer in answers}
@@ -93,7 +97,7 @@ class BlackBox:
     def _counts(self, frame: Frame, raw: Answer) -> bool:
         """Whether whole numbers that could be labels are numbers: mixed rows get ones that no row had."""
         model = owner_of(self.model)
-        labels = _is_classifier(model) or hasattr(model, "classes_") or self.request.class_names is not None
+        labels = is_classifier(model) or hasattr(model, "classes_") or self.request.class_names is not None
         if self.request.task != "auto" or labels or not self.mixes or not _few_whole_numbers(raw):
             return False
         rng, n = np.random.default_rng(0), len(frame)
@@ -205,25 +209,31 @@ def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
 
 def _has_type(model: Any, kind: str) -> bool:
     """Whether scikit-learn calls the model a `classifier` or `regressor`."""
-    from sklearn.base import is_classifier, is_regressor
+    from sklearn import base
 
     try:
-        return bool((is_classifier if kind == "classifier" else is_regressor)(model))
+        return bool(getattr(base, f"is_{kind}")(model))
     except (AttributeError, TypeError):  # no estimator of scikit-learn's kind
         return False
 
 
-def _is_classifier(model: Any) -> bool:
+def is_classifier(model: Any) -> bool:
+    """Whether a model says that it decides between classes."""
+    model = owner_of(model)
     return hasattr(model, "predict_proba") or _has_type(model, "classifier")
 
 
 def _ask_booster(model: Any, rows: Any) -> Any:
     """Ask a Booster of XGBoost, with the trees up to its best iteration."""
+    from scipy.special import softmax
     from xgboost import DMatrix
 
     best = "best_iteration" in model.attributes()
     trees = (0, model.best_iteration + 1) if best else (0, 0)
-    return model.predict(DMatrix(rows, enable_categorical=True), iteration_range=trees)
+    objective = json.loads(model.save_config())["learner"]["objective"]["name"]
+    labels = objective == "multi:softmax"  # whose probabilities are there, too
+    found = model.predict(DMatrix(rows, enable_categorical=True), output_margin=labels, iteration_range=trees)
+    return softmax(found, axis=1) if labels else found
 
 
 def _question(model: Any, task: str) -> Callable[[Any], Any]:
@@ -249,7 +259,7 @@ def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
     """
     task, for_numbers = request.task, request.link != "identity" or request.output_names is not None
     if task == "auto":
-        classifier = _is_classifier(model) or is_labels(raw)
+        classifier = is_classifier(model) or is_labels(raw)
         like_classes = is_distribution(raw) or _few_whole_numbers(raw)
         numbers = _has_type(model, "regressor") or not like_classes or for_numbers
         task = "regression" if numbers and not classifier else "classification"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from importlib.util import find_spec
 from typing import Any
@@ -23,18 +24,26 @@ class tqdm(_tqdm):  # noqa: N801 -- it is tqdm's
         super().__init__(*args, **options)
         self.logs = self.disable and options.get("disable") is None
         self.what, self.whole = options.get("desc", "working"), options.get("total")
-        self.done, self.start, self.said = 0.0, time.monotonic(), time.monotonic()
+        self.done, self.start, self.said = 0.0, time.monotonic(), -math.inf
 
     def update(self, n: float | None = 1) -> bool | None:
-        """Count what is done; say it every few seconds."""
+        """Count what is done; say at once if it will take long, and then every few seconds."""
         if self.logs:
             self.done += n or 0
             now = time.monotonic()
-            if now - self.said >= SECONDS:
+            long = (now - self.start) * (self.whole or 0) >= SECONDS * max(self.done, 1e-9)
+            if now - max(self.said, self.start) >= SECONDS or (self.said < self.start and long):
                 self.said = now
                 LOG.info("%s: %s", self.what, describe(self.done, self.whole, now - self.start))
         found: bool | None = super().update(n)
         return found
+
+
+def log_lines(what: str, whole: float | None = None) -> tqdm:
+    """Return a bar that is never drawn: where work takes long, it logs lines."""
+    bar = tqdm(desc=what, total=whole, disable=True)
+    bar.logs = True
+    return bar
 
 
 def describe(done: float, whole: float | None, seconds: float) -> str:

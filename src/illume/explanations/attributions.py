@@ -20,6 +20,7 @@ from illume.explanations.local_attributions import LocalAttributions, attribute_
 from illume.results.attributions import Attributions
 from illume.results.interactions import Interactions
 from illume.results.lazy import Deferred, Source
+from illume.results.levels import HIGH
 from illume.results.trust import Novelty, Trust
 from illume.twin.twin import Contributions, Mixing
 
@@ -55,6 +56,8 @@ def against(fitted: Fitted, background: Any) -> Fitted:
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
     if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
         raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
+    if refine and fitted.twin.exact:
+        warnings.warn(f"contributions are exact: refine={refine} is not needed", UserWarning, stacklevel=4)
     if not refine or fitted.twin.exact:
         return
     if fitted.kind == "pullback":
@@ -118,7 +121,9 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
         origin=frame.origin,
         kind="shapley",
         stand_in=not fitted.has_model,
-        **_deferred_fields(fitted, X, P, values=values, errors=errors, odd=odd),
+        **_deferred_fields(
+            fitted, X, P, values=values, errors=errors, odd=odd, most=HIGH if refine else fitted.facts.word
+        ),
     )
 
 
@@ -184,14 +189,24 @@ class _Around(NamedTuple):
 
 
 def _deferred_fields(
-    fitted: Fitted, X: FloatArray, P: FloatArray, *, values: FloatArray, errors: FloatArray, odd: BoolArray
+    fitted: Fitted,
+    X: FloatArray,
+    P: FloatArray,
+    *,
+    values: FloatArray,
+    errors: FloatArray,
+    odd: BoolArray,
+    most: str,
 ) -> dict[str, Any]:
-    """Return the fields that few users read; they are computed when they are read."""
+    """Return the fields that few users read; they are computed when they are read.
+
+    No row is trusted more than `most`; errors of refined rows are their own.
+    """
     unit = fitted.outputs.common_unit
 
     def look_around(X: FloatArray, values: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
         distance = fitted.places().distance(X)
-        trust = Trust.of(values / unit, errors / unit, fitted.usual_square)
+        trust = Trust.of(values / unit, errors / unit, fitted.usual_square, most)
         return _Around(trust, fitted.novelty_detector.find(odd, distance))
 
     def locally(X: FloatArray, P: FloatArray) -> LocalAttributions:

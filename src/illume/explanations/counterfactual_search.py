@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
+from illume.data.progress import log_lines
 from illume.data.threads import RowChunks
 from illume.errors import BlackBoxError
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_column, move_closer, pick_diverse
@@ -57,6 +58,7 @@ class CounterfactualSearch:
         some = np.flatnonzero(self.worth.any(0))
         self.tried_features, self.tried_rows = pool.values_to_try(task.limits.permitted, some)
         self.n_asked, self.fewest = 0, np.full(len(task.X), NEVER)
+        self.lines = log_lines("asking the model about changed rows")
 
     def run(self, n: int) -> Found:
         """Return the n best counterfactuals of each row, or as many as there are."""
@@ -292,8 +294,10 @@ class CounterfactualSearch:
     def _answers(self, made: Frame, row: IntArray) -> FloatArray:
         """Ask about changed rows; an error names them by the rows that they were made of."""
         try:
-            return self.fitted.black_box(made)
+            answers = self.fitted.black_box(made)
         except BlackBoxError as error:
             named = ", named by the rows they were made of" if error.rows else ""
             said = BlackBoxError(f"on changed rows{named}, {error.message}", error.rows, error.more)
             raise said.renumber(row.tolist().__getitem__) from error.__cause__
+        self.lines.update(len(row))
+        return answers

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
+import warnings
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -16,12 +17,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from illume._typing import FloatArray
+from illume.data.black_box import is_classifier
 from illume.data.encoding import Encoded
 from illume.data.frames import Frame, as_frame
 from illume.data.later import Later
-from illume.data.load_rows import RowLimit, load_rows
+from illume.data.load_rows import LoadedRows, RowLimit, load_rows
 from illume.data.schema import require_columns
-from illume.errors import SchemaError, TwinError, import_extra
+from illume.errors import NewNumberError, SchemaError, TwinError, import_extra
 from illume.explanations.counterfactuals import pool_rows
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted, LatentTwin
 from illume.explanations.places import Places
@@ -62,12 +64,20 @@ def fit_explainer(settings: Settings, X: Any) -> Fitted:
     source = load_rows(X, settings.model, options.schema, settings.categorical, limit)
     dictionary = DataDictionary.of(settings.labels, source.schema)  # raises before the model is asked
     LOG.info("fit on %d rows of %d columns: asking the model", len(source.frame), len(source.schema.names))
-    prepared = prepare(source, settings, np.random.default_rng(seed))
-    found = _read(settings, prepared, seed)
-    if found.twin is None:
-        LOG.info("%.0f s: the model is learned, as %s", time.perf_counter() - start, found.reason)
-        found = _learn(settings, found, seed)
-    answers = ask_twin(found.prepared, found.twin)
+    try:
+        found = _stand_for(settings, source, seed, start)
+    except NewNumberError:  # whole numbers that were taken for labels
+        if not settings.finds_task or is_classifier(settings.model):
+            raise
+        warnings.warn(
+            "the model's whole numbers were taken for labels, but made-up rows get other ones: they are "
+            "numbers, as with DataOptions(task='regression')",
+            UserWarning,
+            stacklevel=3,
+        )
+        options = replace(options, task="regression")
+        found = _stand_for(replace(settings, data_options=options), source, seed, start)
+    answers = ask_twin(found)
     facts = measure_quality(found, answers, settings, source, time.perf_counter() - start)
     fitted = replace(_assemble(settings, found, facts), report_answers=answers, dictionary=dictionary)
     fitted = ask(fitted, settings.positive_class, settings.threshold)
@@ -76,6 +86,15 @@ def fit_explainer(settings: Settings, X: Any) -> Fitted:
     warn_of_model(fitted.facts)
     learned = Later(partial(fit_explainer, replace(settings, twin="learned"), source.frame.native))
     return replace(fitted, original=None, learned=learned if fitted.twin.exact else None)
+
+
+def _stand_for(settings: Settings, source: LoadedRows, seed: int, start: float) -> Stand:
+    """Ask the model about the rows, and read it, or learn it."""
+    found = _read(settings, prepare(source, settings, np.random.default_rng(seed)), seed)
+    if found.twin is not None:
+        return found
+    LOG.info("%.0f s: the model is learned, as %s", time.perf_counter() - start, found.reason)
+    return _learn(settings, found, seed)
 
 
 def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:

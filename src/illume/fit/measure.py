@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray
+from illume._typing import BoolArray, FloatArray
 from illume.data.encoding import Encoded
 from illume.data.later import Later
 from illume.data.load_rows import LoadedRows
@@ -23,6 +23,7 @@ from illume.fit.prepare import Prepared
 from illume.fit.rule_trees import mean_precision
 from illume.fit.settings import Settings
 from illume.metrics.fidelity import Fidelity, fidelity, r_squared
+from illume.results.levels import EXACT
 from illume.results.quality import FEW, ClassQuality, ContributionQuality, Quality, RuleQuality, Sampling
 from illume.surrogates.base import TreeSurrogate
 from illume.twin.training_run import next_effort
@@ -66,13 +67,30 @@ def output_qualities(P: FloatArray, Q: FloatArray, outputs: Outputs) -> tuple[Cl
     return tuple(_output_quality(c, outputs, P, Q) for c in range(len(outputs)))
 
 
-def ask_twin(prepared: Prepared, twin: Twin | None) -> tuple[FloatArray, FloatArray]:
-    """Return the answers (n, c) of the model and of the twin to report rows; an exact one has the model's."""
+def ask_twin(found: Stand) -> tuple[FloatArray, FloatArray]:
+    """Return the answers (n, c) of the model and of the twin to report rows; an exact one has the model's.
+
+    Copies of training rows tell nothing about a twin that learned from these; they are left out.
+    """
+    prepared, twin = found.prepared, found.twin
     report, encoded, P = prepared.split.report, prepared.encoded, prepared.rows.report.P
     if twin is None or twin.exact:
         return P, P
+    if found.contributions is None or found.contributions.word != EXACT:
+        new = ~_is_copy(encoded.X[report], encoded.X[prepared.split.training])
+        report, P = report[new], P[new]
     mine = Encoded(encoded.X[report], encoded.imputed[report], encoded.odd[report])
     return P, prepared.outputs.answers_of(twin.scores(twin.read(prepared.frame.take(report), mine)))
+
+
+def _is_copy(X: FloatArray, others: FloatArray) -> BoolArray:
+    """Return which rows X (n, m) are among others.
+
+    >>> _is_copy(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[3.0, 4.0]]))
+    array([False,  True])
+    """
+    which = np.unique(np.concatenate([others, X]), axis=0, return_inverse=True)[1].ravel()
+    return np.isin(which[len(others) :], which[: len(others)])
 
 
 def measure_quality(

@@ -16,6 +16,7 @@ from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
+from illume.data.progress import tqdm
 from illume.data.sampling import Split, query_rows, split_rows
 from illume.errors import BlackBoxError, FewQueriesWarning, SchemaError, renumber_rows
 from illume.explanations.fitted import AnsweredRows, FitRows
@@ -27,6 +28,7 @@ from illume.twin.training_run import TIERS, affordable_queries, count_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
+PARTS, FEWEST_AT_ONCE = 16, 64  # of the rows that are asked about, and rows of a part
 TIMED_ROWS = (64, 512)  # of a model that seems to be slow
 NO_COLUMN_VARIES = "no column varies; at least one must, or there is nothing to explain"
 
@@ -75,7 +77,7 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
     data = settings.data_options
     black_box = BlackBox(settings.model, data.outputs, mixes=settings.queries != 0)
     start = time.perf_counter()
-    P, outputs, noise = _ask_model(black_box, frame)
+    P, outputs, noise = _ask_model(black_box, frame, settings.verbose)
     seconds = (time.perf_counter() - start) / black_box.n_asked
     monotony = outputs.ask(settings.positive_class, settings.threshold).describe_monotony(P)
     if monotony:
@@ -130,9 +132,13 @@ def answer_queries(
     return AnsweredRows(encoded.X, answer(made_up, encoded))
 
 
-def _ask_model(black_box: BlackBox, frame: Frame) -> tuple[FloatArray, Outputs, Noise | None]:
+def _ask_model(
+    black_box: BlackBox, frame: Frame, verbose: bool | None
+) -> tuple[FloatArray, Outputs, Noise | None]:
     """Ask about all rows, and about some again; a black box that always answers alike cannot be explained."""
-    P = black_box(frame)
+    n, disable = len(frame), None if verbose is None else not verbose
+    with tqdm(total=n, desc="asking the model", unit="row", disable=disable) as bar:
+        P = black_box(frame, max(FEWEST_AT_ONCE, -(-n // PARTS)), bar.update)
     black_box.outputs = outputs = black_box.require_outputs().fit(P)
     outputs.require_variety(P)
     return P, outputs, check_model(black_box, frame, P)

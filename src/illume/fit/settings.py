@@ -91,6 +91,11 @@ class Settings:
         return _seconds(self.queries)
 
     @property
+    def finds_task(self) -> bool:
+        """Whether the model's answers tell if they are classes or numbers."""
+        return self.data_options.task == "auto" and self.data_options.class_names is None
+
+    @property
     def named_encoder(self) -> bool:
         """Whether the encoder is one of illume's, given by name, that is trained."""
         encoder = self.surrogate_options.encoder

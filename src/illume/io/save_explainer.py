@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import platform
 from collections.abc import Mapping
@@ -33,6 +34,7 @@ from illume.results.quality import Quality, RuleQuality, SurrogateQuality
 
 MODEL, ROWS = "model.safetensors", "rows.safetensors"
 POOL, BACKGROUND = "pool", "background"
+LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 NOT_STORED = ("model", "labels")  # parameters
 HELD_ROWS = 20_000
@@ -156,6 +158,9 @@ def save(
     )
     members |= {ROWS: data.to_bytes()} if has_rows else {}
     archive.write(path, archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()}))
+    twin = "the model as it was read" if fitted.twin.exact else "the twin"
+    found = [twin, *["the latent surrogate"] * bool(latent), *["rules"] * bool(rules)]
+    LOG.info("saved %s, and %d of %d training rows", ", ".join(found), len(kept), fitted.facts.n_training)
 
 
 def _choose_rows(fit_rows: FitRows, rows: int | str) -> IntArray:

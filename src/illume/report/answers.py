@@ -33,7 +33,8 @@ class Answers(ABC):
     noun: ClassVar[str]
     output_noun: ClassVar[str]
     outputs_noun: ClassVar[str]
-    agreement: ClassVar[str]
+    measures: ClassVar[tuple[str, str]]
+    measured: ClassVar[str]
     variance: ClassVar[str]
     support: ClassVar[str]
     decided: ClassVar[str] = ""
@@ -72,8 +73,12 @@ class Answers(ABC):
         """Whether agreement is too low."""
 
     @abstractmethod
-    def fit_figures(self, quality: Quality) -> str:
-        """Return what there is to add on how the twin fits."""
+    def twin_figures(self, quality: Quality) -> str:
+        """Return how close the network that learned the model is to it, in sentences."""
+
+    @abstractmethod
+    def closeness(self, found: Any) -> tuple[float, str]:
+        """Return the main figure of `Fidelity`, or of one class or number, from 0 to 1; and another one."""
 
     def tile(self, quality: Quality) -> tuple[str, str, str]:
         """Return the main figure of a learned twin, what it is, and a note."""
@@ -119,7 +124,11 @@ class ClassAnswers(Answers):
 
     verb, noun, output_noun = "decides", "decision", "Class"
     outputs_noun, decided = "Classes", "decided "
-    agreement = "decides like the model"
+    measures = "Agreement", "R²"
+    measured = (
+        "Agreement is the share of held-out rows on which what is named decides like the model, R² the share "
+        "of the variance of the model's probabilities that it explains."
+    )
     variance = "probabilities"
     support = "Positive ones support the class, negative ones oppose it."
 
@@ -191,9 +200,24 @@ class ClassAnswers(Answers):
         """See `Answers`."""
         return not agreement >= LOW_AGREEMENT
 
-    def fit_figures(self, quality: Quality) -> str:
+    def twin_figures(self, quality: Quality) -> str:
         """See `Answers`."""
-        return ""
+        report, worst = quality.report, quality.worst
+        low, high = report.interval
+        text = (
+            f"agrees with it on {percent(report.agreement)} (95 % interval {percent(low)} to {percent(high)})"
+        )
+        if math.isfinite(quality.majority):
+            most = percent(quality.majority)
+            text += f"; always predicting the most common decision would agree on {most}"
+        if worst is not None and len(quality.classes) > 1:
+            rows = count(worst.n_rows, "row")
+            text += f". Its lowest agreement is on {quote(worst.name)}: {percent(worst.agreement)} of {rows}"
+        return f"{text}."
+
+    def closeness(self, found: Any) -> tuple[float, str]:
+        """See `Answers`: agreement and R²."""
+        return found.agreement, figure(found.r2)
 
 
 class NumberAnswers(Answers):
@@ -201,7 +225,11 @@ class NumberAnswers(Answers):
 
     verb, noun, output_noun = "predicts", "prediction", "Output"
     outputs_noun = "Outputs"
-    agreement = "is within a tenth of a standard deviation of the model"
+    measures = "R²", "Mean absolute error"
+    measured = (
+        "R² is the share of the variance of the model's predictions on held-out rows that what is named "
+        "explains; the error is the mean difference to the model's, without its sign."
+    )
     variance = "predictions"
     support = "Positive ones raise the prediction, negative ones lower it."
 
@@ -266,10 +294,14 @@ class NumberAnswers(Answers):
         """See `Answers`."""
         return [("Mean absolute error", self.outputs.format_answer_error(quality.error))]
 
-    def fit_figures(self, quality: Quality) -> str:
+    def twin_figures(self, quality: Quality) -> str:
         """See `Answers`."""
         error = self.outputs.format_answer_error(quality.error)
-        return f" Its R² is {quality.r2:.3f} and its mean absolute error {error}."
+        return f"has an R² of {quality.r2:.3f} and a mean absolute error of {error}."
+
+    def closeness(self, found: Any) -> tuple[float, str]:
+        """See `Answers`: R² and the mean absolute error."""
+        return found.r2, self.outputs.format_answer_error(found.error)
 
     def wish(self, own: bool) -> dict[str, Any]:
         """See `Answers`."""

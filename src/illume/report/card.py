@@ -101,8 +101,9 @@ def quality_facts(quality: Quality, rules: RuleQuality | None) -> Facts:
     surrogate, answers = quality.surrogate, answers_of(quality.outputs)
     facts = [*_contribution_facts(quality), *_twin_facts(quality)]
     if surrogate is not None:
+        agrees = f"; agreement {figure(surrogate.agreement)}" if quality.outputs.decides else ""
         facts += [
-            ("Latent surrogate", f"{surrogate.source}; agreement {figure(surrogate.agreement)}"),
+            ("Latent surrogate", f"{surrogate.source}{agrees}"),
             (f"R² of {answers.variance} of the surrogate", figure(surrogate.r2)),
             ("Latents, the numbers that it decides by", f"{surrogate.n_latents}"),
         ]
@@ -132,13 +133,13 @@ def _twin_facts(quality: Quality) -> Facts:
         return [("Twin", "the model itself, read exactly")]
     if quality.contributions is None:
         return []
-    facts = [
-        ("Twin", f"a network that learned the model, as {quality.reason}"),
-        ("Agreement of twin and model", f"{figure(quality.agreement)} {_interval(*quality.report.interval)}"),
-    ]
+    facts = [("Twin", f"a network that learned the model, as {quality.reason}")]
+    if quality.outputs.decides:
+        agreement = f"{figure(quality.agreement)} {_interval(*quality.report.interval)}"
+        facts.append(("Agreement of twin and model", agreement))
     if not math.isnan(quality.majority):
         facts.append(("Always the most common decision", figure(quality.majority)))
-    if worst is not None:
+    if worst is not None and quality.outputs.decides:
         facts.append(("Lowest agreement", f"{figure(worst.agreement)} ({worst.name})"))
     return [*facts, (f"R² of {answers.variance}", figure(quality.r2)), *answers.error_facts(quality)]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from illume._typing import FloatArray, IntArray
+from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.outputs import Outputs
 from illume.data.progress import tqdm
@@ -84,7 +84,8 @@ class Explained:
     """Explanations of the rows at `positions` of a frame with `n_given` rows.
 
     Counterfactuals were searched for the rows at `searched`, positions among those shown; `wish` says what
-    they reach.
+    they reach. A page opens with the row `opens`: one with the unwanted decision and, if any has one, with a
+    counterfactual.
     """
 
     n_given: int
@@ -94,6 +95,7 @@ class Explained:
     searched: IntArray
     counterfactuals: Counterfactuals | None
     wish: str
+    opens: int
 
 
 def explain_rows(
@@ -121,33 +123,39 @@ def explain_rows(
         every = np.arange(len(rows))
         attributions = step("attributions", attribute, every)
         rules = step("rules", explain_rules, every, wanted) if request.rules else None
-        searched = rows_to_search(
-            fitted.outputs,
-            attributions.predictions,
-            search,
-            request.max_counterfactual_rows if request.counterfactuals else 0,
-        )
+        unwanted = find_unwanted(fitted.outputs, attributions.predictions, search)
+        searched = rows_to_search(unwanted, request.max_counterfactual_rows)
         counterfactuals = (
             step("counterfactuals", find_counterfactuals, searched, search)
             if request.counterfactuals
             else None
         )
-    return Explained(len(frame), positions, attributions, rules, searched, counterfactuals, wish)
+    searched = searched if request.counterfactuals else searched[:0]
+    flipped = searched[np.unique(counterfactuals.row)] if counterfactuals else searched[:0]
+    opens = next((some[0] for some in (flipped[unwanted[flipped]], np.flatnonzero(unwanted)) if len(some)), 0)
+    return Explained(
+        len(frame), positions, attributions, rules, searched, counterfactuals, wish, opens=int(opens)
+    )
 
 
-def rows_to_search(outputs: Outputs, P: FloatArray, search: CounterfactualRequest, most: int) -> IntArray:
-    """Return which rows, answered with P (n, c), get counterfactuals: first all that are not as wanted.
-
-    With no wish for a class, rows of the positive one come first. Of too many rows, evenly spaced ones are
-    taken.
-    """
-    first = ~search.goal(outputs, P).reached
+def find_unwanted(outputs: Outputs, P: FloatArray, search: CounterfactualRequest) -> BoolArray:
+    """Return which rows, answered with P (n, c), have the unwanted answer; by default the positive class."""
+    unwanted = ~search.goal(outputs, P).reached
     if outputs.decides and search.desired_class == OPPOSITE:
         positive = positive_class(outputs)
         if positive is not None and (decided := outputs.strata.decide(P) == positive).any():
-            first = decided
-    wanted, others = np.flatnonzero(first), np.flatnonzero(~first)
-    chosen = wanted[evenly_spaced(len(wanted), most)]
+            unwanted = decided
+    return unwanted
+
+
+def rows_to_search(unwanted: BoolArray, most: int) -> IntArray:
+    """Return which rows get counterfactuals: unwanted ones before others; of too many, evenly spaced ones.
+
+    >>> rows_to_search(np.array([False, True, False, True]), 3)
+    array([0, 1, 3])
+    """
+    first, others = np.flatnonzero(unwanted), np.flatnonzero(~unwanted)
+    chosen = first[evenly_spaced(len(first), most)]
     rest = others[evenly_spaced(len(others), most - len(chosen))]
     return np.sort(np.concatenate([chosen, rest]))
 

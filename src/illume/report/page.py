@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +15,9 @@ from illume.data import archive
 from illume.data.schema import Schema
 from illume.errors import BlackBoxError, SchemaError
 from illume.explanations.fitted import Fitted
+from illume.metrics.fidelity import Fidelity
 from illume.report import card
-from illume.report.answers import answers_of
+from illume.report.answers import Answers, answers_of
 from illume.report.assemble import fill_page, safe_json
 from illume.report.collect import ReportRequest, explain_rows
 from illume.report.markup import Markup, tag
@@ -38,7 +38,7 @@ from illume.report.words import count, figure, percent, quote
 from illume.results.attributions import Attributions
 from illume.results.dictionary import DataDictionary
 from illume.results.levels import EXACT, LOW, UNKNOWN
-from illume.results.quality import Quality
+from illume.results.quality import ClassQuality, Quality
 from illume.results.text import owner
 
 ILLUME = "a library that explains what models of tables answer"
@@ -172,60 +172,51 @@ def _quality_table(quality: Quality) -> str:
     if surrogate is None and not learned:
         return ""
     answers = answers_of(quality.outputs)
-    row = partial(_quality_row, answers.is_low)
-    rows = [*_twin_rows(quality, row)] if learned else []
+    rows = [*_twin_rows(quality, answers)] if learned else []
     if surrogate is not None:
         name, found = "The surrogate, a simpler model that rules come from", surrogate.report
-        rows.append(row(name, found.agreement, found.r2, found.n_rows, other=True))
-    text = (
-        f"Agreement is the share of held-out rows on which what is named {answers.agreement}, R² the share "
-        f"of the variance of the model's {answers.variance} that it explains."
-    )
-    names = ("", "Agreement", "", "R²", "Rows")
+        rows.append(_quality_row(answers, name, found, other=True))
+    first, second = answers.measures
+    names = ("", first, "", second, "Rows")
     head = tag("tr", *(tag("th", name, scope="col") if name else tag("td", "") for name in names))
-    caption = tag("caption", "How often, and how closely, the model is answered like")
+    caption = tag("caption", "How closely the model is answered like")
     table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")
-    return tag("p", text, class_="lead") + tag(
-        "div", table, class_="wide", tabindex="0", role="region", aria_label="Agreement"
+    return tag("p", answers.measured, class_="lead") + tag(
+        "div", table, class_="wide", tabindex="0", role="region", aria_label=first
     )
 
 
-def _twin_rows(quality: Quality, row: Callable[..., Markup]) -> list[Markup]:
-    report, answers = quality.report, answers_of(quality.outputs)
+def _twin_rows(quality: Quality, answers: Answers) -> Iterator[Markup]:
+    """Yield the figures of the network that learned the model, of each class or number, and of a constant."""
+    report = quality.report
     low, high = report.interval
-    interval = f"95 % interval {figure(low)} to {figure(high)}"
-    shown = quality.classes if len(quality.classes) > 1 else ()
-    most = "For comparison: always the most common decision"
-    r2 = (lambda c: math.nan) if quality.outputs.shares_r2 else (lambda c: c.r2)
-    return [
-        row("The network that learned the model", report.agreement, report.r2, report.n_rows, note=interval),
-        *(row(f"{answers.decided}{quote(c.name)}", c.agreement, r2(c), c.n_rows) for c in shown),
-        *(row(most, quality.majority, math.nan, report.n_rows, other=True) for _ in answers.decided[:1]),
-    ]
+    note = f"95 % interval {figure(low)} to {figure(high)}" if answers.decided else ""
+    yield _quality_row(answers, "The network that learned the model", report, note=note)
+    for each in quality.classes if len(quality.classes) > 1 else ():
+        known = replace(each, r2=math.nan) if quality.outputs.shares_r2 else each
+        yield _quality_row(answers, f"{answers.decided}{quote(each.name)}", known)
+    if answers.decided:
+        constant = Fidelity(quality.majority, math.nan, report.n_rows)
+        yield _quality_row(answers, "For comparison: always the most common decision", constant, other=True)
 
 
 def _quality_row(
-    is_low: Callable[[float], bool],
-    name: str,
-    agreement: float,
-    r2: float,
-    n_rows: int,
-    *,
-    note: str = "",
-    other: bool = False,
+    answers: Answers, name: str, found: Fidelity | ClassQuality, note: str = "", other: bool = False
 ) -> Markup:
-    low = is_low(agreement) and not other
-    width = 0.0 if math.isnan(agreement) else 100 * min(max(agreement, 0.0), 1.0)
+    """Return a line of the table of quality, with a bar as long as its main figure."""
+    share, second = answers.closeness(found)
+    low = answers.is_low(found.agreement) and not other
+    width = 0.0 if math.isnan(share) else 100 * min(max(share, 0.0), 1.0)
     whole = tag("rect", class_="whole", width="100", height="8")
     part = tag("rect", class_="part", width=f"{width:.2f}", height="8")
     look = {"viewBox": "0 0 100 8", "preserveAspectRatio": "none", "aria_hidden": "true"}
     return tag(
         "tr",
         tag("th", name, *[tag("small", note)] * bool(note), scope="row"),
-        tag("td", figure(agreement), *[tag("small", "low")] * bool(low and n_rows), class_="number"),
+        tag("td", figure(share), *[tag("small", "low")] * bool(low and found.n_rows), class_="number"),
         tag("td", tag("svg", whole, part, **look), class_="share"),
-        tag("td", figure(r2), class_="number"),
-        tag("td", f"{n_rows:,}", class_="number"),
+        tag("td", second, class_="number"),
+        tag("td", f"{found.n_rows:,}", class_="number"),
         **({"class_": LOW} if low else {"class_": "other"} if other else {}),
     )
 

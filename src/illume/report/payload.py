@@ -105,6 +105,7 @@ def row_data(explained: Explained, schema: Schema) -> Json:
         "classes": answers["classes"],
         "numbers": answers["numbers"],
         "positive": answers.get("positive"),
+        "opens": explained.opens,
         "threshold": answers.get("threshold"),
         "threshold_class": answers.get("threshold_class"),
         "edge": answers.get("edge"),

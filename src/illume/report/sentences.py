@@ -12,7 +12,7 @@ from illume._typing import BoolArray
 from illume.report.answers import answers_of
 from illume.report.words import count, enumerate_names, figure, percent, quote
 from illume.results.attributions import Attributions
-from illume.results.levels import EXACT, FAIR, FAIR_SHARE, HIGH, LOW, UNKNOWN
+from illume.results.levels import EXACT, FAIR, HIGH, LOW, UNKNOWN
 from illume.results.quality import Quality, RuleQuality, SurrogateQuality
 from illume.results.text import owner
 
@@ -50,7 +50,7 @@ class Notice(NamedTuple):
 def low_trust(attributions: Attributions) -> BoolArray:
     """Return for which rows trust is low: by errors, or as another decision is explained, (n,)."""
     if attributions.kind == "shapley":
-        return ~(attributions.trust.share >= FAIR_SHARE)
+        return np.isin(attributions.trust.level, (LOW, UNKNOWN))
     return ~attributions.faithful
 
 
@@ -125,23 +125,13 @@ def accuracy(quality: Quality, kind: str) -> str:
 
 
 def _agreement(quality: Quality) -> str:
-    report, worst = quality.report, quality.worst
+    report = quality.report
     if quality.exact or quality.contributions is None:
         return ""
     if not report.n_rows:
-        return "No rows were held out to measure the network that learned the model."
-    low, high = report.interval
-    answers = answers_of(quality.outputs)
-    text = (
-        f"On {count(report.n_rows, 'held-out row')}, the network that learned the model {answers.agreement} "
-        f"on {percent(report.agreement)} (95 % interval {percent(low)} to {percent(high)})"
-    )
-    if math.isfinite(quality.majority):
-        text += f"; always predicting the most common decision would agree on {percent(quality.majority)}"
-    if worst is not None and len(quality.classes) > 1:
-        rows = count(worst.n_rows, "row")
-        text += f". Its lowest agreement is on {quote(worst.name)}: {percent(worst.agreement)} of {rows}"
-    return f"{text}.{answers.fit_figures(quality)}"
+        return "No rows but copies of training rows were held out to measure the network that learned it."
+    found = answers_of(quality.outputs).twin_figures(quality)
+    return f"On {count(report.n_rows, 'held-out row')}, the network that learned the model {found}"
 
 
 def find_notices(
@@ -214,10 +204,11 @@ def _twin_notices(quality: Quality) -> Iterator[Notice]:
 
 def _surrogate_notices(found: SurrogateQuality, quality: Quality) -> Iterator[Notice]:
     if answers_of(quality.outputs).is_low(found.agreement) or found.r2 < LOW_R2:
-        text = (
-            f"The surrogate, behind rules, agrees with the model on {percent(found.agreement)} "
-            f"of the held-out rows (R² {figure(found.r2)})."
+        agrees = f"agrees with the model on {percent(found.agreement)} of the held-out rows"
+        known = (
+            f"{agrees} (R² {figure(found.r2)})" if quality.outputs.decides else f"has R² {figure(found.r2)}"
         )
+        text = f"The surrogate, behind rules, {known}."
         yield Notice(
             WARNING, text, "Look at the precision of a rule before you rely on it; slopes are rough."
         )

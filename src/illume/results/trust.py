@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.results.levels import EXACT, FAIR, FAIR_SHARE, HIGH, HIGH_SHARE, LOW, UNKNOWN
+from illume.results.levels import FAIR_SHARE, HIGH, HIGH_SHARE, LEVELS, UNKNOWN
 from illume.results.predictions import PerRow
 
 AGREED, REFINED, NOT_FAITHFUL = "agreed", "refined", "not faithful"
@@ -27,33 +27,37 @@ class Trust(PerRow):
     share
         The part of the contributions' squares that their errors leave, from 0 to 1: 1 is exact. A row whose
         contributions are smaller than usual is compared with usual ones, as R² of `quality_` is.
+    most
+        The word of `quality_`: no row is trusted more than all of them were found to deserve.
     """
 
     contribution_error: FloatArray
     share: FloatArray
+    most: str = HIGH
 
     PER_ROW: ClassVar[tuple[str, ...]] = ("contribution_error", "share")
 
     @classmethod
-    def of(cls, values: FloatArray, errors: FloatArray, usual: float = 0.0) -> Trust:
+    def of(cls, values: FloatArray, errors: FloatArray, usual: float = 0.0, most: str = HIGH) -> Trust:
         """Compare standard errors with values, (n, …) both, and with the `usual` mean square of values.
 
         >>> trust = Trust.of(np.array([[3.0, 4.0]]), np.array([[0.5, 0.0]]))
-        >>> trust.share, list(trust.level)
-        (array([0.99]), ['high'])
+        >>> trust.share, list(trust.level), list(replace(trust, most="fair").level)
+        (array([0.99]), ['high'], ['fair'])
         """
         typical, square = typical_errors(errors), np.maximum(np.square(typical_errors(values)), usual)
         with np.errstate(invalid="ignore", divide="ignore"):
             lost = np.where(typical > 0, np.square(typical) / square, typical)
-        return cls(typical, np.clip(1.0 - lost, 0.0, 1.0))
+        return cls(typical, np.clip(1.0 - lost, 0.0, 1.0), most)
 
     @property
     def level(self) -> np.ndarray[Any, Any]:
         """`exact`, `high`, `fair`, `low` or `unknown`, by the same bounds as `quality_`, (n,)."""
-        words = np.array([UNKNOWN, EXACT, HIGH, FAIR, LOW], dtype=object)
-        known, exact = np.isfinite(self.share), self.contribution_error == 0
-        grade = np.where(self.share >= HIGH_SHARE, 2, np.where(self.share >= FAIR_SHARE, 3, 4))
-        return words[np.where(known, np.where(exact, 1, grade), 0)]
+        words = np.array(LEVELS, dtype=object)
+        exact, most = self.contribution_error == 0, LEVELS.index(self.most)
+        grade = np.where(self.share >= HIGH_SHARE, 1, np.where(self.share >= FAIR_SHARE, 2, 3))
+        grade = np.where(np.isfinite(self.share), np.maximum(grade, most), LEVELS.index(UNKNOWN))
+        return words[np.where(exact, 0, grade)]
 
 
 def typical_errors(standard_errors: FloatArray) -> FloatArray:

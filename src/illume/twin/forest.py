@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,17 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.progress import log_lines
 from illume.data.sampling import evenly_spaced
 from illume.data.threads import in_chunks
 from illume.twin.games import leaf_pairs, leaf_tables, leaf_values, pair_tables
 
+LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
+LONG = 2.0  # seconds of work that is announced
 AT_ONCE = 4_096  # rows that are looked up together
 SHORT = 256  # rows up to which all branches are looked up together instead
 FEW_AT_ONCE = 16
 MOST_BITS = 9
 MOST_TABLE = 11  # players of a single leaf up to which it has a table of all patterns
 ESTIMATED_LEAVES = 20_000  # from which the cost of a forest is estimated
-LOOK_UP_SECONDS, PATTERN_SECONDS = 2.5e-9, 4e-7  # of one value of a row: with a table, and without
+LOOK_UP_SECONDS, PATTERN_SECONDS = 5e-9, 6e-7  # of one value of a row: with a table, and without
+TABLE_SECONDS = 1.2e-7  # of one value in a table
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +114,11 @@ class Forest:
     def branches(self) -> tuple[Branch, ...]:
         """All trees in branches, and in single leaves with many features on their path."""
         return tuple(_divide(self, self.roots))
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What exact values of its sum take."""
+        return Cost.of(self)
 
     @cached_property
     def patterns(self) -> tuple[Patterns, Patterns]:
@@ -243,6 +253,16 @@ class Cost(NamedTuple):
     bytes: int
     row_seconds: float
 
+    @property
+    def table_seconds(self) -> float:
+        """About how long it takes to make the tables."""
+        return self.bytes / 8 * TABLE_SECONDS
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are looked up together, so that progress can be told in between."""
+        return int(np.clip(LONG / max(self.row_seconds, 1e-9), FEW_AT_ONCE, AT_ONCE))
+
     @classmethod
     def of(cls, forest: Forest) -> Cost:
         """Estimate from the sizes of all branches, or of those of some trees."""
@@ -339,6 +359,10 @@ class ForestValues:
 
     def _fill_tables(self, background: IntArray) -> None:
         """Write the values of every pattern: a row for each, with a column for each feature and output."""
+        seconds, leaves = self.forest.cost.table_seconds, sum(len(part.leaves) for part in self.small)
+        if seconds > LONG:
+            LOG.info("tables of exact values of %d leaves take about %.0f s", leaves, seconds)
+        lines = log_lines("tables of exact values", leaves)
         for some in self._leaves_by_size(background):
             tables = leaf_tables(np.stack([shares for *_, shares in some]))
             for (i, leaf, patterns, shares), table in zip(some, tables, strict=True):
@@ -351,6 +375,7 @@ class ForestValues:
                 target = self.tables[i].reshape(len(patterns), len(part.players), -1)
                 for k, c in enumerate(part.outputs):
                     target[:, at, k] += value[c] * values
+            lines.update(len(some))
 
     def _leaves_by_size(self, background: IntArray) -> Iterator[list[tuple[int, Leaf, IntArray, FloatArray]]]:
         """Yield leaves with as many players as each other, their patterns, and the background's shares."""
@@ -376,8 +401,8 @@ class ForestValues:
         """Return the values (n, n_features, s) of rows with codes (n_features, n)."""
         n, forest = codes.shape[1], self.forest
         found = np.empty((n, forest.n_features, forest.n_outputs))
-        few = n <= SHORT
-        look_up = self._few if few else self._many
+        few, most = n <= SHORT, forest.cost.rows_at_once
+        look_up, lines = self._few if few else self._many, log_lines("exact values of rows", n)
 
         def fill(rows: slice) -> None:
             mine = np.ascontiguousarray(codes[:, rows])
@@ -386,8 +411,9 @@ class ForestValues:
                 look_up(mine, total)
             self._add_deep(mine, total)
             found[rows] = total.transpose(2, 0, 1)
+            lines.update(rows.stop - rows.start)
 
-        in_chunks(fill, n, FEW_AT_ONCE if few else min(AT_ONCE, max(SHORT, -(-n // 4))))
+        in_chunks(fill, n, FEW_AT_ONCE if few else min(most, max(SHORT, -(-n // 4))))
         return found
 
     def _many(self, codes: IntArray, total: FloatArray) -> None:

@@ -16,7 +16,6 @@ from illume.data.sampling import evenly_spaced
 from illume.data.schema import Schema
 from illume.twin.exact import ExactTwin, Sum, Trees
 from illume.twin.features import quiet, to_features
-from illume.twin.forest import Cost
 from illume.twin.read_linear import read_linear, to_terms
 from illume.twin.read_trees import Columns, ColumnTrees, UnreadableError, read_trees
 
@@ -25,7 +24,7 @@ Ask = Callable[[Frame], FloatArray]
 CHECKED_ROWS = 2_048  # of the fitted rows, and as many mixed ones
 SINGLE = float(np.finfo(np.float32).eps)
 MOST_BYTES = 2**30  # of tables
-MOST_SECONDS = 0.01  # of a core, for a row
+MOST_SECONDS = 0.03  # of a core, for a row
 
 
 class Precision(NamedTuple):
@@ -126,7 +125,7 @@ def _read(model: Any, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...
 
 def _read_forest(trees: ColumnTrees, schema: Schema, frame: Frame) -> tuple[Sum, tuple[str, ...], Precision]:
     forest, codes = to_features(trees, schema, frame)
-    cost = Cost.of(forest)
+    cost = forest.cost
     if cost.bytes > MOST_BYTES or cost.row_seconds > MOST_SECONDS:
         raise UnreadableError(
             f"exact values of its {forest.n_leaves:,} leaves would take {cost.bytes / 1e6:,.0f} MB and about "

@@ -240,15 +240,16 @@ def _read_xgboost(model: Any) -> ColumnTrees:
 
     booster = model.get_booster() if hasattr(model, "get_booster") else model
     best = getattr(booster, "best_iteration", None) if "best_iteration" in booster.attributes() else None
-    if best is not None:
-        booster = booster[: int(best) + 1]
     told = json.loads(bytes(booster.save_raw("json")))
+    cats = told["learner"]["gradient_booster"].get("model", {}).get("cats", {})  # of all trees, not of a part
+    if best is not None:
+        told = json.loads(bytes(booster[: int(best) + 1].save_raw("json")))
     learner = told["learner"]
     kind = learner["gradient_booster"]["name"]
     if kind != "gbtree":
         raise UnreadableError(f"its booster is {kind!r}, not a sum of trees")
     inside = learner["gradient_booster"]["model"]
-    categories = _xgboost_categories(inside.pop("cats", {}))
+    categories = _xgboost_categories(cats)
     inside["cats"] = {"enc": [], "feature_segments": [], "sorted_idx": []}  # which treelite does not read
     try:
         read = treelite.frontend.from_xgboost_json(json.dumps(told))

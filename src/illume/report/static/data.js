@@ -100,8 +100,8 @@ export function readData({ rows, rules, counterfactuals }) {
     edge: rows.edge,
     /** The model's probabilities of the positive class; null without one. */
     towardsPositive: rows.towards && unpack(rows.towards),
-    /** The row to show first: the first one decided as the positive class. */
-    firstRow: Math.max(rows.positive === null ? 0 : decision.indexOf(rows.positive), 0),
+    /** The row to show first: one with the unwanted decision. */
+    firstRow: rows.opens,
     /** The output shown first: the only one, or that of the positive class, or else of the decided one. */
     output: (row) => (binary || rows.numbers ? 0 : (rows.positive ?? decision[row])),
     /** What contributions to an output are to. */
