@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from illume.plots import displays
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
-    from illume.results.result_files import load_result
     from illume.results.rules import Rules
     from illume.results.scenarios import load_scenarios
 
@@ -42,7 +41,6 @@ _HOMES = {
     "illume.io.onnx_export": ("export_onnx",),
     "illume.results.attributions": ("Attributions",),
     "illume.results.counterfactuals": ("Counterfactuals",),
-    "illume.results.result_files": ("load_result",),
     "illume.results.rules": ("Rules",),
     "illume.results.scenarios": ("load_scenarios",),
 }
@@ -76,7 +74,6 @@ __all__ = [
     "errors",
     "export_onnx",
     "load",
-    "load_result",
     "load_scenarios",
     "plots",
     "torch_module",
