@@ -139,12 +139,6 @@ def illume_metadata(path):
     return onnx.load(path).metadata_props
 
 
-def test_other_packages_get_arrays_in_the_order_of_the_classes(turned, explainer):
-    one, other = (each(ROWS[:9]) for each in (explainer, turned))
-    for mine, theirs in zip(one.outputs.each(one.values), other.outputs.each(other.values), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-
-
 def test_of_more_classes_the_positive_one_is_shown_first(several):
     plain, found = several(ROWS), several(ROWS, positive_class="mid")
     np.testing.assert_array_equal(plain.values, found.values)

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
     from illume.io.forward_pass import torch_module
     from illume.io.onnx_export import export_onnx
-    from illume.plots import displays
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
     from illume.results.rules import Rules
@@ -45,7 +44,6 @@ _HOMES = {
     "illume.results.scenarios": ("load_scenarios",),
 }
 _MODULES = {
-    "displays": "illume.plots.displays",
     "distributed": "illume.distributed",
     "errors": "illume.errors",
     "mlflow": "illume.io.mlflow",
@@ -69,7 +67,6 @@ __all__ = [
     "Schema",
     "SurrogateOptions",
     "Training",
-    "displays",
     "distributed",
     "errors",
     "export_onnx",

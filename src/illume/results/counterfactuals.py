@@ -14,7 +14,7 @@ from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.schema import Feature
-from illume.results import frames, styles
+from illume.results import frames
 from illume.results.conditions import Interval, Membership
 from illume.results.dictionary import NO_LABELS, DataDictionary, quote_odd
 from illume.results.display import Table
@@ -319,10 +319,6 @@ class Counterfactuals(Batch[Counterfactual]):
         is in none of them, see `reasons`.
         """
         return frames.counterfactuals_frame(self, layout, only_changes)
-
-    def style(self) -> Any:
-        """Return a styled pandas table: a line per example, with the values before and after."""
-        return styles.style_counterfactuals(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""
