@@ -18,13 +18,13 @@ from illume.results import frames, text
 from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
 from illume.results.lazy import keep, later, lazy_fields
-from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
+from illume.results.predictions import LabelledBatch, LabelledRow, Labels, RefinedRow, row_entry
 from illume.results.reasons import SURE, BatchReasons, Line, Reasons
 from illume.results.shap_explanation import shap_explanation
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 
-class Attribution(LabelledRow):
+class Attribution(RefinedRow, LabelledRow):
     """How much each feature moved one decision: one row of a batch."""
 
     batch: Attributions

@@ -18,7 +18,7 @@ from illume.results import frames
 from illume.results.conditions import Interval, Membership
 from illume.results.dictionary import NO_LABELS, DataDictionary, quote_odd
 from illume.results.display import Table
-from illume.results.predictions import Batch, Row, row_entry
+from illume.results.predictions import Batch, RefinedRow, row_entry
 from illume.results.rules import Rule, Rules
 from illume.results.tables import example_table, examples_table
 from illume.results.text import plain_value
@@ -101,7 +101,7 @@ class Example:
         }
 
 
-class Counterfactual(Row):
+class Counterfactual(RefinedRow):
     """How one row would be decided otherwise: one row of a batch."""
 
     batch: Counterfactuals

@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.frames import Origin
 from illume.data.outputs import Outputs
 from illume.data.schema import describe_unknown
-from illume.results.by_label import ByLabel
+from illume.results.by_label import HasRows
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown
 
@@ -131,13 +130,12 @@ def _position(name: int | str, names: tuple[str, ...]) -> int | None:
     return int(name) % len(names) if -len(names) <= name < len(names) else None
 
 
-class Batch(Shown, PerRow, Generic[RowT]):
+class Batch(Shown, HasRows, PerRow, Generic[RowT]):
     """Results of several rows: indexable and iterable by row; subclasses are frozen dataclasses."""
 
     ROW: ClassVar[type[Any]]
     outputs: Outputs
     predictions: FloatArray
-    origin: Origin
     novelty: Any
 
     def __len__(self) -> int:
@@ -165,11 +163,6 @@ class Batch(Shown, PerRow, Generic[RowT]):
         taken, single = row_positions(rows, len(self))
         batch = self.take_rows(taken, origin=self.origin.take(taken))
         return self.ROW(batch, taken.start) if single else batch
-
-    @property
-    def loc(self) -> ByLabel:
-        """Rows by the labels of their frame's index: `result.loc[126]`, or `result.loc[[126, 607]]`."""
-        return ByLabel(self, self.origin)
 
     @property
     def row_note(self) -> str:
@@ -242,8 +235,6 @@ class Row(Shown):
     batch: Any
     at: int | None = None
 
-    status = row_entry("refinement.status")
-    """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
     outside = row_entry("outside")
     """Whether the row is outside of what the explainer was fitted on."""
 
@@ -285,6 +276,13 @@ class Row(Shown):
         """Why the row is outside of what the explainer was fitted on; empty if it is not."""
         novelty = self.batch.novelty
         return () if novelty is None else novelty.reasons()
+
+
+class RefinedRow(Row):
+    """One row of a batch whose surrogate is refined where it decides otherwise than the black box."""
+
+    status: str = row_entry("refinement.status")
+    """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
 
 
 class LabelledRow(Row):

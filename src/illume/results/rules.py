@@ -20,7 +20,7 @@ from illume.metrics.fidelity import wilson
 from illume.results import frames
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
 from illume.results.display import Table
-from illume.results.predictions import Batch, Row, row_entry
+from illume.results.predictions import Batch, RefinedRow, row_entry
 from illume.results.tables import condition_table, rule_table
 from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
@@ -29,7 +29,7 @@ SHOWN = 5
 STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
-class Rule(Row):
+class Rule(RefinedRow):
     """Conditions under which the black box mostly answers alike: one row of a batch."""
 
     batch: Rules
