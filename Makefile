@@ -51,7 +51,7 @@ audit: $(READY)
 	$(BIN)/python -m pip install --quiet pip-audit
 	$(BIN)/pip-audit --requirement constraints.txt --no-deps
 
-# The packages that explanations are handed to, in an environment of their own: explainerdashboard asks for an older
+# The recipes of the guide on other packages, in an environment of their own: explainerdashboard asks for an older
 # numpy, and a plugin that dash brings for pytest does not load where warnings are errors.
 test-interop: .venv-interop/.ready
 	.venv-interop/bin/python -m pytest -p no:dash -m interop tests/interop

@@ -110,7 +110,7 @@ def test_every_option_of_a_command_that_a_guide_names_is_one():
 def test_every_public_name_is_in_the_reference():
     text = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
     shown = set(re.findall(r"^::: illume\.(\S+)", text, flags=re.MULTILINE))
-    names = {name for name in illume.__all__ if name not in ("displays", "distributed", "errors", "plots")}
+    names = {name for name in illume.__all__ if name not in ("distributed", "errors", "plots")}
     names |= {f"distributed.{name}" for name in illume.distributed.__all__}
     names |= {f"metrics.{name}" for name in metrics.__all__}
     names |= {f"plots.{name}" for name in illume.plots.__all__}

@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
     from illume.io.forward_pass import torch_module
     from illume.io.onnx_export import export_onnx
-    from illume.plots import displays
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
-    from illume.results.result_files import load_result
     from illume.results.rules import Rules
     from illume.results.scenarios import load_scenarios
 
@@ -42,12 +40,10 @@ _HOMES = {
     "illume.io.onnx_export": ("export_onnx",),
     "illume.results.attributions": ("Attributions",),
     "illume.results.counterfactuals": ("Counterfactuals",),
-    "illume.results.result_files": ("load_result",),
     "illume.results.rules": ("Rules",),
     "illume.results.scenarios": ("load_scenarios",),
 }
 _MODULES = {
-    "displays": "illume.plots.displays",
     "distributed": "illume.distributed",
     "errors": "illume.errors",
     "mlflow": "illume.io.mlflow",
@@ -71,12 +67,10 @@ __all__ = [
     "Schema",
     "SurrogateOptions",
     "Training",
-    "displays",
     "distributed",
     "errors",
     "export_onnx",
     "load",
-    "load_result",
     "load_scenarios",
     "plots",
     "torch_module",

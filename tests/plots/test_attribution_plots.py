@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from illume import Explainer, MetaEncoder, plots
+from illume.data.class_outputs import Classes
 from illume.plots.dependence import jitter
 from tests.common import FAST, loans
 from tests.plots.cases import WIDE, texts
@@ -287,3 +288,13 @@ def test_interactions_are_a_symmetric_matrix_with_both_entries_of_a_pair_added(l
     np.testing.assert_allclose(ax.images[0].get_array(), expected)
     assert y_labels(ax) == list(found.feature_names[:3])
     assert {f"{number:.2f}" for number in expected.ravel()} <= set(texts(ax))
+
+
+@pytest.mark.parametrize("name", ["out of stock of late", "now against all odds"])
+def test_a_long_caption_breaks_before_the_name_of_a_class_and_not_within_it(loan_explainer, name):
+    found = loan_explainer(loans(8, seed=5))
+    outputs = Classes(("in stock for a while", name))
+    named = replace(found, labels=replace(found.labels, outputs=outputs))
+    assert plots.beeswarm(named).get_xlabel() == f"contribution to the model's log-odds\nof '{name}'"
+    total = plots.waterfall(named[0]).get_xlabel()
+    assert total == f"the model's log-odds of '{name}'\nagainst 'in stock for a while'"

@@ -36,7 +36,7 @@ def test_the_word_follows_r2_and_its_interval(r2, low, n_rows, word):
 @pytest.fixture
 def quality(loan_measured):
     classes = (ClassQuality("grant", 0.81, 0.9, 100), ClassQuality("refuse", 0.99, 0.9, 300))
-    changed = {"classes": classes, "contributions": MEASURED, "majority": 0.75}
+    changed = {"classes": classes, "contributions": MEASURED, "majority": 0.75, "surrogate": None}
     return replace(loan_measured.quality_, report=Fidelity(0.945, 0.9, 400), **changed)
 
 

@@ -73,11 +73,6 @@ class Classes(ClassWords, Outputs):
         """See `Outputs`."""
         return self.scale
 
-    @property
-    def dashboard_scale(self) -> str:
-        """See `Outputs`."""
-        return "logodds" if self.scale == LOG_ODDS else "probability"
-
     def on_scale(self, scale: str) -> Self:
         """See `Outputs`."""
         return replace(self, scale=scale)
@@ -192,17 +187,6 @@ class Classes(ClassWords, Outputs):
         if self.scale == LOG_ODDS or len(self) > 2 or self.positive != 0:
             return self.turn(array)
         return 1.0 - array
-
-    def each(
-        self, array: FloatArray, output: int | str | None = None, total: bool = False
-    ) -> list[FloatArray]:
-        """Return an array per class; of two classes, that of one is the opposite of the other's."""
-        if output is not None:
-            raise ValueError(f"output is for models that answer with numbers, found {output!r}; leave it out")
-        if len(self) == 2:
-            other = 1.0 - array if total and self.scale == PROBABILITY else -array
-            return [array, other] if self.positive == 0 else [other, array]
-        return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
 
     def fit_scale(self, P: FloatArray) -> Scale:
         """See `Outputs`."""

@@ -67,12 +67,6 @@ class ClassWords:
         """
         return " or ".join(map(repr, self.names))
 
-    @property
-    def table_caption(self) -> str:
-        """See `Outputs`."""
-        decided = len(self.names) > 2 and self.positive is None
-        return f"the {self.scale} of {'the decided class' if decided else repr(self.names[self.at])}"
-
     def describe_scales(self) -> str:
         """See `Outputs`."""
         n = len(self.names)

@@ -40,7 +40,6 @@ class Numbers(NumberWords, Outputs):
     spread: tuple[float, ...] = ()
     edges: tuple[tuple[float, ...], ...] = ()
     task: ClassVar[str] = "regression"
-    dashboard_scale: ClassVar[str] = "raw"
     words: ClassVar[tuple[str, str]] = ("score", "predictions")
     member: ClassVar[str] = "output"
     members: ClassVar[str] = "outputs"
@@ -96,13 +95,6 @@ class Numbers(NumberWords, Outputs):
         """See `Outputs`."""
         return "logarithms" if self.link == "log" else self.error_unit
 
-    def each(
-        self, array: FloatArray, output: int | str | None = None, total: bool = False
-    ) -> list[FloatArray]:
-        """Return the array of one number."""
-        at = self.position(output)
-        return [array if len(self) == 1 else np.ascontiguousarray(array[..., at])]
-
     def describe_scale(self, i: int = 0) -> str:
         """See `Outputs`.
 
@@ -120,11 +112,6 @@ class Numbers(NumberWords, Outputs):
         """
         factors = "; contributions are factors (link log)" if self.link == "log" else ""
         return f"numbers: {', '.join(self.names)}{factors}"
-
-    @property
-    def table_caption(self) -> str:
-        """See `Outputs`."""
-        return self.describe_scale()
 
     def describe_scales(self) -> str:
         """See `Outputs`."""

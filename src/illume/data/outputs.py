@@ -73,11 +73,6 @@ class Outputs(ABC):
     def words(self) -> tuple[str, str]:
         """What scores and answers are called in exported graphs."""
 
-    @property
-    @abstractmethod
-    def dashboard_scale(self) -> str:
-        """What explainerdashboard calls the scale of contributions."""
-
     @abstractmethod
     def towards(self, positive_class: Any) -> Self:
         """Return the same with another positive class, which explanations are for; None changes nothing."""
@@ -116,15 +111,6 @@ class Outputs(ABC):
         """Return the answers (n, c) of scores (n, s) on the scale that contributions add up on."""
         return self.answers(S)
 
-    @abstractmethod
-    def each(
-        self, array: FloatArray, output: int | str | None = None, total: bool = False
-    ) -> list[FloatArray]:
-        """Return contributions, or in `total` base values, per class or for one number, for other packages.
-
-        Where several outputs are explained, these are the last axis of the array.
-        """
-
     @property
     @abstractmethod
     def error_unit(self) -> str:
@@ -143,11 +129,6 @@ class Outputs(ABC):
     @abstractmethod
     def summary(self) -> str:
         """What the model answers, in a line."""
-
-    @property
-    @abstractmethod
-    def table_caption(self) -> str:
-        """What contributions in a table with a line per row are to."""
 
     @abstractmethod
     def describe_scales(self) -> str:

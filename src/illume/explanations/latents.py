@@ -41,6 +41,7 @@ def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
         view=Plane.fit(_plane_rows(fitted.neighbours.Z, Z)),
         labels=labels,
         origin=frame.origin,
+        novelty=fitted.novelty_detector(encoded),
         stand_in=not fitted.has_model,
     )
 

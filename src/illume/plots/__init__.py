@@ -8,7 +8,6 @@ from inspect import signature
 from typing import NoReturn
 
 from illume.data.hints import guided
-from illume.plots import displays as displays
 from illume.plots.bars import bar, compare, compare_rows, waterfall
 from illume.plots.dependence import dependence, interactions
 from illume.plots.diagnostics import history, quality

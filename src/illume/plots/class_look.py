@@ -27,17 +27,13 @@ class ClassLook(Look):
     key_title: ClassVar[str | None] = "decision"
     disagreement: ClassVar[str] = "decides otherwise"
 
-    def target(self, i: int) -> str:
+    def scale(self, i: int) -> tuple[str, ...]:
         """See `Look`."""
-        return f"{self.outputs.scale_name} of '{self.outputs.explained[i]}'"
-
-    def describe_total(self, i: int) -> str:
-        """See `Look`."""
+        short, n = (self.outputs.scale_name, f"of '{self.outputs.explained[i]}'"), len(self.names)
         if self.outputs.scale == PROBABILITY:
-            return self.target(i)
-        n = len(self.names)
+            return short
         other = f"'{self.names[1 - self.outputs.at]}'" if n == 2 else f"the mean of {n} classes"
-        return f"{self.target(i)} against {other}"
+        return (*short, f"against {other}")
 
     def describe_strength(self, batch: Attributions) -> str:
         """See `Look`."""

@@ -36,12 +36,15 @@ class Look(ABC):
         return tuple(self.outputs.names)
 
     @abstractmethod
+    def scale(self, i: int) -> tuple[str, ...]:
+        """Return what contributions to an explained output add up to, in parts between which a line may end.
+
+        The first two are enough to say what contributions are to.
+        """
+
     def target(self, i: int) -> str:
         """Return what contributions to an explained output are to, in short."""
-
-    @abstractmethod
-    def describe_total(self, i: int) -> str:
-        """Return what contributions to an explained output add up to."""
+        return " ".join(self.scale(i)[:2])
 
     @abstractmethod
     def describe_strength(self, batch: Attributions) -> str:
@@ -89,17 +92,12 @@ class Look(ABC):
 
     def contribution(self, batch: Attributions, i: int) -> str:
         """Say what contributions contribute to."""
-        start = f"contribution to {self.owner(batch)}"
-        target = self.target(i)
-        if len(start) + len(target) < LONGEST_LINE:
-            return f"{start}{target}"
-        head, found, name = target.rpartition(" of ")
-        return f"{start}{head}\nof {name}" if found else f"{start.rstrip()}\n{target}"
+        return _in_two_lines(f"contribution to {self.owner(batch)}".rstrip(), *self.scale(i)[:2])
 
     def total(self, batch: Attributions, i: int) -> str:
         """Say what contributions add up to."""
-        caption = f"{self.owner(batch)}{self.describe_total(i)}"
-        return caption if len(caption) < LONGEST_LINE else caption.replace(" against ", "\nagainst ", 1)
+        first, *rest = self.scale(i)
+        return _in_two_lines(f"{self.owner(batch)}{first}", *rest)
 
     def row(self, attribution: Attribution) -> str:
         """Say what the model answers to a row; and the surrogate, if contributions are the surrogate's."""
@@ -129,6 +127,13 @@ class Look(ABC):
             return words.replace(" (", "\n(") if upright else words
 
         axis.set_major_formatter(label)
+
+
+def _in_two_lines(*parts: str) -> str:
+    """Join parts of a caption; the last one stands below the others where all are too long for a line."""
+    *start, last = parts
+    line = " ".join(parts)
+    return f"{' '.join(start)}\n{last}" if start and len(line) >= LONGEST_LINE else line
 
 
 def plain_number(number: float) -> str:

@@ -25,13 +25,10 @@ class NumberLook(Look):
     key_place: ClassVar[dict[str, Any]] = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0)}
     disagreement: ClassVar[str] = "is off by more than a tenth of a standard deviation"
 
-    def target(self, i: int) -> str:
+    def scale(self, i: int) -> tuple[str, ...]:
         """See `Look`."""
-        return str(self.outputs.describe_scale(i))
-
-    def describe_total(self, i: int) -> str:
-        """See `Look`."""
-        return self.target(i)
+        name = self.names[i]
+        return ("logarithm", f"of {name}") if self.outputs.link == "log" else (name,)
 
     def describe_strength(self, batch: Attributions) -> str:
         """See `Look`."""

@@ -14,16 +14,17 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Origin
 from illume.data.number_outputs import TOLERANCE
 from illume.data.number_text import count
-from illume.results import frames, interop, styles, text
+from illume.results import frames, text
 from illume.results.diagnostics import Calibration, ClassAgreement, Residuals, calibration, class_agreement
 from illume.results.display import Table
 from illume.results.lazy import keep, later, lazy_fields
-from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
+from illume.results.predictions import LabelledBatch, LabelledRow, Labels, RefinedRow, row_entry
 from illume.results.reasons import SURE, BatchReasons, Line, Reasons
+from illume.results.shap_explanation import shap_explanation
 from illume.results.trust import AGREED, NOT_FAITHFUL, REFINED, Novelty, Refinement, Trust
 
 
-class Attribution(LabelledRow):
+class Attribution(RefinedRow, LabelledRow):
     """How much each feature moved one decision: one row of a batch."""
 
     batch: Attributions
@@ -108,10 +109,6 @@ class Attribution(LabelledRow):
     def to_dict(self) -> dict[str, Any]:
         """Return plain Python values, ready for JSON."""
         return frames.attribution_dict(self)
-
-    def style(self, n: int = 10) -> Any:
-        """Return a styled pandas table: a line per feature, the n strongest, with coloured bars."""
-        return styles.style_attribution(self, n)
 
     def to_shap(self, offset: str = "base") -> Any:
         """Return a one-row `shap.Explanation` of the decided class, for `shap.plots.waterfall`."""
@@ -304,7 +301,8 @@ class Attributions(LabelledBatch[Attribution]):
         self, n: int = 5, threshold: float | None = None, output: int | str | None = None
     ) -> BatchReasons:
         """Return the reasons of every row, see `Attribution.reasons`."""
-        return BatchReasons(lambda row: self[row].reasons(n, threshold, output), self.row_labels, self.origin)
+        find = partial(_row_reasons, self, n, threshold, output)  # a lambda could not be pickled
+        return BatchReasons(find, self.row_labels, self.origin)
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
@@ -320,10 +318,6 @@ class Attributions(LabelledBatch[Attribution]):
         """Return plain Python values, ready for JSON."""
         return frames.attributions_dict(self)
 
-    def style(self, n: int = 10) -> Any:
-        """Return a styled pandas table: a line per row, the n strongest features as coloured bars."""
-        return styles.style_attributions(self, n)
-
     def to_shap(self, output: int | str | None = None, offset: str = "base") -> Any:
         """Return a `shap.Explanation`, for everything in `shap.plots`.
 
@@ -331,27 +325,14 @@ class Attributions(LabelledBatch[Attribution]):
         The offset of a row goes into its base value; plots with one base value for all rows
         (`decision`, and `force` of many) need `offset="feature"`, which makes it a column of its own.
         """
-        return interop.shap_explanation(self, None if output is None else self.output(output), offset)
-
-    def to_shapash(self, output: int | str | None = None) -> dict[str, Any]:
-        """Return arguments for shapash: `SmartExplainer(model).compile(x=rows, **arguments)`.
-
-        `rows` are the explained ones, with the columns of `feature_names`. The offset of a row goes
-        into their base values. Of several numbers, name one.
-        """
-        return interop.shapash_contributions(self, output)
-
-    def to_explainerdashboard(
-        self, dashboard: Any = None, output: int | str | None = None
-    ) -> interop.DashboardValues:
-        """Return the arguments of explainerdashboard's `set_shap_values`; call it if `dashboard` is given.
-
-        `dashboard` is a `ClassifierExplainer(model, rows, y, shap="kernel")`, or a `RegressionExplainer`, of
-        the explained rows; of several numbers, name one. Turn off what shap would compute anew:
-        `ExplainerDashboard(dashboard, whatif=False, shap_interaction=False)`.
-        """
-        return interop.dashboard_values(self, dashboard, output)
+        return shap_explanation(self, None if output is None else self.output(output), offset)
 
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and global importance as a chart."""
         return text.describe_attributions(self)
+
+
+def _row_reasons(
+    batch: Attributions, n: int, threshold: float | None, output: int | str | None, row: int
+) -> Reasons:
+    return batch[row].reasons(n, threshold, output)

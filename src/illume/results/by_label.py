@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from illume.data.frames import Origin
-
-
-class HasRows(Protocol):
-    """A result whose rows are taken by position."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, rows: Any) -> Any: ...
 
 
 class ByLabel:
@@ -23,7 +16,7 @@ class ByLabel:
     'second'
     """
 
-    def __init__(self, result: HasRows, origin: Origin) -> None:
+    def __init__(self, result: Any, origin: Origin) -> None:
         self.result, self.index = result, origin.index
 
     def __getitem__(self, labels: Any) -> Any:
@@ -43,3 +36,14 @@ class ByLabel:
             raise KeyError(
                 f"no row has the label {label!r}; the labels are {shown}; by position, write result[i]"
             ) from error
+
+
+class HasRows:
+    """Base of results whose rows are taken by position, or by label."""
+
+    origin: Origin
+
+    @property
+    def loc(self) -> ByLabel:
+        """Rows by the labels of their frame's index: `result.loc[126]`, or `result.loc[[126, 607]]`."""
+        return ByLabel(self, self.origin)

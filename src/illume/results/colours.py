@@ -2,8 +2,7 @@
 
 FOR, AGAINST, NEUTRAL = "#0072b2", "#d55e00", "#767676"
 CATEGORY, PALE, INK = "#cc79a7", "#d9d9d9", "#262626"
-# Lighter ones, for the background of text
-FOR_BAR, AGAINST_BAR, SHARE, CHANGED = "#9ecae8", "#f5c09a", "#d0d0d0", "#fdeeb5"
+CHANGED = "#fdeeb5"  # the background of text
 
 # One per class: Okabe and Ito's set without its yellow, which cannot be seen on white
 CLASSES = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#332288", "#7f7f7f")

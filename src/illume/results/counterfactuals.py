@@ -14,11 +14,11 @@ from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.schema import Feature
-from illume.results import frames, styles
+from illume.results import frames
 from illume.results.conditions import Interval, Membership
 from illume.results.dictionary import NO_LABELS, DataDictionary, quote_odd
 from illume.results.display import Table
-from illume.results.predictions import Batch, Row, row_entry
+from illume.results.predictions import Batch, RefinedRow, row_entry
 from illume.results.rules import Rule, Rules
 from illume.results.tables import example_table, examples_table
 from illume.results.text import plain_value
@@ -101,7 +101,7 @@ class Example:
         }
 
 
-class Counterfactual(Row):
+class Counterfactual(RefinedRow):
     """How one row would be decided otherwise: one row of a batch."""
 
     batch: Counterfactuals
@@ -319,10 +319,6 @@ class Counterfactuals(Batch[Counterfactual]):
         is in none of them, see `reasons`.
         """
         return frames.counterfactuals_frame(self, layout, only_changes)
-
-    def style(self) -> Any:
-        """Return a styled pandas table: a line per example, with the values before and after."""
-        return styles.style_counterfactuals(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per row."""

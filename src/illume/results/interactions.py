@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.frames import Origin
 from illume.data.number_text import count
-from illume.results.by_label import ByLabel
+from illume.results.by_label import HasRows
 from illume.results.display import Shown, Table
-from illume.results.predictions import Labels, row_positions
+from illume.results.predictions import Labels, PerRow, row_positions
 
 SHOWN = 8
 
@@ -27,7 +27,7 @@ class PairStrength(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions(Shown):
+class Interactions(Shown, HasRows, PerRow):
     """Pairwise Shapley interaction values of a batch, consistent with its contributions.
 
     A pair's interaction value is split equally between its two entries, and the diagonal holds the remainder
@@ -50,21 +50,15 @@ class Interactions(Shown):
     origin: Origin
     standard_errors: FloatArray
 
+    PER_ROW: ClassVar[tuple[str, ...]] = ("values", "standard_errors")
+
     def __len__(self) -> int:
         return len(self.values)
 
     def __getitem__(self, rows: Any) -> Interactions:
         """Take rows by position, slice or mask; a single one stays a batch of one."""
         taken, _ = row_positions(rows, len(self))
-        errors = self.standard_errors[taken]
-        return replace(
-            self, values=self.values[taken], standard_errors=errors, origin=self.origin.take(taken)
-        )
-
-    @property
-    def loc(self) -> ByLabel:
-        """Rows by the labels of their frame's index, as in `Attributions`."""
-        return ByLabel(self, self.origin)
+        return self.take_rows(taken, origin=self.origin.take(taken))
 
     @property
     def contributions(self) -> FloatArray:

@@ -14,6 +14,7 @@ from illume.data.number_text import count, signed
 from illume.results import frames
 from illume.results.predictions import LabelledBatch, LabelledRow, Labels, row_entry
 from illume.results.text import STAND_IN, format_value
+from illume.results.trust import Novelty
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +119,8 @@ class Latents(LabelledBatch[LatentRow]):
         Names of the latents: `z1`, `z2` and so on, or the inputs where these are the latents.
     view
         The plane for plots, fitted to the training rows: a row's place does not depend on the other rows.
+    novelty
+        Which rows are outside of what the explainer was fitted on: see `Novelty`.
     stand_in
         Whether the predictions are the surrogate's own, because there was no black box.
     """
@@ -134,11 +137,12 @@ class Latents(LabelledBatch[LatentRow]):
     view: Plane
     labels: Labels
     origin: Origin
+    novelty: Novelty
     stand_in: bool = False
 
     ROW: ClassVar[type[Any]] = LatentRow
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("Z", "X", "maps", "data", "predictions", "surrogate_predictions"),
+        *("Z", "X", "maps", "data", "predictions", "surrogate_predictions", "novelty"),
     )
 
     @property

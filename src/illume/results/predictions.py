@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -11,10 +10,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.frames import Origin
 from illume.data.outputs import Outputs
 from illume.data.schema import describe_unknown
-from illume.results.by_label import ByLabel
+from illume.results.by_label import HasRows
 from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.display import Shown
 
@@ -71,7 +69,7 @@ def row_entry(path: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels(PerRow):
+class Labels:
     """Names of features and inputs, and what the model answers.
 
     `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
@@ -132,13 +130,12 @@ def _position(name: int | str, names: tuple[str, ...]) -> int | None:
     return int(name) % len(names) if -len(names) <= name < len(names) else None
 
 
-class Batch(Shown, PerRow, Generic[RowT]):
+class Batch(Shown, HasRows, PerRow, Generic[RowT]):
     """Results of several rows: indexable and iterable by row; subclasses are frozen dataclasses."""
 
     ROW: ClassVar[type[Any]]
     outputs: Outputs
     predictions: FloatArray
-    origin: Origin
     novelty: Any
 
     def __len__(self) -> int:
@@ -168,11 +165,6 @@ class Batch(Shown, PerRow, Generic[RowT]):
         return self.ROW(batch, taken.start) if single else batch
 
     @property
-    def loc(self) -> ByLabel:
-        """Rows by the labels of their frame's index: `result.loc[126]`, or `result.loc[[126, 607]]`."""
-        return ByLabel(self, self.origin)
-
-    @property
     def row_note(self) -> str:
         """See `Shown`: how rows are taken, where their labels are no positions."""
         index = self.origin.index
@@ -190,18 +182,6 @@ class Batch(Shown, PerRow, Generic[RowT]):
     def outside(self) -> BoolArray:
         """Which rows are outside of what the explainer was fitted on, (n,)."""
         return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a `.json` or `.parquet` file, which `illume.load_result` reads.
-
-        Both hold the same: per row, every array of the result under its name (`values`, `trust.agreement`,
-        …); names, units and everything that rows share in a head with the format's version. In Parquet, a
-        line is a row, an array of several numbers per row is a list, and the head is the JSON text under
-        `illume` in the metadata of the schema. Values of rows that are not all numbers are JSON texts.
-        """
-        from illume.results.result_files import save_result
-
-        save_result(self, path)
 
 
 class LabelledBatch(Batch[RowT]):
@@ -255,8 +235,6 @@ class Row(Shown):
     batch: Any
     at: int | None = None
 
-    status = row_entry("refinement.status")
-    """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
     outside = row_entry("outside")
     """Whether the row is outside of what the explainer was fitted on."""
 
@@ -298,6 +276,13 @@ class Row(Shown):
         """Why the row is outside of what the explainer was fitted on; empty if it is not."""
         novelty = self.batch.novelty
         return () if novelty is None else novelty.reasons()
+
+
+class RefinedRow(Row):
+    """One row of a batch whose surrogate is refined where it decides otherwise than the black box."""
+
+    status: str = row_entry("refinement.status")
+    """`agreed`, `refined` or `not faithful`: whether the surrogate agrees with the black box."""
 
 
 class LabelledRow(Row):

@@ -11,7 +11,7 @@ import numpy as np
 
 from illume.data.frames import Origin
 from illume.data.number_text import count
-from illume.results.by_label import ByLabel
+from illume.results.by_label import HasRows
 from illume.results.display import Shown, Table
 
 SHOWN = 5
@@ -100,17 +100,12 @@ class Reasons(Shown, Sequence[Line]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BatchReasons(Shown, Sequence[Reasons]):
+class BatchReasons(Shown, HasRows, Sequence[Reasons]):
     """The reasons of several rows, one `Reasons` for each, found when they are read."""
 
     find: Callable[[int], Reasons]
     row_labels: Any
     origin: Origin = Origin()  # noqa: RUF009 -- frozen
-
-    @property
-    def loc(self) -> ByLabel:
-        """Reasons by the labels of the rows, as in `Attributions`."""
-        return ByLabel(self, self.origin)
 
     def __len__(self) -> int:
         return len(self.row_labels)

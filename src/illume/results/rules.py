@@ -17,10 +17,10 @@ from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.schema import Feature, require_columns
 from illume.metrics.fidelity import wilson
-from illume.results import frames, styles
+from illume.results import frames
 from illume.results.conditions import Bounds, Interval, Membership, ObliqueCondition, ObliqueRules
 from illume.results.display import Table
-from illume.results.predictions import Batch, Row, row_entry
+from illume.results.predictions import Batch, RefinedRow, row_entry
 from illume.results.tables import condition_table, rule_table
 from illume.results.text import plain_value
 from illume.results.trust import Novelty, Refinement
@@ -29,7 +29,7 @@ SHOWN = 5
 STAND_IN = "without the black box: the decisions are the surrogate's own"
 
 
-class Rule(Row):
+class Rule(RefinedRow):
     """Conditions under which the black box mostly answers alike: one row of a batch."""
 
     batch: Rules
@@ -289,10 +289,6 @@ class Rules(Batch[Rule]):
         condition, with its bounds or its categories.
         """
         return frames.rules_frame(self, layout)
-
-    def style(self) -> Any:
-        """Return a styled pandas table: a line per row, with precision and coverage as bars."""
-        return styles.style_rules(self)
 
     def to_dict(self) -> list[dict[str, Any]]:
         """Return plain Python values, ready for JSON, one dictionary per rule."""

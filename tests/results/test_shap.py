@@ -1,10 +1,6 @@
-"""shap draws what `to_shap` returns; values for shapash and explainerdashboard add up.
-
-tests/interop runs the latter two packages themselves.
-"""
+"""shap draws what `to_shap` returns."""
 
 import sys
-from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -12,7 +8,6 @@ import pandas as pd
 import pytest
 
 from illume import Explainer
-from illume.data.frames import Origin
 from illume.errors import MissingExtraError
 from tests.common import brief_shapley, grouped, loans
 
@@ -176,95 +171,7 @@ def test_shap_gets_numbers_in_their_own_units(numbers):
     assert two.to_shap().output_names == ["price", "size"]
 
 
-def test_shapash_and_dashboards_get_one_frame_and_one_base_value_of_a_number(numbers):
-    one, two = numbers
-    for batch, output, c in ((one, None, 0), (two, "price", 0), (two, 1, 1)):
-        found = batch.to_shapash(output)
-        total = found["base_values"] + found["contributions"].sum(axis=1)
-        np.testing.assert_allclose(total, batch.predictions[:, c])
-        base, values = batch.to_explainerdashboard(output=output)
-        assert isinstance(base, float)
-        np.testing.assert_allclose(base + values.sum(1), batch.predictions[:, c])
-    for give in (two.to_shapash, two.to_explainerdashboard):
-        with pytest.raises(ValueError, match=r"output must be one of \['price', 'size'\], found None"):
-            give()
-
-
-def test_a_dashboard_of_a_number_is_told_that_values_are_in_its_units(numbers, binary):
-    dashboard = Dashboard(numbers[0].feature_names, 40)
-    numbers[0].to_explainerdashboard(dashboard)
-    assert dashboard.model_output == "raw"
-    with pytest.raises(ValueError, match="output is for models that answer with numbers"):
-        binary.to_shapash("grant")
-
-
 def test_without_shap_the_extra_is_named(binary, monkeypatch):
     monkeypatch.setitem(sys.modules, "shap", None)
     with pytest.raises(MissingExtraError, match=r'pip install "illume\[shap\]"'):
         binary.to_shap()
-
-
-def test_shapash_gets_a_frame_of_the_second_class_and_both_base_values(pullback):
-    assert pullback.refinement.refined.any()
-    pullback = replace(pullback, origin=Origin("pandas", pd.Index([f"r{i}" for i in range(60)])))
-    found = pullback.to_shapash()
-    frame, base = found["contributions"], found["base_values"]
-    assert list(frame.columns) == list(pullback.feature_names)
-    assert list(frame.index) == [f"r{i}" for i in range(60)]
-    np.testing.assert_allclose(base[:, 1] + frame.sum(axis=1), pullback.scores)
-    np.testing.assert_allclose(base[:, 0] - frame.sum(axis=1), -pullback.scores)
-    from_polars = replace(pullback, origin=Origin("polars")).to_shapash()["contributions"]
-    pd.testing.assert_frame_equal(from_polars, frame.reset_index(drop=True))
-
-
-def test_shapash_and_dashboards_get_values_of_each_of_several_classes(several):
-    found = several.to_shapash()
-    totals = np.stack([frame.sum(axis=1) for frame in found["contributions"]], axis=1)
-    np.testing.assert_allclose(found["base_values"] + totals, several.scores)
-    base, values = several.to_explainerdashboard()
-    assert all(isinstance(number, float) for number in base)
-    totals = np.stack([b + v.sum(1) for b, v in zip(base, values, strict=True)], axis=1)
-    np.testing.assert_allclose(totals, several.scores)
-
-
-class Dashboard:
-    """The part of a `ClassifierExplainer` that is used."""
-
-    model_output = "probability"
-
-    def __init__(self, columns, n):
-        self.columns, self.X = columns, range(n)
-
-    def set_shap_values(self, base_value, shap_values):
-        self.given = base_value, shap_values
-
-
-def test_a_dashboard_gets_opposite_values_of_two_classes_as_log_odds(binary):
-    dashboard = Dashboard(binary.feature_names, len(binary))
-    base, values = binary.to_explainerdashboard(dashboard)
-    assert base == [-binary.base_values[0], binary.base_values[0]]
-    np.testing.assert_array_equal(values[0], -values[1])
-    np.testing.assert_allclose(base[1] + values[1].sum(1), binary.scores)
-    assert dashboard.model_output == "logodds"
-    assert dashboard.given[0] == base
-    np.testing.assert_array_equal(dashboard.given[1], values)
-
-
-def test_a_dashboard_warns_of_rows_that_do_not_add_up(pullback):
-    n = int((pullback.offset != 0).sum())
-    with pytest.warns(UserWarning, match=rf"on {n} of 60 rows .* no place for offsets"):
-        pullback.to_explainerdashboard()
-
-
-@pytest.mark.parametrize(
-    ("columns", "n", "message"),
-    [
-        (["age"], 5, r"has the columns \['age'\], the attributions \['age', .*shap=\"kernel\""),
-        (["age", "income", "owner", "education"], 7, "the dashboard has 7 rows, the attributions 5"),
-    ],
-)
-def test_a_dashboard_of_other_columns_or_rows_raises(binary, columns, n, message):
-    with pytest.raises(ValueError, match=message):
-        binary[:5].to_explainerdashboard(Dashboard(columns, n))
-    with pytest.raises(ValueError, match="at least one row, found none"):
-        binary[:0].to_explainerdashboard()
