@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from illume.encoders.options import Objective, Training
     from illume.explainer import Explainer, load
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-    from illume.io.forward_pass import torch_module
     from illume.io.onnx_export import export_onnx
     from illume.plots import displays
     from illume.results.attributions import Attributions
@@ -38,7 +37,6 @@ _HOMES = {
     "illume.encoders.options": ("Objective", "Training"),
     "illume.explainer": ("Explainer", "load"),
     "illume.explanations.options": ("DataOptions", "RuleOptions", "SurrogateOptions"),
-    "illume.io.forward_pass": ("torch_module",),
     "illume.io.onnx_export": ("export_onnx",),
     "illume.results.attributions": ("Attributions",),
     "illume.results.counterfactuals": ("Counterfactuals",),
@@ -79,7 +77,6 @@ __all__ = [
     "load_result",
     "load_scenarios",
     "plots",
-    "torch_module",
 ]
 
 
