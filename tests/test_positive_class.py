@@ -108,11 +108,7 @@ def test_files_keep_the_class(turned, tmp_path):
     loaded = illume.load(tmp_path / "a.illume", model=MODEL)
     assert loaded.positive_class == "grant"
     same(loaded(ROWS), turned(ROWS))
-    for path in (tmp_path / "a.json", tmp_path / "a.parquet"):
-        turned(ROWS[:9]).save(path)
-        found = illume.load_result(path)
-        assert found.output_names == ("grant",)
-        np.testing.assert_array_equal(found.values, turned(ROWS[:9]).values)
+    assert loaded(ROWS[:9]).output_names == ("grant",)
 
 
 def test_exported_graphs_are_about_the_class(tmp_path):

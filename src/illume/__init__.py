@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from illume.plots import displays
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
-    from illume.results.result_files import load_result
     from illume.results.rules import Rules
     from illume.results.scenarios import load_scenarios
 
@@ -40,7 +39,6 @@ _HOMES = {
     "illume.io.onnx_export": ("export_onnx",),
     "illume.results.attributions": ("Attributions",),
     "illume.results.counterfactuals": ("Counterfactuals",),
-    "illume.results.result_files": ("load_result",),
     "illume.results.rules": ("Rules",),
     "illume.results.scenarios": ("load_scenarios",),
 }
@@ -74,7 +72,6 @@ __all__ = [
     "errors",
     "export_onnx",
     "load",
-    "load_result",
     "load_scenarios",
     "plots",
 ]

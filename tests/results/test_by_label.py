@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import illume
 from tests.common import loans
 
 LABELS = [126, 607, 3, 0]
@@ -73,9 +72,3 @@ def test_prints_name_label_and_position_where_they_differ(results, loan_explaine
     usual = loan_explainer(rows.reset_index(drop=True))
     assert not repr(usual[1]).startswith("row")
     assert ".loc" not in repr(usual)
-
-
-def test_labels_are_kept_in_files(results, tmp_path):
-    results["attributions"].save(tmp_path / "a.json")
-    loaded = illume.load_result(tmp_path / "a.json")
-    assert repr(loaded.loc[607]) == repr(results["attributions"].loc[607])

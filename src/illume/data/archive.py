@@ -199,21 +199,17 @@ def _require_nothing_else(archive: zipfile.ZipFile, size: int) -> None:
         raise FormatError(f"{abs(rest)} bytes before, between or after the members are not illume's")
 
 
-def require_format(found: Any, expected: int, again: str) -> None:
-    """Raise if a file has another number of its format; `again` says what to do about one too old."""
-    if found == expected and type(found) is int:
-        return
-    newer = type(found) is int and found > expected
-    advice = "update illume to read it" if newer else f"{again} with this version"
-    raise FormatError(
-        f"written by another version of illume (format {found!r}; this version reads {expected}); {advice}"
-    )
-
-
 def _require_version(manifest: Any) -> None:
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise FormatError(f"this is not an illume file: its {MANIFEST} does not say so")
-    require_format(manifest.get("version"), VERSION, "fit and save the explainer again")
+    found = manifest.get("version")
+    if found == VERSION and type(found) is int:
+        return
+    newer = type(found) is int and found > VERSION
+    advice = "update illume to read it" if newer else "fit and save the explainer again with this version"
+    raise FormatError(
+        f"written by another version of illume (format {found!r}; this version reads {VERSION}); {advice}"
+    )
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Any) -> bytes:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -43,27 +42,6 @@ class Question(ABC):
         """The question for shares of decisions, which a tree that was grown on decisions answers with."""
         return self
 
-    @abstractmethod
-    def is_sound(self, n_outputs: int) -> bool:
-        """Whether a question read from a file fits a model with this number of outputs."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain Python values, from which `from_dict` makes the same object."""
-        return {"kind": type(self).__name__, **asdict(self)}  # type: ignore[call-overload]
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Question:
-        """Return the question that `to_dict` describes.
-
-        >>> Question.from_dict(Threshold(0, 2.5).to_dict())
-        Threshold(output=0, threshold=2.5)
-        """
-        kinds = {kind.__name__: kind for kind in Question.__subclasses__()}
-        if values["kind"] not in kinds:
-            raise ValueError(f"kind is {values['kind']!r}, expected one of {sorted(kinds)}")
-        given = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
-        return kinds[str(given.pop("kind"))](**given)
-
 
 @dataclass(frozen=True)
 class MostLikely(Question):
@@ -85,10 +63,6 @@ class MostLikely(Question):
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
         """See `Question`."""
         return np.asarray(P.argmax(1) == decision)
-
-    def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
-        return len(self.classes) == n_outputs and all(isinstance(name, str) for name in self.classes)
 
 
 @dataclass(frozen=True)
@@ -127,11 +101,6 @@ class Cutoff(Question):
         """The log-odds of the second class at which the decision changes."""
         return (1 if self.positive else -1) * math.log(self.threshold / (1 - self.threshold))
 
-    def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
-        named = n_outputs == len(self.classes) == 2 and all(isinstance(name, str) for name in self.classes)
-        return named and self.positive in (0, 1) and _are_numbers(self.threshold) and 0 < self.threshold < 1
-
 
 @dataclass(frozen=True)
 class Threshold(Question):
@@ -157,10 +126,6 @@ class Threshold(Question):
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
         """See `Question`."""
         return np.asarray(self.decide(P) == decision)
-
-    def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
-        return self.output in range(n_outputs) and _are_numbers(self.threshold)
 
 
 @dataclass(frozen=True)
@@ -198,11 +163,6 @@ class Bands(Question):
         y = P[:, self.output]
         return np.asarray((y >= low) & (y <= high))
 
-    def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
-        sound = self.output in range(n_outputs) and len(self.edges) > 1
-        return sound and _are_numbers(self.close, *self.edges) and list(self.edges) == sorted(self.edges)
-
     def window(self, decision: int | IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the numbers from which and up to which a decision is right."""
         edges = np.array(self.edges)
@@ -214,10 +174,6 @@ def is_number(value: Any) -> bool:
     """Whether a value is a finite number."""
     number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
     return number and math.isfinite(value)
-
-
-def _are_numbers(*values: Any) -> bool:
-    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)
 
 
 def band_edges(y: FloatArray, n_bands: int = N_BANDS) -> tuple[float, ...]:

@@ -304,7 +304,8 @@ class Attributions(LabelledBatch[Attribution]):
         self, n: int = 5, threshold: float | None = None, output: int | str | None = None
     ) -> BatchReasons:
         """Return the reasons of every row, see `Attribution.reasons`."""
-        return BatchReasons(lambda row: self[row].reasons(n, threshold, output), self.row_labels, self.origin)
+        find = partial(_row_reasons, self, n, threshold, output)  # a lambda could not be pickled
+        return BatchReasons(find, self.row_labels, self.origin)
 
     def to_frame(self, layout: str = "wide") -> Any:
         """Return a frame of the same library as the rows (pandas for NumPy), with the same index.
@@ -355,3 +356,9 @@ class Attributions(LabelledBatch[Attribution]):
     def describe(self) -> Iterator[str | Table]:
         """Yield the printed lines, and global importance as a chart."""
         return text.describe_attributions(self)
+
+
+def _row_reasons(
+    batch: Attributions, n: int, threshold: float | None, output: int | str | None, row: int
+) -> Reasons:
+    return batch[row].reasons(n, threshold, output)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -71,7 +70,7 @@ def row_entry(path: str) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Labels(PerRow):
+class Labels:
     """Names of features and inputs, and what the model answers.
 
     `inputs` are the numbers behind the features: the feature itself, or `feature = value` for every category;
@@ -190,18 +189,6 @@ class Batch(Shown, PerRow, Generic[RowT]):
     def outside(self) -> BoolArray:
         """Which rows are outside of what the explainer was fitted on, (n,)."""
         return np.zeros(len(self), dtype=bool) if self.novelty is None else self.novelty.outside
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a `.json` or `.parquet` file, which `illume.load_result` reads.
-
-        Both hold the same: per row, every array of the result under its name (`values`, `trust.agreement`,
-        …); names, units and everything that rows share in a head with the format's version. In Parquet, a
-        line is a row, an array of several numbers per row is a list, and the head is the JSON text under
-        `illume` in the metadata of the schema. Values of rows that are not all numbers are JSON texts.
-        """
-        from illume.results.result_files import save_result
-
-        save_result(self, path)
 
 
 class LabelledBatch(Batch[RowT]):
