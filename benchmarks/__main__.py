@@ -46,9 +46,6 @@ COMMANDS = {
     "killed-saves": ("crashes", "killed_saves", "kill processes while they save"),
     "mutated-files": ("mutated_files", "mutated_files", "load randomly changed files"),
     "gpu-fit": ("gpu", "gpu_fit", "a whole fit on a GPU"),
-    "gpu-throughput": ("gpu", "gpu_throughput", "attributions a second from GPU memory"),
-    "gpu-trees": ("gpu", "gpu_trees", "exact contributions a second from GPU memory"),
-    "gpu-values": ("gpu", "gpu_values", "Shapley values a second from GPU memory"),
 }
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from illume.encoders.options import Objective, Training
     from illume.explainer import Explainer, load
     from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
-    from illume.io.forward_pass import torch_module
     from illume.io.onnx_export import export_onnx
     from illume.results.attributions import Attributions
     from illume.results.counterfactuals import Counterfactuals
@@ -36,7 +35,6 @@ _HOMES = {
     "illume.encoders.options": ("Objective", "Training"),
     "illume.explainer": ("Explainer", "load"),
     "illume.explanations.options": ("DataOptions", "RuleOptions", "SurrogateOptions"),
-    "illume.io.forward_pass": ("torch_module",),
     "illume.io.onnx_export": ("export_onnx",),
     "illume.results.attributions": ("Attributions",),
     "illume.results.counterfactuals": ("Counterfactuals",),
@@ -73,7 +71,6 @@ __all__ = [
     "load",
     "load_scenarios",
     "plots",
-    "torch_module",
 ]
 
 

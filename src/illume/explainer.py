@@ -21,9 +21,9 @@ from illume.fit.fit import fit_explainer
 from illume.fit.latent import train_later
 from illume.fit.learned import Learned
 from illume.fit.settings import Settings
+from illume.io.codec import require_complete
 from illume.io.load_explainer import attach_model, read_explainer
 from illume.io.save_explainer import HELD_ROWS, NOT_STORED, save
-from illume.io.settings import require_complete
 from illume.report.pages import Pages
 from illume.results.attributions import Attributions
 from illume.results.counterfactuals import Counterfactuals

@@ -130,7 +130,7 @@ def test_attributions_of_few_rows_are_measured(tmp_path):
     assert 0 < line["eager_share_of_bare"] < 1
 
 
-def test_the_gpu_measurement_runs_on_a_cpu(tmp_path):
-    words = ["--rows", "64", "--chunks", "16", "--width", "8", "--ways", "eager"]
-    assert commands.main(["gpu-throughput", *words, "--results", str(tmp_path)]) == 0
-    assert all(line["rows_per_second"] > 0 for line in harness.read(tmp_path / "gpu_throughput.jsonl"))
+def test_a_fit_on_a_gpu_is_also_measured_on_a_cpu(tmp_path):
+    words = ["--rows", "500", "--inputs", "2", "--effort", "quick"]
+    assert commands.main(["gpu-fit", *words, "--results", str(tmp_path)]) == 0
+    assert next(harness.read(tmp_path / "gpu_fit.jsonl"))["seconds"] > 0

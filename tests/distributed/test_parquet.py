@@ -13,6 +13,7 @@ import pytest
 
 from illume import Explainer, SurrogateOptions
 from illume.distributed import WorkerError, explain_parquet, parquet
+from illume.distributed.plan import split
 from illume.errors import BlackBoxError, FormatError, SchemaError, UnknownCategoryError
 from tests.common import CLOSE
 from tests.distributed.common import KINDS, Fails, Kills, assert_same, keyed, poisoned, write_files
@@ -74,29 +75,26 @@ def test_an_unknown_category_is_named_by_file_and_row_and_can_be_ignored_later(
 
 
 @pytest.mark.slow
-def test_a_dead_process_is_replaced_and_its_part_repeated(files, loan_model, tmp_path, capsys):
+def test_a_run_goes_on_after_a_process_died(files, loan_model, tmp_path, capsys):
     mark, out = tmp_path / "mark", tmp_path / "out"
     source = write_files(tmp_path / "rows", poisoned(60))
     joblib.dump(Kills(loan_model, mark), tmp_path / "model.joblib")
     given = {"model": tmp_path / "model.joblib", "trust_model": True, "keep": ["key"]}
-    written = explain_parquet(source, out, files[0], workers=2, verbose=True, **given)
+    with pytest.raises(WorkerError, match="run the same again"):
+        explain_parquet(source, out, files[0], workers=2, **given)
     assert mark.exists()
-    assert (written.n_retried, written.n_parts) == (1, 6)
+    written = explain_parquet(source, out, files[0], workers=2, verbose=True, **given)
+    assert (written.n_rows, written.n_parts) == (60, 6)
     assert "60.0/60.0" in capsys.readouterr().err
     explain_parquet(source, tmp_path / "whole", files[0], workers=0, **given)
     pd.testing.assert_frame_equal(pd.read_parquet(out), pd.read_parquet(tmp_path / "whole"))
-    assert sorted(set(os.listdir(out)) - {"_illume.lock"}) == [
-        "_SUCCESS",
-        "_illume.json",
-        "_illume.parts",
-        *PARTS,
-    ]
+    assert sorted(set(os.listdir(out)) - {"_illume.lock"}) == ["_SUCCESS", "_illume.json", *PARTS]
 
 
-def test_processes_that_always_die_are_given_up_and_errors_in_them_are_raised(files, loan_model, tmp_path):
+def test_a_process_that_dies_and_errors_in_one_are_told(files, loan_model, tmp_path):
     source = write_files(tmp_path / "rows", poisoned(60))
-    given = {"explainer": files[0], "workers": 1, "retries": 0}
-    with pytest.raises(WorkerError, match="worker processes died 1 times; if memory ran out"):
+    given = {"explainer": files[0], "workers": 1}
+    with pytest.raises(WorkerError, match="a worker process died; run the same again"):
         explain_parquet(source, tmp_path / "killed", model=Kills(loan_model), **given)
     out = tmp_path / "failed"
     with pytest.raises(BlackBoxError, match=r"no such age; failing rows of .*1\.parquet \(from 0\): 0$"):
@@ -179,7 +177,7 @@ def test_parts_are_runs_of_row_groups_of_one_file(tmp_path):
     for name, n in (("a", 30), ("b", 15)):
         pq.write_table(pa.table({"x": np.arange(n)}), tmp_path / f"{name}.parquet", row_group_size=5)
     files = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
-    parts = parquet._split(files, part_rows=10, workers=1)
+    parts = split(files, part_rows=10, workers=1)
     assert [(p.first_group, p.end_group, p.first_row, p.n_rows) for p in parts] == [
         (0, 2, 0, 10),
         (2, 4, 10, 10),
@@ -188,7 +186,7 @@ def test_parts_are_runs_of_row_groups_of_one_file(tmp_path):
         (2, 3, 40, 5),
     ]
     assert [part.name for part in parts] == PARTS[:5]
-    assert [p.n_rows for p in parquet._split(files, part_rows=3, workers=1)] == [5] * 9
+    assert [p.n_rows for p in split(files, part_rows=3, workers=1)] == [5] * 9
 
 
 def test_only_needed_columns_are_read(source, given, tmp_path, monkeypatch):

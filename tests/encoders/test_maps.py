@@ -278,6 +278,17 @@ FITTED = {
 }
 
 
+def network_of(encoder, n_inputs, rank):
+    """Return the network that a fitted encoder has the weights of."""
+    weights = encoder.weights_
+    layers = [len(weights[f"layers.{i}.bias"]) for i in (0, 2) if f"layers.{i}.bias" in weights]
+    widths, rank = (layers, rank) if layers else ((0, 0), 0)
+    level = "level.weight" in weights
+    maps = MapNetwork(n_inputs, 2, widths=widths, rank=rank, bins=encoder.bins_, level=level)
+    maps.load_state_dict({name: torch.from_numpy(each) for name, each in weights.items()})
+    return maps
+
+
 @pytest.mark.parametrize("start", FITTED.values(), ids=FITTED)
 def test_a_fitted_encoder_is_its_weights_in_numpy_and_in_torch(start):
     X = np.random.default_rng(0).normal(size=(80, 6))
@@ -289,7 +300,7 @@ def test_a_fitted_encoder_is_its_weights_in_numpy_and_in_torch(start):
     again = blank.set_weights(encoder.weights_, 6, encoder.alpha_, encoder.head_, encoder.bins_)
     np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
     assert ((encoder.encode(X).W != 0).sum(2) <= encoder.alpha_).all()
-    maps = MapNetwork.from_weights(encoder.weights_, (2, 6), encoder.bins_)
+    maps = network_of(encoder, 6, rank)
     with torch.no_grad():
         found = EncodedBatch(maps, torch.from_numpy(X).float(), torch.empty(0, 6), encoder.alpha_, True)
     np.testing.assert_allclose(found.Z.numpy(), encoder.transform(X), rtol=1e-4, atol=1e-5)

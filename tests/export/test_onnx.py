@@ -1,18 +1,22 @@
 """A graph of ONNX says what the explainer says."""
 
+import copy
 import json
 import os
 import pathlib
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import NotFittedError
 
 import illume
 from illume import Feature, Kind
 from illume.data.encoding import Encoding
 from illume.data.frames import as_frame
+from illume.data.later import Later
 from illume.data.schema import MISSING, Other, Schema
 from illume.errors import ExportError, MissingExtraError, SaveError
 from illume.io.onnx_export import Graph, fill_missing, scale_rows
@@ -159,3 +163,20 @@ def test_categories_of_the_same_text_and_a_missing_package_are_named(explained, 
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(MissingExtraError, match=r"needs onnx; .*illume\[onnx\]"):
         illume.export_onnx(explained[0], tmp_path / "a.onnx")
+
+
+def test_what_cannot_be_exported_is_refused_before_anything_is_trained(
+    explainers, loan_model, loan_frame, tmp_path
+):
+    exact = illume.Explainer(loan_model).fit(loan_frame)
+    with pytest.raises(ExportError, match="twin='learned'"):
+        illume.export_onnx(exact, tmp_path / "a.onnx")
+    assert not exact.fitted_.latents.ready
+    with pytest.raises(NotFittedError):
+        illume.export_onnx(illume.Explainer(loan_model), tmp_path / "a.onnx")
+    strange, latent = copy.copy(explainers["three classes"][0]), exact.fitted_.latents()
+    odd = Later.known(replace(latent, pair=replace(latent.pair, encoder=object())))
+    strange.fitted_ = replace(strange.fitted_, latents=odd)
+    with pytest.raises(ExportError, match="a object cannot be exported"):
+        illume.export_onnx(strange, tmp_path / "a.onnx")
+    assert not list(tmp_path.iterdir())

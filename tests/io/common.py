@@ -12,6 +12,8 @@ from safetensors.numpy import load, save
 from illume.data.answers import is_missing
 from illume.data.frames import NarwhalsFrame
 
+ARRAYS = "arrays.safetensors"
+
 
 def differences(one, other, where="result"):
     """Yield where two values differ: types, shapes, single bits."""
@@ -91,11 +93,11 @@ def forged(path, change_manifest=None, change_member=None):
     return archive.pack(manifest, members)
 
 
-def change_arrays(member, names, change):
-    """Return how to change some arrays of a member."""
+def change_arrays(names, change):
+    """Return the member of a file with arrays, and how to change some of them."""
 
     def apply(content):
         arrays = load(content)
         return save(arrays | {name: change(arrays[name]) for name in names.split()})
 
-    return member, apply
+    return ARRAYS, apply

@@ -14,7 +14,7 @@ from tests.common import grouped
 FILES = Path(__file__).parent / "files"
 VERSIONS = sorted(FILES.glob("version*.illume"))
 TOLERANCE = 1e-5
-FIRST = 9
+FIRST = 10
 
 
 def rows(n=90):

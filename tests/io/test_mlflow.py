@@ -1,5 +1,6 @@
 """The real mlflow saves, logs, loads and serves explainers, in a folder and without a server."""
 
+import json
 import os
 import sys
 import threading
@@ -19,6 +20,10 @@ import illume.io.mlflow as flavour  # noqa: E402
 from tests.common import brief_shapley, loans  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # mlflow's own
+
+
+def asked(kind="attributions", layout="wide", **options):
+    return {"kind": kind, "layout": layout, "options": json.dumps(options)}
 
 
 @pytest.fixture(scope="module")
@@ -48,23 +53,23 @@ def without_model(loan_explainer, tmp_path_factory):
     [
         (None, lambda e, rows: e(rows).to_frame()),
         ({"layout": "long"}, lambda e, rows: e(rows).to_frame("long")),
-        ({"refine": 8}, lambda e, rows: e(rows, refine=8).to_frame()),
+        (asked(refine=8), lambda e, rows: e(rows, refine=8).to_frame()),
         ({"kind": "rules"}, lambda e, rows: e.rules(rows).to_frame()),
         (
-            {"kind": "rules", "precision": 0.8, "max_conditions": 1, "layout": "long"},
+            asked("rules", "long", precision=0.8, max_conditions=1),
             lambda e, rows: e.rules(rows, precision=0.8, max_conditions=1).to_frame("long"),
         ),
         (
-            {"kind": "counterfactuals", "n": 1, "max_changes": 1, "min_probability": 0.6},
+            asked("counterfactuals", n=1, max_changes=1, min_probability=0.6),
             lambda e, rows: e.counterfactuals(rows, 1, max_changes=1, min_probability=0.6).to_frame(),
         ),
-        ({"positive_class": "grant"}, lambda e, rows: e(rows, positive_class="grant").to_frame()),
+        (asked(positive_class="grant"), lambda e, rows: e(rows, positive_class="grant").to_frame()),
         (
-            {"kind": "counterfactuals", "immutable": ["income", "age"]},
+            asked("counterfactuals", immutable=["income", "age"]),
             lambda e, rows: e.counterfactuals(rows, immutable=["income", "age"]).to_frame(),
         ),
         (
-            {"kind": "counterfactuals", "direction": ["income=up", "education=low<high"]},
+            asked("counterfactuals", direction={"income": "up", "education": ["low", "high"]}),
             lambda e, rows: e.counterfactuals(
                 rows, direction={"income": "up", "education": ["low", "high"]}
             ).to_frame(),
@@ -86,6 +91,8 @@ def test_wrong_params_are_refused(folder, rows):
     loaded = mlflow.pyfunc.load_model(str(folder))
     with pytest.raises(ValueError, match=r"kind must be one of \['attributions', .*found 'shap'"):
         loaded.predict(rows, params={"kind": "shap"})
+    with pytest.raises(ValueError, match="options must be a JSON object, found 'refine=3'"):
+        loaded.predict(rows, params={"options": "refine=3"})
     with pytest.raises(ValueError, match=r"params \['top'\] are not known; choose among \['kind'"):
         flavour.ExplanationModel(loaded.get_raw_model()).predict(rows, {"top": 3})
 
@@ -234,17 +241,17 @@ def regressor(loan_frame):
     ("params", "expected"),
     [
         (None, lambda e, rows: e(rows).to_frame()),
-        ({"kind": "rules", "interval": 0.8}, lambda e, rows: e.rules(rows, interval=0.8).to_frame()),
+        (asked("rules", interval=0.8), lambda e, rows: e.rules(rows, interval=0.8).to_frame()),
         (
-            {"kind": "rules", "threshold": 90_000.0, "output": "price"},
+            asked("rules", threshold=90_000.0, output="price"),
             lambda e, rows: e.rules(rows, threshold=90_000).to_frame(),
         ),
         (
-            {"kind": "counterfactuals", "n": 1, "desired_range": [100_000.0, 150_000.0]},
+            asked("counterfactuals", n=1, desired_range=[100_000.0, 150_000.0]),
             lambda e, rows: e.counterfactuals(rows, 1, desired_range=[100_000, 150_000]).to_frame(),
         ),
         (
-            {"kind": "counterfactuals", "n": 1, "desired_change": 20_000.0},
+            asked("counterfactuals", n=1, desired_change=20_000.0),
             lambda e, rows: e.counterfactuals(rows, 1, desired_change=20_000).to_frame(),
         ),
     ],

@@ -14,8 +14,6 @@ from tests.common import brief_shapley, grouped, loans
 from tests.io.common import change_arrays, forged, same
 from tests.io.conftest import QUICK, VALUED, polars_rows
 
-MODEL, ROWS = "model.safetensors", "rows.safetensors"
-
 
 def price(rows):
     """One positive number, far from 0."""
@@ -153,29 +151,24 @@ def test_another_model_is_told_and_one_of_other_numbers_is_refused(saved_numbers
 
 
 @pytest.mark.parametrize(
-    ("member", "names", "change", "said"),
+    ("names", "change", "said"),
     [
-        (MODEL, "intervals.margins", lambda a: a - 100, "figures that are too small"),
-        (MODEL, "intervals.margins", lambda a: a * np.nan, "NaN or infinity"),
-        (MODEL, "intervals.margins", lambda a: a[:, 1:].copy(), "has shape"),
-        (MODEL, "intervals.typical", lambda a: a[:1].copy(), "has shape"),
-        (MODEL, "intervals.typical", lambda a: -1 - a, "figures that are too small"),
-        (MODEL, "shapley.unit", lambda a: a * 0, "shapley.unit must be positive"),
-        (MODEL, "shapley.unit", lambda a: a * np.nan, "NaN or infinity"),
-        (MODEL, "shapley.unit", lambda a: a[:1].copy(), "2 centers and 1 units of 2 numbers"),
-        (MODEL, "shapley.center", lambda a: a[:1].copy(), "1 centers and 2 units of 2 numbers"),
-        (MODEL, "shapley.center", lambda a: a * np.inf, "NaN or infinity"),
-        (MODEL, "tree.value", lambda a: a[:, :1].copy(), "has shape"),
-        (MODEL, "surrogate.coef", lambda a: a[:1].copy(), "has shape"),
-        (ROWS, "intervals.answers", lambda a: a * np.nan, "NaN or infinity"),
-        (ROWS, "pool.answers", lambda a: a[:, :1].copy(), "has shape"),
+        ("rules.intervals.margins", lambda a: a - 100, "margins must lie from -1"),
+        ("rules.intervals.margins", lambda a: a * np.nan, "NaN or infinity"),
+        ("rules.intervals.margins", lambda a: a[:, 1:].copy(), "has shape"),
+        ("rules.intervals.typical", lambda a: -1 - a, "typical must lie from 0"),
+        ("twin.model.scale.unit", lambda a: a * 0, "scale is not that of the answers"),
+        ("twin.model.scale.unit", lambda a: a[:1].copy(), "2 centers and 1 units of 2 numbers"),
+        ("twin.model.scale.center", lambda a: a * np.inf, "NaN or infinity"),
+        ("rules.tree.value_", lambda a: a[:, :1].copy(), "has shape"),
+        ("latent.coef", lambda a: a[:1].copy(), "has shape"),
+        ("rules.intervals.sample.P", lambda a: a * np.nan, "NaN or infinity"),
+        ("rows.pool.P", lambda a: a[:, :1].copy(), "has shape"),
     ],
 )
-def test_arrays_of_numbers_that_do_not_fit_are_refused(  # noqa: PLR0917
-    saved_numbers, refused, member, names, change, said
-):
+def test_arrays_of_numbers_that_do_not_fit_are_refused(saved_numbers, refused, names, change, said):
     *_, path = saved_numbers("two numbers, NumPy")
-    refused(forged(path, change_member=change_arrays(member, names, change)), said)
+    refused(forged(path, change_member=change_arrays(names, change)), said)
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@ from sklearn.exceptions import NotFittedError
 
 import illume
 from illume import Explainer, IdentityEncoder, LinearEncoder, MetaEncoder, Objective
+from illume.data.archive import format_json, parse_json
 from illume.data.frames import as_frame
-from illume.data.stored_arrays import ArrayReader, ArrayWriter
-from illume.errors import FormatError
-from illume.io.fitted_parts import dump_encoder, read_encoder
-from illume.io.settings import read_encoder_settings
+from illume.data.stored_arrays import ArrayReader
+from illume.io.codec import Reader, Writer
+from illume.io.stored import StoredEncoder
 from tests.common import FAST, grouped, use_local
 from tests.io.common import differences, same
 from tests.io.conftest import QUICK, steep
@@ -168,17 +168,13 @@ def test_an_encoder_of_numbers_comes_back_with_its_head_to_the_last_bit(kind):
     X = np.random.default_rng(0).normal(size=(80, 3))
     objective = Objective.preset("joint")
     encoder = kind(2, task="regression", training=FAST, objective=objective).fit(X, 1e9 + X[:, :2])
-    arrays = ArrayWriter()
-    entry = dump_encoder(encoder, arrays, "encoder")
-    reader = ArrayReader.from_bytes(arrays.to_bytes(), arrays.transposed, "file")
-    again = read_encoder(entry, reader, "encoder", 3)
-    reader.finish()
+    writer = Writer()
+    head = format_json(writer.dump(StoredEncoder, StoredEncoder.of(encoder), "encoder"))
+    arrays = ArrayReader.from_bytes(writer.arrays.to_bytes(), writer.arrays.transposed, "file")
+    reader = Reader(arrays, lambda value, file: None, {})
+    again = reader.read(StoredEncoder, parse_json(head, "head"), "encoder").fitted(3)
+    arrays.finish()
     np.testing.assert_array_equal(again.transform(X), encoder.transform(X))
     for one, other in zip(again.head_, encoder.head_, strict=True):
         assert one.dtype == np.float64
         np.testing.assert_array_equal(one, other)
-
-
-def test_a_file_with_an_unknown_task_is_refused():
-    with pytest.raises(FormatError, match=r"encoder\.task is 'ranking'"):
-        read_encoder_settings("MetaEncoder", {"task": "ranking"}, "encoder")

@@ -7,10 +7,8 @@ import pytest
 from safetensors.numpy import load
 
 import illume
-from tests.io.common import change_arrays, forged, members_of, same
+from tests.io.common import ARRAYS, change_arrays, forged, members_of, same
 from tests.io.conftest import KINDS
-
-MODEL, ROWS, BACKGROUND = "model.safetensors", "rows.safetensors", "background.json"
 
 
 @pytest.fixture(params=[name for name in KINDS if "Shapley" in name])
@@ -33,7 +31,7 @@ def test_without_rows_values_are_the_same_but_are_not_refined(valued, tmp_path):
     explainer, rows, model, _ = valued
     explainer.save(tmp_path / "none.illume", rows="none")
     members, _ = members_of(tmp_path / "none.illume")
-    assert set(members) == {"manifest.json", MODEL}
+    assert not any(name.startswith("rows.") for name in load(members[ARRAYS]))
     loaded = illume.load(tmp_path / "none.illume", model=model)
     assert loaded.fitted_.background is None
     assert same(explainer(rows).values, loaded(rows).values)
@@ -61,49 +59,51 @@ def test_background_rows_are_no_setting(of_own_background, tmp_path):
         loaded.fit(rows)
 
 
-def changed(names, change, member=MODEL):
-    return {"change_member": change_arrays(member, names, change)}
+def changed(names, change):
+    return {"change_member": change_arrays(names, change)}
 
 
-def in_manifest(value):
-    return {"change_manifest": lambda manifest: manifest["twin"].update(value)}
+def in_manifest(*path, **values):
+    def change(manifest):
+        for step in path:
+            manifest = manifest[step]
+        manifest.update(values)
+
+    return {"change_manifest": change}
 
 
-FIRST, THREE = "shapley.model.first", "shapley.values.first"
+CODING, NETWORK, VALUES = "twin.model.coding", "twin.model.network", "twin.model.values"
+MODEL = ("twin", "LearnedTwin", "model")
 DAMAGES = [
-    (changed("shapley.features", lambda a: a + 90), "shapley.features must lie from"),
-    (changed("shapley.features", lambda a: a[::-1].copy()), "not in order"),
-    (changed("shapley.features", lambda a: a[:-1]), "shapley"),
-    (changed("shapley.widths", lambda a: a + 1), "not those of the features"),
-    (changed("shapley.widths", lambda a: a * 0), "shapley.widths must lie from"),
-    (changed("shapley.knots", lambda a: a[::-1].copy()), "do not rise"),
-    (changed("shapley.knots", lambda a: a[:-1]), "shapley.knots has shape"),
-    (changed("shapley.knots", lambda a: a * np.float32("nan")), "NaN or infinity"),
-    (changed("shapley.model.nodes", lambda a: a[:-1]), "shapley.model.nodes has shape"),
-    (changed("shapley.model.nodes", lambda a: a[:, :3].copy()), "has no embeddings"),
-    (changed("shapley.model.first", lambda a: a[:, :-1].copy()), "shapley.model.first_bias has shape"),
-    (changed(f"{FIRST} {FIRST}_bias", lambda a: a[..., :-1].copy()), "not have 2 equal parts"),
-    (changed("shapley.model.last", lambda a: a.astype(np.float64)), "holds float64, expected float32"),
-    (changed("shapley.values.constant", lambda a: a[:, :1].copy()), "shapley.values.constant has shape"),
-    (changed(f"{THREE} {THREE}_bias", lambda a: a[..., :-1].copy()), "not have 3 equal parts"),
-    (changed("shapley.values.last_bias", lambda a: a[1:]), "shapley.values.last_bias has shape"),
-    (changed("shapley.base", lambda a: a * np.inf), "NaN or infinity"),
-    (changed("shapley.errors.share", lambda a: a * 2), "does not add up to 1"),
-    (changed("shapley.errors.variance", lambda a: np.full_like(a, -1.0)), "no variance"),
-    (changed("shapley.errors.weights", lambda a: a - 1.0), "no variance"),
-    (changed("shapley.errors.remainder", lambda a: a * 0), "must be positive"),
-    (changed("background.answers", lambda a: a * 3, ROWS), "no answers of a model"),
-    (changed("background.answers", lambda a: a[1:], ROWS), "background.answers has shape"),
-    ({"change_member": (BACKGROUND, lambda content: b"{}")}, "background holds"),
-    ({"change_member": (BACKGROUND, lambda content: content.replace(b"polars", b"numpy", 1))}, "background"),
-    (
-        {"change_member": (BACKGROUND, lambda content: content.replace(b'"age"', b'"other"', 1))},
-        "the stored rows are 25 with the columns",
-    ),
-    (in_manifest({"least": 0.5}), "least probability is 0.5"),
-    (in_manifest({"least": "much"}), "twin.least is 'much'"),
-    (in_manifest({"kind": "latent"}), "unexpected arrays"),
-    (in_manifest({"kind": "linear"}), "twin is 'linear', with categories of 0 features"),
+    (changed(f"{CODING}.features", lambda a: a + 90), "features must lie from"),
+    (changed(f"{CODING}.features", lambda a: a[::-1].copy()), "not in order"),
+    (changed(f"{CODING}.features", lambda a: a[:-1]), "has shape"),
+    (changed(f"{CODING}.widths", lambda a: a + 1), "widths or knots are not those"),
+    (changed(f"{CODING}.widths", lambda a: a * 0), "widths must lie from"),
+    (changed(f"{CODING}.knots", lambda a: a[::-1].copy()), "do not rise"),
+    (changed(f"{CODING}.knots", lambda a: a[:-1]), "knots"),
+    (changed(f"{CODING}.starts", lambda a: a + 1), "starts are not those of the widths"),
+    (changed(f"{NETWORK}.table.nodes", lambda a: a[:-1]), "nodes has shape"),
+    (changed(f"{NETWORK}.table.nodes", lambda a: a[:, :3].copy()), "nodes has shape"),
+    (changed(f"{NETWORK}.first", lambda a: a[:, :-1].copy()), "first_bias has shape"),
+    (changed(f"{NETWORK}.first {NETWORK}.first_bias", lambda a: a[..., :-1].copy()), "do not fit together"),
+    (changed(f"{VALUES}.constant", lambda a: a[:, :1].copy()), "constant has shape"),
+    (changed(f"{VALUES}.first {VALUES}.first_bias", lambda a: a[..., :-1].copy()), "do not fit together"),
+    (changed(f"{VALUES}.last_bias", lambda a: a[1:]), "last_bias has shape"),
+    (changed("twin.model.base", lambda a: a * np.inf), "NaN or infinity"),
+    (changed("twin.model.errors.variance", lambda a: np.full_like(a, -1.0)), "variance must lie from 0"),
+    (changed("twin.model.errors.weights", lambda a: a - 1.0), "weights must lie from 0"),
+    (changed("twin.model.errors.remainder", lambda a: a * 0), "must be above 0"),
+    (changed("twin.background.at", lambda a: a + 10**6), "codes that are none of the features"),
+    (changed("rows.background.P", lambda a: a * 3), "no answers of a model"),
+    (changed("rows.background.P", lambda a: a[1:]), "P is not that of the rows"),
+    (in_manifest("rows", "background", frame={}), "rows.background.frame holds"),
+    (in_manifest("rows", "background", "frame", library="numpy"), "background"),
+    (in_manifest("rows", "background", "frame", "columns", 0, name="other"), "have the columns"),
+    (in_manifest(*MODEL, "scale", "LogOdds", least=0.5), "least probability is 0.5"),
+    (in_manifest(*MODEL, "scale", "LogOdds", least="much"), "least is 'much'"),
+    (in_manifest(*MODEL, scale={"Shares": {}}), "least probability is 0.0"),
+    (in_manifest(twin=None), "unexpected arrays"),
 ]
 
 
@@ -134,8 +134,8 @@ def test_exact_values_are_the_same_without_rows_and_hold_none(exact, tmp_path):
     explainer, rows, model, _ = exact
     explainer.save(tmp_path / "none.illume", rows="none")
     members, _ = members_of(tmp_path / "none.illume")
-    assert set(members) == {"manifest.json", MODEL}
-    assert "twin.background" not in load(members[MODEL])
+    assert not any(name.startswith("rows.") for name in load(members[ARRAYS]))
+    assert "twin.background" not in load(members[ARRAYS])
     loaded = illume.load(tmp_path / "none.illume", model=model)
     assert same(explainer(rows).values, loaded(rows).values)
     loaded.save(tmp_path / "again.illume", rows="none")
@@ -153,41 +153,39 @@ def one(value, at=0):
     return change
 
 
+FOREST = "twin.parts.forest"
+
+
 @pytest.mark.parametrize(
     ("kind", "rows", "change", "said"),
     [
-        (TREES, 99, changed("twin.left", one(0)), "no trees"),
-        (TREES, 99, changed("twin.left", lambda a: a[:-1].copy()), "twin.right has shape"),
-        (TREES, 99, changed("twin.right", one(-1)), "no trees"),
-        (TREES, 99, changed("twin.right", one(10**6)), "twin.right must lie from"),
-        (TREES, 99, changed("twin.roots", lambda a: a * 0), "no trees"),
-        (TREES, 99, changed("twin.feature", one(4)), "twin.feature must lie from 0 to"),
-        (TREES, 99, changed("twin.rank", one(-3)), "twin.rank must lie from"),
-        (TREES, 99, changed("twin.choice", one(10**6)), "twin.choice must lie from"),
-        (TREES, 99, changed("twin.choices", lambda a: a[:, 1:].copy()), "twin.choices has shape"),
-        (TREES, 99, changed("twin.missing_left", lambda a: a[1:].copy()), "twin.missing_left has shape"),
-        (TREES, 99, changed("twin.value", one(np.nan)), "NaN or infinity"),
-        (TREES, 99, changed("twin.value", lambda a: a[:, :2].copy()), "twin.value has shape"),
-        (TREES, 99, changed("twin.start", lambda a: a[:2].copy()), "twin.start has shape"),
-        (TREES, 99, changed("twin.cuts", lambda a: a[::-1].copy()), "twin.cuts do not rise"),
-        (TREES, 99, changed("twin.n_cuts", one(10**6)), "not those of the features"),
-        (TREES, 99, changed("twin.background", one(10**6)), "twin.background must lie from"),
-        (TREES, 99, changed("twin.background", lambda a: a[:, :0].copy()), "no background rows"),
-        (TREES, 99, changed("twin.background", lambda a: a[1:].copy()), "twin.background has shape"),
-        (TREES, 99, in_manifest({"kind": "linear"}), "twin.slopes is missing|missing"),
-        (TREES, 99, in_manifest({"categories": []}), "with categories of 0 features"),
-        (TREES, "none", changed("twin.tables", lambda a: a[1:].copy()), "twin.tables has shape"),
-        (TREES, "none", changed("twin.tables", one(np.inf)), "NaN or infinity"),
-        (TREES, "none", changed("twin.base", lambda a: a[1:].copy()), "twin.base has shape"),
-        (TREES, "none", changed("twin.patterns", lambda a: np.zeros(1, np.int64)), "twin.patterns has shape"),
-        (LINEAR, 99, changed("twin.slopes", one(np.inf)), "NaN or infinity"),
-        (LINEAR, 99, changed("twin.slopes", lambda a: a[1:].copy()), "twin.slopes has shape"),
-        (LINEAR, 99, changed("twin.levels", lambda a: a[:, :0].copy()), "twin.levels has shape"),
-        (LINEAR, 99, changed("twin.missing", lambda a: a[1:].copy()), "twin.missing has shape"),
+        (TREES, 99, changed(f"{FOREST}.left", one(0)), "no trees"),
+        (TREES, 99, changed(f"{FOREST}.left", lambda a: a[:-1].copy()), "has shape"),
+        (TREES, 99, changed(f"{FOREST}.right", one(-1)), "no trees"),
+        (TREES, 99, changed(f"{FOREST}.right", one(10**6)), "right must lie from"),
+        (TREES, 99, changed(f"{FOREST}.roots", lambda a: a * 0), "no trees"),
+        (TREES, 99, changed(f"{FOREST}.feature", one(4)), "feature must lie from 0 to"),
+        (TREES, 99, changed(f"{FOREST}.rank", one(-3)), "rank must lie from"),
+        (TREES, 99, changed(f"{FOREST}.choice", one(10**6)), "choice must lie from"),
+        (TREES, 99, changed(f"{FOREST}.choices", lambda a: a[:, 1:].copy()), "other codes"),
+        (TREES, 99, changed(f"{FOREST}.value", one(np.nan)), "NaN or infinity"),
+        (TREES, 99, changed(f"{FOREST}.value", lambda a: a[:, :2].copy()), "value has shape"),
+        (TREES, 99, changed("twin.parts.start", lambda a: a[:2].copy()), "start has shape"),
+        (TREES, 99, changed("twin.parts.codes.cuts.0", lambda a: a[::-1].copy()), "cuts do not rise"),
+        (TREES, 99, changed("twin.background", one(9_999)), "codes that are none of the features"),
+        (TREES, 99, changed("twin.background", lambda a: a[:, :0].copy()), "background holds no rows"),
+        (TREES, 99, changed("twin.background", lambda a: a[1:].copy()), "background has shape"),
+        (TREES, 99, in_manifest("twin", "StoredExact", "parts", "Trees", "codes", categories=[]), "codes of"),
+        (TREES, "none", changed("twin.tables.flat", lambda a: a[1:].copy()), "tables are not those"),
+        (TREES, "none", changed("twin.tables.flat", one(np.inf)), "NaN or infinity"),
+        (TREES, "none", changed("twin.tables.base", lambda a: a[1:].copy()), "tables are not those"),
+        (LINEAR, 99, changed("twin.parts.slopes", one(np.inf)), "NaN or infinity"),
+        (LINEAR, 99, changed("twin.parts.slopes", lambda a: a[1:].copy()), "slopes has shape"),
+        (LINEAR, 99, changed("twin.parts.levels", lambda a: a[:, :0].copy()), "levels are not those"),
         (LINEAR, 99, changed("twin.mean", one(np.nan)), "NaN or infinity"),
-        (LINEAR, 99, changed("twin.intercept", lambda a: np.zeros(2)), "twin.intercept has shape"),
-        (LINEAR, 99, in_manifest({"centred": True}), "centred, and there is one score"),
-        (LINEAR, 99, in_manifest({"kind": "trees"}), "missing"),
+        (LINEAR, 99, changed("twin.parts.intercept", lambda a: np.zeros(2)), "intercept has shape"),
+        (LINEAR, 99, in_manifest("twin", "StoredExact", centred=True), "centred, and there is one score"),
+        (LINEAR, 99, in_manifest("twin", "StoredExact", parts={"Schema": {}}), "kind 'Schema', which is not"),
     ],
 )
 def test_parts_of_exact_twins_that_do_not_fit_are_refused(  # noqa: PLR0917

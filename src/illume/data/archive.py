@@ -24,11 +24,10 @@ from illume.data.limits import Budget
 from illume.errors import FormatError, SaveError
 
 FORMAT = "illume"
-VERSION = 9
+VERSION = 10
 MANIFEST = "manifest.json"
 FIELDS = ("format", "version", "members")  # of the manifest, beside those of the content
 MAX_MEMBERS = 16
-MAX_MANIFEST = 64 * 2**20
 # Bytes of a zip: for each member, at its end, and more for each if it is large
 HEADERS, END, ZIP64_HEADERS = 30 + 46, 22, 128
 EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock, so that equal explainers give equal files
@@ -150,8 +149,6 @@ def _unpack(file: IO[bytes], budget: Budget) -> Archive:
         _require_nothing_else(archive, size)
         if MANIFEST not in infos:
             raise FormatError(f"this is a zip, but not an illume file: it has no {MANIFEST}")
-        if infos[MANIFEST].file_size > MAX_MANIFEST:
-            raise FormatError(f"{MANIFEST} has {infos[MANIFEST].file_size} bytes, more than {MAX_MANIFEST}")
         head = archive.read(infos[MANIFEST])
         manifest = parse_json(head, MANIFEST, budget)
         _require_version(manifest)

@@ -73,15 +73,16 @@ class ArrayReader:
         finite: bool = True,
         nan: bool = False,
     ) -> Array:
-        """Return an array of this type and shape (None is any length) without infinity or NaN.
+        """Return an array of this type, or kind of types, and shape (None is any length), all finite.
 
         With `nan` it may hold NaN; unless it is `finite`, both, as rows of users do.
         """
         if name not in self.arrays:
             raise FormatError(f"{self.what}: {name} is missing")
         array = self.arrays.pop(name)
-        if array.dtype != np.dtype(dtype):
-            raise FormatError(f"{self.what}: {name} holds {array.dtype}, expected {np.dtype(dtype)}")
+        if not np.issubdtype(array.dtype, dtype):
+            wanted = getattr(dtype, "__name__", dtype)
+            raise FormatError(f"{self.what}: {name} holds {array.dtype}, expected {wanted}")
         if shape is not None and not (
             len(array.shape) == len(shape)
             and all(wanted in (None, found) for found, wanted in zip(array.shape, shape, strict=True))

@@ -50,8 +50,8 @@ def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[st
     return {"library": library, "rows": len(frame), "columns": columns}
 
 
-def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: str = POOL) -> Frame:
-    """Return the frame that JSON values and arrays stand for; it must have these columns."""
+def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str] | None, prefix: str = POOL) -> Frame:
+    """Return the frame that JSON values and arrays stand for, with these columns if any are given."""
     library, n, columns = expect_fields(values, ("library", "rows", "columns"), prefix)
     n = expect(int, n, f"{prefix}.rows")
     if library == "numpy":
@@ -69,7 +69,7 @@ def read_frame(values: Any, arrays: ArrayReader, names: Sequence[str], prefix: s
         raise
     except Exception as error:  # every library raises errors of its own
         raise FormatError(f"the stored rows are no frame of {library} ({error})") from error
-    if frame.names != tuple(names) or len(frame) != n:
+    if frame.names != tuple(names or frame.names) or len(frame) != n:
         raise FormatError(
             f"the stored rows are {len(frame)} with the columns {frame.names[:5]}, expected {n}"
         )
@@ -242,9 +242,11 @@ def _dump_array(frame: NumpyFrame, arrays: ArrayWriter, prefix: str) -> dict[str
     return {"library": "numpy", "rows": len(frame), "columns": columns}
 
 
-def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str], prefix: str) -> Frame:
+def _read_array(n: int, columns: Any, arrays: ArrayReader, names: Sequence[str] | None, prefix: str) -> Frame:
     where = f"{prefix}.values"
     own, kind, size, values = expect_fields(columns, ("names", "type", "size", "values"), f"{prefix}.columns")
+    own = [expect(str, name, prefix) for name in expect(list, own, prefix)]
+    names = own if names is None else names
     if list(names) != own:
         raise FormatError(f"the stored rows have the columns {own!r:.60}, expected {list(names)[:5]}")
     if kind in NUMBERS:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from illume.data.frames import NumpyFrame, as_frame, chunks
 from illume.data.schema import Unknown, check_names, describe_unknown
@@ -76,14 +77,14 @@ def explain_partition(
         the probability from which on it is decided, of any kind of explanation.
     """
     loaded = load_explainer(explainer, model, trust_model)
+    check_is_fitted(loaded, "fitted_")
     given = {"unknown": unknown}
-    if loaded._require_fitted().outputs.decides:
+    if loaded.fitted_.outputs.decides:
         loaded = loaded._deciding(options.pop("threshold", None), positive_class)  # measured once, and kept
     else:
         given["positive_class"] = positive_class
     changes = {name: new for name, new in given.items() if new is not None and new != getattr(loaded, name)}
     loaded = copy(loaded).set_params(**changes) if changes else loaded
-    loaded._require_fitted()
     rows = pyarrow().Table.from_batches([frame]) if type(frame).__name__ == "RecordBatch" else frame
     kept = kept_columns(rows, keep)
     types = {name: column.type for name, column in kept.items()}
@@ -138,7 +139,7 @@ def output_schema(
     If a feature has one of these names, the other column gets an underscore; so do kept columns.
     """
     loaded = load_explainer(explainer)
-    loaded._require_fitted()
+    check_is_fitted(loaded, "fitted_")
     layout = OutputFormat(loaded, kind, keep or {}, classes, float32, standard_errors, threshold, output)
     return layout.schema
 

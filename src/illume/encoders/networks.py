@@ -6,7 +6,6 @@ Training and export use this module; `forward.py` is the same in NumPy, for expl
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -121,10 +120,9 @@ class MapNetwork(nn.Module):
         """Return A(x) (n, k, r or m), and the levels (n, k) if there are any."""
         h = self.bins(X)
         *hidden, last = self.layers
-        for layer in hidden:  # export may keep some layers in half precision
-            h = layer(h.to(layer.weight.dtype) if isinstance(layer, nn.Linear) else h)
-        level = None if self.level is None else self.level(h.to(self.level.weight.dtype))
-        return last(h.to(last.weight.dtype)).unflatten(1, self.shape), level
+        for layer in hidden:
+            h = layer(h)
+        return last(h).unflatten(1, self.shape), None if self.level is None else self.level(h)
 
     def factors_along(self, X: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         r"""Return A(x), and its derivative along directions v of the first s rows, (s, k, r or m).
@@ -142,7 +140,7 @@ class MapNetwork(nn.Module):
 
     def whole(self, A: Tensor) -> Tensor:
         """Return raw maps (n, k, m) from A."""
-        return self.base + A.to(self.base.dtype) @ self.basis if self.rank else A
+        return self.base + A @ self.basis if self.rank else A
 
     @torch.no_grad()
     def start_at(self, directions: Tensor) -> None:
@@ -153,24 +151,6 @@ class MapNetwork(nn.Module):
         given = directions[torch.arange(self.shape[0]) % len(directions)].to(self.base)
         mixed = LED_LENGTH * functional.normalize(functional.normalize(self.base, dim=1) + given, dim=1)
         self.base.copy_(torch.where(given.any(1, keepdim=True), mixed, self.base))
-
-    @classmethod
-    def from_weights(
-        cls, weights: Mapping[str, FloatArray], shape: tuple[int, int], bins: SoftBins
-    ) -> MapNetwork:
-        """Build the network of a fitted encoder from its `weights_`; `shape` is (k, m)."""
-        k, m = shape
-        rank, widths = (None if "base" not in weights else 0), (0, 0)
-        if "basis" in weights:
-            rank = len(weights["basis"])
-        if rank != 0:
-            widths = (len(weights["layers.0.bias"]), len(weights["layers.2.bias"]))
-        level = "level.weight" in weights
-        network = cls(m, k, torch.Generator(), widths=widths, rank=rank, bins=bins, level=level)
-        network.load_state_dict(
-            {name: torch.from_numpy(np.array(array, dtype=np.float32)) for name, array in weights.items()}
-        )
-        return network
 
 
 class EncoderModel(nn.Module):

@@ -1,79 +1,113 @@
-"""What the torch module and ONNX share: options, and the arrays of Shapley values."""
+"""The forward pass of an explainer in plain arrays, to be run without Python."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from illume.errors import import_extra
+from illume._typing import FloatArray, IntArray
+from illume.data.outputs import Outputs
+from illume.encoders.base import IdentityEncoder
+from illume.encoders.estimators import TrainedEncoder
+from illume.encoders.forward import Forward, SoftBins
+from illume.errors import ExportError
 from illume.explanations.fitted import Fitted
-from illume.explanations.forward_pass import ForwardPass
-from illume.twin.exact import ExactTwin
+from illume.twin.learned import LearnedTwin
 from illume.twin.network_arrays import RowEmbedding, arrays_of
 from illume.twin.shapley_model import ShapleyModel
 
-if TYPE_CHECKING:
-    from illume.io.torch_modules import ExplainingModule
-    from illume.io.torch_trees import TreeModule
 
-Precision = Literal["float32", "tf32", "bfloat16"]
-CHUNK_ROWS = 2**18
-NOT_SHAPLEY = "only Shapley values can add up to what the model answers; leave its predictions out"
+@dataclass(frozen=True, eq=False)
+class ForwardPass:
+    """The weights of an encoder and of the surrogate.
 
-
-class FittedExplainer(Protocol):
-    """An explainer, which is defined in a layer above."""
-
-    fitted_: Fitted
-
-    def _require_fitted(self) -> Fitted: ...
-
-
-def torch_module(
-    explainer: FittedExplainer,
-    *,
-    precision: Precision = "float32",
-    chunk_rows: int = CHUNK_ROWS,
-    compiling: dict[str, Any] | None = None,
-) -> ExplainingModule | TreeModule:
-    """Return the explainer's forward pass as a `torch.nn.Module`, for instance for a GPU.
-
-    Of trees that were read, `module.to("cuda")(X)` takes rows X (n, features): numbers, NaN where missing,
-    and the positions of categories. It returns exact contributions and the model's scores in double
-    precision; the options below do not matter.
-
-    Otherwise it takes encoded rows X (n, m) as float32, as `explainer.fitted_.encoding.transform`
-    gives them, with NaN for missing numbers. It returns slopes, contributions per feature, and the scores
-    that contributions and base values add up to: log-odds, with `scale="probability"` probabilities, or the
-    numbers of a regressor, with `link="log"` their logarithms. Shapley values add up to the scores of the
-    model's answers, `module(X, predictions)`, or by default to those of the surrogate. Other contributions
-    are not refined, because that needs the black box.
-
-    Parameters
-    ----------
-    precision
-        Of the network's matrix products: `float32`, or, on the tensor cores of a GPU, `bfloat16`, which is
-        off by about 0.3 % of a slope on average, and `tf32`, which has three bits more. Contributions always
-        add up to the scores.
-    chunk_rows
-        How many rows are worked on at once.
-    compiling
-        Options of `torch.compile`, such as `{"mode": "max-autotune-no-cudagraphs"}`; None does not compile.
+    `weights` are those of the encoder's `MapNetwork` by name, and `bins` what it sees beside the inputs. The
+    surrogate has `coef` (c, k) and `intercept` (c,), `owner` (m,) is the feature that each input belongs
+    to, and `outputs` what the model answers. Without a model of Shapley values, contributions are slopes
+    times inputs.
     """
-    import_extra("torch", "train")
-    from illume.io.torch_modules import ExplainingModule
-    from illume.io.torch_trees import TreeModule
 
-    fitted = require_fitted(explainer)
-    if fitted.kind != "pullback" and isinstance(fitted.twin, ExactTwin):
-        return TreeModule(fitted.twin)
-    return ExplainingModule(ForwardPass.from_fitted(fitted), precision, chunk_rows, **(compiling or {}))
+    weights: Mapping[str, FloatArray]
+    alpha: int
+    coef: FloatArray
+    intercept: FloatArray
+    owner: IntArray
+    n_features: int
+    outputs: Outputs
+    bins: SoftBins = field(default_factory=SoftBins.none)
+    shapley: ShapleyModel | None = None
+
+    @property
+    def forward(self) -> Forward:
+        """The encoder in NumPy."""
+        return Forward(self.weights, self.shape, self.bins)
+
+    @property
+    def base_values(self) -> FloatArray:
+        """What contributions are added to, (c,)."""
+        base = self.intercept if self.shapley is None else self.shapley.base_values
+        return self.outputs.turn_total(base)
+
+    @property
+    def sign(self) -> float:
+        """-1 where the first of two classes is explained: the other parts are about the second."""
+        return float(self.outputs.turn(np.ones(1))[0])
+
+    @property
+    def whole(self) -> float:
+        """What the scores of two classes add up to: 1 for probabilities, 0 for log-odds."""
+        return float(self.outputs.turn_total(np.zeros(1))[0]) if self.sign < 0 else 0.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Latents and inputs, (k, m)."""
+        return self.coef.shape[1], len(self.owner)
+
+    @property
+    def membership(self) -> FloatArray | None:
+        """The matrix (m, features) that sums slopes times inputs into features; None if not needed."""
+        if self.shapley is not None or np.array_equal(self.owner, np.arange(self.n_features)):
+            return None
+        return np.asarray(self.owner[:, None] == np.arange(self.n_features), dtype=np.float32)
+
+    @classmethod
+    def from_fitted(cls, fitted: Fitted) -> ForwardPass:
+        """Take the arrays of a fitted explainer."""
+        shapley = _shapley(fitted)  # before the surrogate, which may have to be trained
+        encoder, surrogate, encoding = fitted.pair.encoder, fitted.pair.surrogate, fitted.encoding
+        m, bins = encoding.n_inputs, SoftBins.none()
+        if isinstance(encoder, TrainedEncoder):
+            weights, alpha, bins = encoder.weights_, encoder.alpha_, encoder.bins_
+        elif type(encoder) is IdentityEncoder:
+            weights, alpha = {"base": np.eye(m, dtype=np.float32)}, m
+        else:
+            raise ExportError(f"a {type(encoder).__name__} cannot be exported; expected an encoder of illume")
+        return cls(
+            weights=weights,
+            alpha=int(alpha),
+            coef=np.asarray(surrogate.coef_, dtype=np.float64),
+            intercept=np.asarray(surrogate.intercept_, dtype=np.float64),
+            owner=encoding.owner,
+            n_features=len(encoding.schema),
+            outputs=fitted.outputs,
+            bins=bins,
+            shapley=shapley,
+        )
 
 
-def require_fitted(explainer: FittedExplainer) -> Fitted:
-    """Return all that an explainer learned; raise `NotFittedError` if it has learned nothing."""
-    return explainer._require_fitted()
+def _shapley(fitted: Fitted) -> ShapleyModel | None:
+    """Return the networks behind contributions; None where they are pulled back."""
+    if fitted.kind == "pullback":
+        return None
+    if isinstance(fitted.twin, LearnedTwin):
+        return fitted.twin.model
+    raise ExportError(
+        "exact contributions are read from the model's trees or weights, and not exported; fit with "
+        "twin='learned' to export networks"
+    )
 
 
 def shapley_arrays(model: ShapleyModel) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -23,35 +24,9 @@ if TYPE_CHECKING:
 FLAVOUR, FOLDER, EXPLAINER, MODEL = "illume", "explainer", "explainer.illume", "model.pkl"
 PACKAGES = ("numpy", "pandas", "scikit-learn", "torch")
 
-# The params of `predict`: for each kind, the options of the explainer's method of that name.
-OPTIONS: dict[str, tuple[str, ...]] = {
-    "attributions": ("refine", "positive_class"),
-    "rules": ("precision", "max_conditions", "interval", "threshold", "output"),
-    "counterfactuals": (
-        *("n", "desired_class", "max_changes", "min_probability"),
-        *("desired_range", "desired_change", "threshold", "output", "immutable", "direction"),
-    ),
-}
-DEFAULTS: dict[str, tuple[str, Any]] = {
-    "kind": ("string", "attributions"),
-    "layout": ("string", "wide"),
-    "refine": ("long", 0),
-    "positive_class": ("string", None),
-    "precision": ("double", 0.95),
-    "max_conditions": ("long", None),
-    "n": ("long", 3),
-    "desired_class": ("string", "opposite"),
-    "max_changes": ("long", None),
-    "min_probability": ("double", 0.0),
-    "interval": ("double", 0.9),
-    "threshold": ("double", None),
-    "output": ("string", None),
-    "desired_range": ("double", []),
-    "desired_change": ("double", None),
-    "immutable": ("string", []),
-    "direction": ("string", []),  # such as "age=up" and, for categories, "school=low<high"
-}
-LISTS = ("desired_range", "immutable", "direction")
+KINDS = ("attributions", "rules", "counterfactuals")
+# The params of `predict`: options are those of the explainer's method, as a JSON object
+PARAMS = {"kind": KINDS[0], "layout": "wide", "options": "{}"}
 
 
 def save_model(
@@ -156,34 +131,24 @@ class ExplanationModel:
 
     def predict(self, rows: Any, params: Mapping[str, Any] | None = None) -> Any:
         """Return explanations of the kind that `params` asks for, as a frame."""
-        given = {name: default for name, (_, default) in DEFAULTS.items()} | dict(params or {})
-        unknown = set(given) - set(DEFAULTS)
+        given = PARAMS | dict(params or {})
+        kind, unknown = given["kind"], sorted(set(given) - set(PARAMS))
         if unknown:
-            raise ValueError(f"params {sorted(unknown)} are not known; choose among {list(DEFAULTS)}")
-        kind, layout = given["kind"], given["layout"]
-        if kind not in OPTIONS:
-            raise ValueError(f"kind must be one of {list(OPTIONS)}, found {kind!r}")
-        explain = self.explainer if kind == "attributions" else getattr(self.explainer, kind)
-        options: dict[str, Any] = {name: None if given[name] == [] else given[name] for name in OPTIONS[kind]}
-        if options.get("direction"):
-            options["direction"] = dict(map(_parse_direction, options["direction"]))
-        return explain(rows, **options).to_frame(layout)
+            raise ValueError(f"params {unknown} are not known; choose among {list(PARAMS)}")
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {list(KINDS)}, found {kind!r}")
+        explain = self.explainer if kind == KINDS[0] else getattr(self.explainer, kind)
+        try:
+            options = json.loads(given["options"])
+        except ValueError as error:
+            raise ValueError(
+                f"options must be a JSON object, found {given['options']!r} ({error})"
+            ) from error
+        return explain(rows, **options).to_frame(given["layout"])
 
     def get_raw_model(self) -> Explainer:
         """Return the explainer."""
         return self.explainer
-
-
-def _parse_direction(text: str) -> tuple[str, str | list[str]]:
-    """Return a column and the direction in which it may change.
-
-    >>> _parse_direction("age=up"), _parse_direction("school=low<high")
-    (('age', 'up'), ('school', ['low', 'high']))
-    """
-    name, _, way = text.rpartition("=")
-    if not name:
-        raise ValueError(f"direction must hold texts such as 'age=up', found {text!r}")
-    return name, way.split("<") if "<" in way else way
 
 
 def _load_pyfunc(path: str, model_config: Mapping[str, Any] | None = None) -> ExplanationModel:
@@ -202,7 +167,15 @@ def _read(folder: Path, model: Any) -> Explainer:
     from illume import load
 
     if model is None and (folder / MODEL).exists():
-        model = _unpickle(folder / MODEL)
+        import cloudpickle
+        from mlflow.environment_variables import MLFLOW_ALLOW_PICKLE_DESERIALIZATION
+
+        if not MLFLOW_ALLOW_PICKLE_DESERIALIZATION.get():
+            raise BlackBoxError(
+                "the stored model is a pickle, and MLFLOW_ALLOW_PICKLE_DESERIALIZATION forbids loading it; "
+                "allow it, or pass the model: illume.mlflow.load_model(uri, model=…)"
+            )
+        model = cloudpickle.loads((folder / MODEL).read_bytes())
     return load(folder / EXPLAINER, model)
 
 
@@ -219,19 +192,6 @@ def _pickle(model: Any) -> bytes:
         ) from error
 
 
-def _unpickle(path: Path) -> Any:
-    import cloudpickle
-    from mlflow.environment_variables import MLFLOW_ALLOW_PICKLE_DESERIALIZATION
-
-    if not MLFLOW_ALLOW_PICKLE_DESERIALIZATION.get():
-        raise BlackBoxError(
-            "the model that was stored with the explainer is a pickle, and "
-            "MLFLOW_ALLOW_PICKLE_DESERIALIZATION forbids loading it; allow it, or pass the model: "
-            "illume.mlflow.load_model(uri, model=…)"
-        )
-    return cloudpickle.loads(path.read_bytes())
-
-
 def _signature(given: Any) -> Any:
     """Return the given signature, with the params of `predict` unless it has params."""
     from mlflow.models import ModelSignature
@@ -239,11 +199,7 @@ def _signature(given: Any) -> Any:
 
     if given is not None and given.params is not None:
         return given
-    specs = [
-        ParamSpec(name, kind, default, (-1,) if name in LISTS else None)
-        for name, (kind, default) in DEFAULTS.items()
-    ]
-    params = ParamSchema(specs)
+    params = ParamSchema([ParamSpec(name, "string", default) for name, default in PARAMS.items()])
     return ModelSignature(getattr(given, "inputs", None), getattr(given, "outputs", None), params)
 
 

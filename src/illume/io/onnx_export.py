@@ -9,9 +9,10 @@ import json
 import os
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from illume.data import archive
 from illume.data.encoding import LARGEST as FARTHEST
@@ -21,14 +22,20 @@ from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import HEIGHT, LARGEST
 from illume.errors import ExportError, import_extra
-from illume.explanations.forward_pass import ForwardPass
-from illume.io.forward_pass import NOT_SHAPLEY, FittedExplainer, require_fitted, shapley_arrays
+from illume.explanations.fitted import Fitted
+from illume.io.forward_pass import ForwardPass, shapley_arrays
 from illume.twin.shapley_model import ShapleyModel
 
 OPSET = 19  # the first with comparison of texts
 IR_VERSION = 9
 
 Inputs = Literal["raw", "encoded"]
+
+
+class FittedExplainer(Protocol):
+    """An explainer, which is defined in a layer above."""
+
+    fitted_: Fitted
 
 
 def export_onnx(
@@ -65,10 +72,13 @@ def export_onnx(
     """
     if inputs not in ("raw", "encoded"):
         raise ValueError(f"inputs must be 'raw' or 'encoded', found {inputs!r}")
-    fitted, graph = require_fitted(explainer), Graph()
+    check_is_fitted(explainer, "fitted_")
+    fitted, graph = explainer.fitted_, Graph()
     parts, encoding = ForwardPass.from_fitted(fitted), fitted.encoding
     if predictions and parts.shapley is None:
-        raise ValueError(NOT_SHAPLEY)
+        raise ValueError(
+            "only Shapley values can add up to what the model answers; leave its predictions out"
+        )
     if inputs == "raw":
         rows = scale_rows(graph, encoding)
     else:

@@ -6,7 +6,6 @@ import logging
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from numbers import Integral
 from typing import Any
@@ -16,83 +15,38 @@ import numpy as np
 from illume._typing import IntArray
 from illume.data import archive
 from illume.data.frames import as_frame
-from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced, stratified
-from illume.data.schema import Schema
-from illume.data.stored_arrays import ArrayWriter
-from illume.data.stored_frames import dump_frame
-from illume.data.typed_json import dump
 from illume.encoders.base import IdentityEncoder
-from illume.explanations.fitted import FitRows, Fitted, GrownRules, Latent
-from illume.explanations.rule_sample import REPORT_ROWS
-from illume.io import fitted_parts as parts
-from illume.io.settings import Described, dump_setting
-from illume.io.twin_parts import TwinEntry, dump_twin
-from illume.results.diagnostics import History
-from illume.results.dictionary import DataDictionary
-from illume.results.quality import Quality, RuleQuality, SurrogateQuality
+from illume.explanations.fitted import AnsweredFrame, FitRows, Fitted, GrownRules, Latent
+from illume.explanations.neighbours import Neighbours
+from illume.explanations.rule_sample import REPORT_ROWS, Sample
+from illume.io.codec import Described, Writer
+from illume.io.stored import (
+    LINEAR,
+    TREES,
+    HeldRows,
+    Stored,
+    StoredEncoder,
+    StoredExact,
+    StoredIntervals,
+    StoredLatent,
+    StoredNear,
+    StoredRows,
+    StoredRules,
+    require_ours,
+    without_rows,
+)
+from illume.twin.exact import ExactTwin
+from illume.twin.learned import LearnedTwin
+from illume.twin.twin import Twin
 
-MODEL, ROWS = "model.safetensors", "rows.safetensors"
-POOL, BACKGROUND = "pool", "background"
+ARRAYS = "arrays.safetensors"
 LOG = logging.getLogger(__name__)  # without a handler, nothing is shown
 LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 NOT_STORED = ("model", "labels")  # parameters
 HELD_ROWS = 20_000
 MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
-AS_THEY_ARE = (
-    "columns",
-    "backend",
-    "missing_words",
-    "facts",
-    "dictionary",
-)  # fields of `Fitted`
-
-
-@dataclass(frozen=True)
-class RulesEntry:
-    """The part of a rule model that is JSON; `encoder` is a position among the encoders."""
-
-    encoder: int
-    source: str
-    reason: str
-    quality: RuleQuality
-
-
-@dataclass(frozen=True)
-class LatentEntry:
-    """The part of the latent surrogate that is JSON."""
-
-    quality: SurrogateQuality
-    history: History | None
-
-
-@dataclass(frozen=True)
-class Manifest:
-    """All of a fitted explainer that is JSON, beside the frames.
-
-    `reference` is the number of rows that distributions were taken from, `rows` holds numbers of rows;
-    `latent` and `rules` are None where they were not trained.
-    """
-
-    libraries: dict[str, str]
-    settings: object
-    schema: Schema
-    columns: tuple[str, ...]
-    backend: str | None
-    outputs: Outputs
-    missing: tuple[bool, ...]
-    missing_words: tuple[str, ...] | None
-    unknown: str
-    kind: str
-    twin: TwinEntry
-    encoders: tuple[parts.EncoderEntry, ...]
-    facts: Quality
-    dictionary: DataDictionary
-    latent: LatentEntry | None
-    rules: RulesEntry | None
-    reference: int
-    rows: dict[str, int]
-    transposed: dict[str, tuple[str, ...]]
+AS_THEY_ARE = ("columns", "backend", "missing", "missing_words", "kind", "facts", "dictionary")
 
 
 def save(
@@ -106,61 +60,37 @@ def save(
 
     The latent surrogate and rules are part of it if they are there and `trained` is true.
     """
-    kept = _choose_rows(fitted.rows, rows)
-    model, data, members = ArrayWriter(), ArrayWriter(), {}
+    kept, writer = _choose_rows(fitted.rows, rows), Writer()
+    some = kept if len(kept) and fitted.pool is not None else None
+    stored = _take_apart(fitted, parameters, some, trained)
+    manifest = writer.dump(Stored, stored, "")
+    manifest["transposed"] = writer.arrays.transposed
+    archive.write(path, archive.pack(manifest, {ARRAYS: writer.arrays.to_bytes()}))
+    twin = "the model as it was read" if fitted.twin.exact else "the twin"
+    found = [twin, *["the latent surrogate"] * bool(stored.latent), *["rules"] * bool(stored.rules)]
+    LOG.info("saved %s, and %d of %d training rows", ", ".join(found), len(kept), fitted.facts.n_training)
+
+
+def _take_apart(
+    fitted: Fitted, parameters: Mapping[str, Any], kept: IntArray | None, trained: bool
+) -> Stored:
     needed = fitted.kind == "pullback"  # where the latent surrogate explains
     latent = fitted.latents() if needed or (trained and fitted.latents.ready) else None
     rules = fitted.rules() if trained and fitted.rules.ready else None
-    encoders = [] if latent is None else [latent.pair.encoder]
-    if rules is not None and rules.model.rules.encoder is not encoders[0]:
-        encoders.append(rules.model.rules.encoder)
-    has_rows = len(kept) > 0 and fitted.pool is not None
-    if has_rows:
-        _dump_rows(fitted, kept, data, latent, rules)
-        for name, frame in ((POOL, fitted.pool), (BACKGROUND, fitted.background)):
-            if frame is not None:
-                data.add(f"{name}.answers", frame.P)
-                members[f"{name}.json"] = archive.format_json(dump_frame(frame.frame, data, name))
-    if rules is not None:
-        found = rules.model
-        parts.dump_tree(found.rules.tree, model)
-        parts.add_fields(model, "tree", found.rules, "answers", "spread", "support")
-        if found.intervals is not None:
-            parts.add_fields(model, "intervals", found.intervals, "typical", "margins")
-        parts.add_fields(model, "curve", found.curve, "targets", "precision", "coverage")
-    parts.add_fields(model, "encoding", fitted.encoding, "mean", "scale")
-    if latent is not None:
-        parts.dump_weights(latent.pair.surrogate, model)
-    reference = fitted.reference()
-    parts.add_fields(model, "reference", reference, "knots", "below", "at_most", "missing", "shares")
-    manifest = Manifest(
-        libraries={
-            "illume": import_module("illume").__version__,
-            "python": platform.python_version(),
-            **archive.library_versions(LIBRARIES),
-        },
-        settings={name: dump_setting(each) for name, each in _stored_parameters(parameters).items()},
+    versions = {"illume": import_module("illume").__version__, "python": platform.python_version()}
+    return Stored(
+        libraries=versions | archive.library_versions(LIBRARIES),
+        settings=_stored_parameters(parameters),
         schema=fitted.schema,
         outputs=fitted.outputs,
-        missing=tuple(fitted.missing.tolist()),
-        unknown=fitted.encoding.unknown,
-        kind=fitted.kind,
-        twin=dump_twin(fitted.twin, model, has_rows),
-        encoders=tuple(parts.dump_encoder(one, model, f"encoder.{i}") for i, one in enumerate(encoders)),
-        latent=None if latent is None else LatentEntry(latent.quality, latent.history),
-        rules=None
-        if rules is None or rules.quality is None
-        else RulesEntry(len(encoders) - 1, rules.model.source, rules.model.reason, rules.quality),
-        reference=int(reference.n_rows),
-        rows={"held": len(kept), "of": fitted.facts.n_training},
-        transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
+        encoding=fitted.encoding,
+        reference=fitted.reference(),
+        twin=_stored_twin(fitted.twin, kept is not None),
+        latent=None if latent is None else _stored_latent(latent, kept),
+        rules=None if rules is None else _stored_rules(rules, fitted, kept),
+        rows=None if kept is None or fitted.pool is None else _held_rows(fitted, fitted.pool, rules, kept),
         **{name: getattr(fitted, name) for name in AS_THEY_ARE},
     )
-    members |= {ROWS: data.to_bytes()} if has_rows else {}
-    archive.write(path, archive.pack(dump(Manifest, manifest), {**members, MODEL: model.to_bytes()}))
-    twin = "the model as it was read" if fitted.twin.exact else "the twin"
-    found = [twin, *["the latent surrogate"] * bool(latent), *["rules"] * bool(rules)]
-    LOG.info("saved %s, and %d of %d training rows", ", ".join(found), len(kept), fitted.facts.n_training)
 
 
 def _choose_rows(fit_rows: FitRows, rows: int | str) -> IntArray:
@@ -188,33 +118,76 @@ def _stored_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return stored
 
 
-def _dump_rows(
-    fitted: Fitted, kept: IntArray, arrays: ArrayWriter, latent: Latent | None, rules: GrownRules | None
-) -> None:
-    training, encoding = fitted.rows.training, fitted.encoding
-    parts.dump_rows(arrays, "training", encoding, training.X[kept])
-    arrays.add("training.answers", training.P[kept])
-    arrays.add("training.position", fitted.split.training[kept].astype(np.int64))
-    parts.add_fields(arrays, "places", fitted.places(), "anchors", "distances")
-    for name, array in zip("PQ", fitted.report_answers or (), strict=False):
-        arrays.add(f"twin.{name}", array)
-    if latent is not None and latent.answers is not None:
-        parts.add_fields(arrays, "measured", latent.answers, "P", "Q", "B")
-    searched = {} if latent is None else {"pair": (latent.pair.encoder, latent.neighbours)}
+def _stored_twin(twin: Twin, rows: bool) -> StoredExact | LearnedTwin | None:
+    if isinstance(twin, LearnedTwin):
+        return twin if rows else without_rows(twin)
+    return StoredExact.of(twin, rows) if isinstance(twin, ExactTwin) else None
+
+
+def _stored_latent(latent: Latent, kept: IntArray | None) -> StoredLatent:
+    surrogate, encoder = latent.pair.surrogate, latent.pair.encoder
+    held = "'logistic', the head of an encoder, and linear classifiers of scikit-learn"
+    require_ours(surrogate, LINEAR, "a surrogate", held)
+    return StoredLatent(
+        encoder=StoredEncoder.of(encoder),
+        coef=surrogate.coef_,
+        intercept=surrogate.intercept_,
+        quality=latent.quality,
+        history=latent.history,
+        near=_near(encoder, latent.neighbours, kept),
+        answers=None if kept is None else latent.answers,
+    )
+
+
+def _near(encoder: Any, neighbours: Neighbours, kept: IntArray | None) -> StoredNear | None:
+    if kept is None:
+        return None
+    Z = None if isinstance(encoder, IdentityEncoder) else neighbours.Z[kept]
+    return StoredNear(neighbours.alike[kept], Z)
+
+
+def _stored_rules(grown: GrownRules, fitted: Fitted, kept: IntArray | None) -> StoredRules | None:
+    model, quality, intervals = grown.model, grown.quality, grown.model.intervals
+    if quality is None:
+        return None
+    held = "'tree' and tree classifiers of scikit-learn; save with rules=False to leave it out"
+    rules = model.rules
+    require_ours(rules.tree, TREES, "a tree", held)
+
+    def sample(rows: Sample) -> StoredRows | None:
+        return None if kept is None else StoredRows.of(fitted.encoding, rows.X, rows.P)
+
+    return StoredRules(
+        encoder=None if rules.encoder is fitted.pair.encoder else StoredEncoder.of(rules.encoder),
+        tree=rules.tree,
+        answers=rules.answers,
+        spread=rules.spread,
+        support=rules.support,
+        curve=model.curve,
+        source=model.source,
+        reason=model.reason,
+        quality=quality,
+        intervals=None
+        if intervals is None
+        else StoredIntervals(intervals.typical, intervals.margins, sample(intervals.sample)),
+        near=_near(rules.encoder, rules.neighbours, kept),
+        polishing=sample(model.conditions.sample),
+        known=sample(model.known),
+    )
+
+
+def _held_rows(fitted: Fitted, pool: AnsweredFrame, rules: GrownRules | None, kept: IntArray) -> HeldRows:
+    training, report, encoding = fitted.rows.training, fitted.rows.report, fitted.encoding
+    some = evenly_spaced(len(report), REPORT_ROWS)
+    measured = (report.X[some], report.P[some])  # for rules that are grown after loading
     if rules is not None:
-        model = rules.model
-        searched["rules"] = (model.rules.encoder, model.rules.neighbours)
-        parts.dump_sample(arrays, "polishing", encoding, model.conditions.sample)
-        parts.dump_sample(arrays, "known", encoding, model.known)
-        parts.dump_sample(arrays, "report", encoding, model.report)
-        if model.intervals is not None:
-            parts.dump_sample(arrays, "intervals", encoding, model.intervals.sample)
-    else:  # rules that are grown after loading are measured on these
-        report = fitted.rows.report
-        some = evenly_spaced(len(report), REPORT_ROWS)
-        parts.dump_rows(arrays, "report", encoding, report.X[some])
-        arrays.add("report.answers", report.P[some])
-    for name, (encoder, neighbours) in searched.items():
-        arrays.add(f"{name}.valid", neighbours.alike[kept])
-        if not isinstance(encoder, IdentityEncoder):
-            arrays.add(f"{name}.latents", neighbours.Z[kept])
+        measured = (rules.model.report.X, rules.model.report.P)
+    return HeldRows(
+        training=StoredRows.of(encoding, training.X[kept], training.P[kept]),
+        position=fitted.split.training[kept].astype(np.int64),
+        report=StoredRows.of(encoding, *measured),
+        places=fitted.places(),
+        pool=pool,
+        background=fitted.background,
+        report_answers=fitted.report_answers,
+    )
