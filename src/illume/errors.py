@@ -108,7 +108,7 @@ class ExportError(IllumeError, TypeError):
 
 
 class OutOfMemoryError(IllumeError, MemoryError):
-    """Memory ran out even for a single row, or for a batch of a training."""
+    """Memory ran out while training on batches of rows."""
 
 
 class TwinError(IllumeError, TypeError):

@@ -13,7 +13,7 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import require_columns
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
@@ -83,22 +83,20 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     imputed, odd = np.zeros((2, n, f), dtype=bool)
     values: FloatArray = np.empty((n, f, s))
     errors: FloatArray = np.empty((n, f, s), dtype=np.float32)
-    batches = RowChunks(n, BATCH_ROWS)
-    for at in batches:
-        with batches:
-            piece = frame.slice(at.start, at.stop)
-            with rows_after(at.start):
-                encoded = fitted.encode(piece)
-                rows = twin.read(piece, encoded)
-                if fitted.has_model:
-                    P[at] = fitted.black_box(piece)
-                else:
-                    P[at] = fitted.outputs.answers_of(twin.scores(rows))
-            X[at], imputed[at] = encoded.X, encoded.imputed
-            odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-            values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
-            if twin.exact and fitted.has_model:
-                _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
+    for at in row_chunks(n, BATCH_ROWS):
+        piece = frame.slice(at.start, at.stop)
+        with rows_after(at.start):
+            encoded = fitted.encode(piece)
+            rows = twin.read(piece, encoded)
+            if fitted.has_model:
+                P[at] = fitted.black_box(piece)
+            else:
+                P[at] = fitted.outputs.answers_of(twin.scores(rows))
+        X[at], imputed[at] = encoded.X, encoded.imputed
+        odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
+        values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
+        if twin.exact and fitted.has_model:
+            _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
     turn = fitted.outputs.turn
     base, single = twin.base_values, s == 1
     if single:
