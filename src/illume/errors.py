@@ -95,6 +95,26 @@ def rows_after(start: int, file: str = "") -> AbstractContextManager[None]:
     return renumber_rows(lambda row: start + row, file)
 
 
+@dataclass(eq=False)
+class OptionError(IllumeError, ValueError):
+    """An option has a value that it cannot have; `option` is its name.
+
+    >>> print(OptionError("n", "a positive integer", "0"))
+    n must be a positive integer, found 0
+    """
+
+    option: str
+    expected: str
+    found: str
+
+    def __post_init__(self) -> None:
+        """Keep all fields for pickling."""
+        self.args = tuple(vars(self).values())
+
+    def __str__(self) -> str:
+        return f"{self.option} must be {self.expected}, found {self.found}"
+
+
 class FormatError(IllumeError, ValueError):
     """A file is damaged, cut off, of another kind, or newer than this version of illume."""
 

@@ -18,6 +18,7 @@ from illume._typing import FloatArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.number_text import count
+from illume.data.require import require_choice
 from illume.data.terminal_text import printable, require_text
 from illume.errors import RowError, SchemaError, UnknownCategoryError
 
@@ -291,8 +292,7 @@ Unknown = Literal["error", "ignore"]
 
 def require_unknown(unknown: object) -> None:
     """Raise unless `unknown` is 'error' or 'ignore'."""
-    if unknown not in ("error", "ignore"):
-        raise ValueError(f"unknown must be 'error' or 'ignore', found {unknown!r}")
+    require_choice("unknown", unknown, ("error", "ignore"))
 
 
 def labels(frame: Frame, name: str) -> list[Hashable | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
 from illume.data.frames import Frame, as_frame
+from illume.data.require import require_int
 from illume.data.schema import require_columns
 from illume.data.threads import row_chunks
 from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
@@ -53,8 +53,7 @@ def against(fitted: Fitted, background: Any) -> Fitted:
 
 
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
-    if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
-        raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
+    require_int("refine", refine, least=0)
     if not refine or fitted.twin.exact:
         return
     if fitted.kind == "pullback":
@@ -204,10 +203,7 @@ def _deferred_fields(
 
 def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None) -> Interactions:
     """Return pairwise interaction values, of all features or of those with the largest contributions."""
-    if max_features is not None and (
-        isinstance(max_features, bool) or not (isinstance(max_features, Integral) and int(max_features) >= 2)
-    ):
-        raise ValueError(f"max_features must be an integer, 2 or more, found {max_features!r}")
+    require_int("max_features", max_features, least=2, other=(None,))
     if fitted.kind == "pullback":
         raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
     if fitted.background is None:
