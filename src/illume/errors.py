@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from types import FrameType
 from typing import Any, Self
 
 
@@ -191,3 +194,12 @@ def import_extra(name: str, extra: str) -> Any:
         raise MissingExtraError(
             f'this needs {missing}; install it with: pip install "illume[{extra}]"'
         ) from error
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of illume that led here, however deep the call is."""
+    level = 2
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_globals.get("__name__", "").partition(".")[0] == "illume":
+        level, caller = level + 1, caller.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from illume.data.frames import Frame, as_frame
 from illume.data.require import require_int
 from illume.data.schema import require_columns
 from illume.data.threads import row_chunks
-from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
+from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after, warn
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
@@ -124,12 +123,11 @@ def _compare(fitted: Fitted, P: FloatArray, scores: FloatArray, first: int) -> N
     off = (np.abs(P - fitted.outputs.answers_of(scores)) / fitted.outputs.unit).max(1)
     different = np.flatnonzero(off > DIFFERENT)
     if len(different):
-        warnings.warn(
+        warn(
             f"for {len(different)} of {len(P)} rows the model's answers differ from what was read from it, "
             f"by up to {off.max():.2g}, first for row {first + different[0]}; their contributions add up to "
             "what was read. Fit again if the model has changed, or with twin='learned'",
             TwinWarning,
-            stacklevel=4,
         )
 
 
