@@ -15,7 +15,7 @@ from illume._typing import FloatArray
 from illume.data.require import require_int
 from illume.data.threads import in_chunks
 from illume.encoders.base import Head, Latent, PulledBack
-from illume.encoders.forward import LARGEST, Forward, SoftBins, resolve_n_bins
+from illume.encoders.forward import LARGEST, N_BINS, Forward, SoftBins, resolve_n_bins
 from illume.encoders.options import Objective, PairObjective, Training
 from illume.errors import import_extra
 from illume.results.diagnostics import History
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from illume.encoders.training import Trainer
 
 MAX_SIZE = 2**20  # of latents and widths: a larger one is a damaged file
-N_BINS = 16
 NARROWEST = 0.01  # width of a bin in standard deviations
 QUANTILE_ROWS = 16_384  # enough rows for quantiles
 WIDE, RANK = 200, 32  # `rank="auto"` is RANK from WIDE inputs on

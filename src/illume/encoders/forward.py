@@ -19,7 +19,7 @@ from illume.encoders.base import EPSILON
 LARGEST = 1e6  # inputs are clipped to so many standard deviations, so that float32 does not overflow
 CACHED = 2**15  # entries of maps to work on at once, which fit into a core's cache
 MIN_ROWS, MAX_ROWS = 32, 256  # rows to work on at once
-N_BINS = 32
+N_BINS = 32  # of each number
 MAX_TOTAL = 1024  # bins of all inputs together; wide data get fewer per input
 MIN_EACH, MAX_EACH = 4, 255  # bins of one input; fewer are not worth having
 HEIGHT = 0.25  # networks see bins centred, from -HEIGHT / 2 to HEIGHT / 2

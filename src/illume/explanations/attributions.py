@@ -210,8 +210,12 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None
             "save it with rows to have them"
         )
     frame = fitted.as_frame(X)
-    encoded, P = fitted.encode_and_ask(frame)
-    found = fitted.twin.pairs(fitted.twin.read(frame, encoded), P, max_features)
+    answers: FloatArray = np.empty((len(frame), 0))  # which an exact twin does not need
+    if fitted.twin.exact:
+        encoded = fitted.encode(frame)
+    else:
+        encoded, answers = fitted.encode_and_ask(frame)
+    found = fitted.twin.pairs(fitted.twin.read(frame, encoded), answers, max_features)
     values, errors = fitted.outputs.turn(found.values), found.errors
     if values.shape[-1] == 1:
         values, errors = values[..., 0], errors[..., 0]

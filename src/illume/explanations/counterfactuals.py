@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
 from illume.explanations.counterfactual_words import describe_constraints
 from illume.explanations.fitted import FitRows, Fitted
+from illume.explanations.plausibility import nearest_distance
 from illume.explanations.rules import (
     RuleRequest,
     choose_boxes,
@@ -35,7 +35,6 @@ from illume.results.trust import Refinement
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 BANDS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of a probability
-REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
 
 
 def pool_rows(rows: FitRows) -> IntArray:
@@ -53,7 +52,7 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
     """Return counterfactuals of a frame's rows."""
     request.validate(fitted)
     schema, known = fitted.schema, fitted.pool.frame  # type: ignore[union-attr]
-    pool, training = Pool.of(fitted, request.values_beyond(schema, known)), fitted.rows.training
+    pool = Pool.of(fitted, request.values_beyond(schema, known))
     encoded, P = fitted.encode_and_ask(frame)
     X, goal = encoded.X, request.goal(fitted.outputs, P)
     decisions = goal.question.decide(P)
@@ -94,7 +93,6 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         has_rule[bare] = True
     rules, violated, refinement = _make_rules(fitted, task, (anchors, numbers), there, has_rule)
 
-    reference = training.X[stratified(fitted.outputs.strata.decide(training.P), REFERENCE_ROWS)]
     return Counterfactuals(
         row=found.row,
         changed=found.source >= 0,
@@ -102,8 +100,8 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         after=fitted.row_values(made),
         example_predictions=answers,
         distance=pool.distance(X[found.row], found.source),
-        plausibility=_nearest_distance(reference, pool.layout, composed, X[found.row]),
-        typical_distance=_typical_distance(reference, pool.layout),
+        plausibility=nearest_distance(fitted.typical_rows, pool.layout, composed, X[found.row]),
+        typical_distance=fitted.typical_distance,
         decisions=decisions,
         predictions=P,
         reasons=_reasons(request, search, found=found, nearest=nearest),
@@ -180,28 +178,6 @@ def _violated_inputs(boxes: Boxes, X: FloatArray, layout: Layout) -> BoolArray:
     return np.where(layout.onehot, layout.own(X) & ~boxes.allowed, outside)
 
 
-def _nearest_distance(reference: FloatArray, layout: Layout, X: FloatArray, own: FloatArray) -> FloatArray:
-    """Return the distance of rows to the nearest reference row, other than the rows they were made of."""
-    scale = np.where(layout.onehot, 0.5**0.5, 1.0)
-    reference = reference * scale
-    square = np.square(reference).sum(1)
-    nearest = np.empty(len(X))
-    for rows in row_chunks(len(X), 512):
-        far, itself = (
-            np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-            for part in (X[rows] * scale, own[rows] * scale)
-        )
-        far[itself < 1e-9] = np.inf
-        nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
-    return nearest
-
-
-def _typical_distance(reference: FloatArray, layout: Layout) -> float:
-    some = reference[:500]
-    near = _nearest_distance(reference, layout, some, some)
-    return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
-
-
 def _reasons(
     request: CounterfactualRequest, search: CounterfactualSearch, *, found: Found, nearest: IntArray
 ) -> np.ndarray[Any, Any]:
@@ -224,9 +200,10 @@ def _reasons(
 
 
 def _describe_scope(request: CounterfactualRequest, label: Callable[[str], str]) -> str:
-    scope = ", ".join(label(str(name)) for name in request.features_to_vary)
     if isinstance(request.features_to_vary, str):
         names = ", ".join(label(str(name)) for name in request.immutable or ())
         fixed = f" but {names}" if names else ""
         scope = f"all features{fixed}" + (" within permitted_range" if request.permitted_range else "")
+    else:
+        scope = ", ".join(label(str(name)) for name in request.features_to_vary)
     return scope + (" in their direction" if request.direction else "")

@@ -35,7 +35,6 @@ TWINS = ("auto", "exact", "learned")
 SCALES = ("auto", *CLASS_SCALES)
 FEWEST_LATENTS = 8
 QUICK_STEPS = 1_200  # of training with a head on rows with `effort="quick"`
-PAIR_BINS = 32  # of each number
 PAIR_STEPS = {"quick": 500, "standard": 1_600}  # of training on pairs; other efforts take those of standard
 N_PAIRS = {"quick": 20_000, "standard": 60_000}
 WIDTH, CLASS_WIDTH = 256, 384  # of hidden layers: for at most two outputs, and for more
@@ -152,8 +151,6 @@ class Settings:
         if not isinstance(encoder, str):
             return lambda: _copy_encoder(encoder, known)
         options: dict[str, Any] = {"rank": self.surrogate_options.rank} if encoder == "meta" else {}
-        if isinstance(objective, PairObjective):
-            options["n_bins"] = PAIR_BINS
 
         def make() -> Encoder:
             return ENCODERS[encoder](
