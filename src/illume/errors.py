@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from types import FrameType
 from typing import Any, Self
 
 
@@ -100,6 +103,26 @@ def rows_after(start: int, file: str = "") -> AbstractContextManager[None]:
     return renumber_rows(lambda row: start + row, file)
 
 
+@dataclass(eq=False)
+class OptionError(IllumeError, ValueError):
+    """An option has a value that it cannot have; `option` is its name.
+
+    >>> print(OptionError("n", "a positive integer", "0"))
+    n must be a positive integer, found 0
+    """
+
+    option: str
+    expected: str
+    found: str
+
+    def __post_init__(self) -> None:
+        """Keep all fields for pickling."""
+        self.args = tuple(vars(self).values())
+
+    def __str__(self) -> str:
+        return f"{self.option} must be {self.expected}, found {self.found}"
+
+
 class FormatError(IllumeError, ValueError):
     """A file is damaged, cut off, of another kind, or newer than this version of illume."""
 
@@ -113,7 +136,7 @@ class ExportError(IllumeError, TypeError):
 
 
 class OutOfMemoryError(IllumeError, MemoryError):
-    """Memory ran out even for a single row, or for a batch of a training."""
+    """Memory ran out while training on batches of rows."""
 
 
 class TwinError(IllumeError, TypeError):
@@ -176,3 +199,12 @@ def import_extra(name: str, extra: str) -> Any:
         raise MissingExtraError(
             f'this needs {missing}; install it with: pip install "illume[{extra}]"'
         ) from error
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of illume that led here, however deep the call is."""
+    level = 2
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_globals.get("__name__", "").partition(".")[0] == "illume":
+        level, caller = level + 1, caller.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -141,6 +141,13 @@ def raw_scores(model, X, explainer):
     return logs[:, 1:] - logs[:, :1] if P.shape[1] == 2 else logs - logs.mean(1, keepdims=True)
 
 
+def test_interactions_do_not_ask_a_model_that_was_read(case):
+    _, _, X, explainer = case
+    before = explainer.fitted_.black_box.n_asked
+    explainer.interactions(X[:5])
+    assert explainer.fitted_.black_box.n_asked == before
+
+
 def test_contributions_add_up_to_the_models_own_scores(case):
     name, model, X, explainer = case
     found = explainer(X)

@@ -53,15 +53,12 @@ class MostLikely(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         return self.classes
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return P.argmax(1)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(P.argmax(1) == decision)
 
 
@@ -80,15 +77,12 @@ class Cutoff(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         return self.classes
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return np.where(P[:, self.positive] >= self.threshold, self.positive, 1 - self.positive)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(self.decide(P) == decision)
 
     @property
@@ -115,16 +109,13 @@ class Threshold(Question):
 
     @property
     def names(self) -> tuple[str, str]:
-        """See `Question`."""
         text = format_number(self.threshold)
         return f"below {text}", f"at least {text}"
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return (P[:, self.output] >= self.threshold).astype(np.intp)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(self.decide(P) == decision)
 
 
@@ -149,16 +140,13 @@ class Bands(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         ends = [format_number(edge) for edge in self.edges]
         return tuple(f"{low} to {high}" for low, high in pairwise(ends))
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return np.searchsorted(self.edges[1:-1], P[:, self.output], side="right")
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         low, high = self.window(decision)
         y = P[:, self.output]
         return np.asarray((y >= low) & (y <= high))

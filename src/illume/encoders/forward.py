@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.require import require_int
 from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 
 LARGEST = 1e6  # inputs are clipped to so many standard deviations, so that float32 does not overflow
 CACHED = 2**15  # entries of maps to work on at once, which fit into a core's cache
 MIN_ROWS, MAX_ROWS = 32, 256  # rows to work on at once
-N_BINS = 32
+N_BINS = 32  # of each number
 MAX_TOTAL = 1024  # bins of all inputs together; wide data get fewer per input
 MIN_EACH, MAX_EACH = 4, 255  # bins of one input; fewer are not worth having
 HEIGHT = 0.25  # networks see bins centred, from -HEIGHT / 2 to HEIGHT / 2
@@ -93,8 +93,7 @@ def resolve_n_bins(n_bins: Any, n_numeric: int) -> int:
     >>> resolve_n_bins(32, 30), resolve_n_bins(32, 100), resolve_n_bins(32, 300), resolve_n_bins(0, 30)
     (32, 10, 0, 0)
     """
-    if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and 0 <= int(n_bins) <= MAX_EACH):
-        raise ValueError(f"n_bins must be an integer from 0 to {MAX_EACH}, found {n_bins!r}")
+    require_int("n_bins", n_bins, 0, MAX_EACH)
     room = MAX_TOTAL // max(n_numeric, 1)
     return min(int(n_bins), room) if room >= MIN_EACH else 0
 

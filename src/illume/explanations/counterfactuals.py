@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
 from illume.data.frames import Frame
 from illume.data.sampling import stratified
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_limits import Limits, rank_values
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
@@ -21,6 +20,7 @@ from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactual_search import NEVER, CounterfactualSearch
 from illume.explanations.counterfactual_words import describe_constraints
 from illume.explanations.fitted import FitRows, Fitted
+from illume.explanations.plausibility import nearest_distance
 from illume.explanations.rules import (
     RuleRequest,
     choose_boxes,
@@ -35,7 +35,6 @@ from illume.results.trust import Refinement
 
 POOL_ROWS = 2_048  # training rows that counterfactuals take values from
 BANDS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # quantiles of a probability
-REFERENCE_ROWS = 20_000  # training rows that tell how plausible a counterfactual is
 
 
 def pool_rows(rows: FitRows) -> IntArray:
@@ -53,7 +52,7 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
     """Return counterfactuals of a frame's rows."""
     request.validate(fitted)
     schema, known = fitted.schema, fitted.pool.frame  # type: ignore[union-attr]
-    pool, training = Pool.of(fitted, request.values_beyond(schema, known)), fitted.rows.training
+    pool = Pool.of(fitted, request.values_beyond(schema, known))
     encoded, P = fitted.encode_and_ask(frame)
     X, goal = encoded.X, request.goal(fitted.outputs, P)
     decisions = goal.question.decide(P)
@@ -94,7 +93,6 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         has_rule[bare] = True
     rules, violated, refinement = _make_rules(fitted, task, (anchors, numbers), there, has_rule)
 
-    reference = training.X[stratified(fitted.outputs.strata.decide(training.P), REFERENCE_ROWS)]
     return Counterfactuals(
         row=found.row,
         changed=found.source >= 0,
@@ -102,8 +100,8 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         after=fitted.row_values(made),
         example_predictions=answers,
         distance=pool.distance(X[found.row], found.source),
-        plausibility=_nearest_distance(reference, pool.layout, composed, X[found.row]),
-        typical_distance=_typical_distance(reference, pool.layout),
+        plausibility=nearest_distance(fitted.typical_rows, pool.layout, composed, X[found.row]),
+        typical_distance=fitted.typical_distance,
         decisions=decisions,
         predictions=P,
         reasons=_reasons(request, search, found=found, nearest=nearest),
@@ -139,13 +137,11 @@ def _make_rules(
     model, wanted = require_rule_model(fitted, question), question.decide(there)
     tree, layout = model.rules, model.rules.layout
     start, refinement = Boxes.whole_space(*task.X.shape), Refinement.empty(len(task.X))
-    chunks = RowChunks(len(task.X), tree.at_once)
-    for part in chunks:
-        with chunks:
-            W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
-            _, Z_there, _ = tree.latents(anchors[part], wanted[part])
-            towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
-            start[part] = towards.widen(anchors[part], layout)
+    for part in row_chunks(len(task.X), tree.at_once):
+        W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
+        _, Z_there, _ = tree.latents(anchors[part], wanted[part])
+        towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
+        start[part] = towards.widen(anchors[part], layout)
     rows, boxes = np.flatnonzero(has_rule), Boxes.whole_space(*task.X.shape)
     chosen, was_polished = choose_boxes(model, start[rows], anchors[rows], wanted[rows], RuleRequest())
     _exclude(chosen, task.X[rows], anchors[rows], layout)
@@ -182,30 +178,6 @@ def _violated_inputs(boxes: Boxes, X: FloatArray, layout: Layout) -> BoolArray:
     return np.where(layout.onehot, layout.own(X) & ~boxes.allowed, outside)
 
 
-def _nearest_distance(reference: FloatArray, layout: Layout, X: FloatArray, own: FloatArray) -> FloatArray:
-    """Return the distance of rows to the nearest reference row, other than the rows they were made of."""
-    scale = np.where(layout.onehot, 0.5**0.5, 1.0)
-    reference = reference * scale
-    square = np.square(reference).sum(1)
-    nearest = np.empty(len(X))
-    chunks = RowChunks(len(X), 512)
-    for rows in chunks:
-        with chunks:
-            far, itself = (
-                np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-                for part in (X[rows] * scale, own[rows] * scale)
-            )
-            far[itself < 1e-9] = np.inf
-            nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
-    return nearest
-
-
-def _typical_distance(reference: FloatArray, layout: Layout) -> float:
-    some = reference[:500]
-    near = _nearest_distance(reference, layout, some, some)
-    return float(np.median(near[np.isfinite(near)])) if np.isfinite(near).any() else math.nan
-
-
 def _reasons(
     request: CounterfactualRequest, search: CounterfactualSearch, *, found: Found, nearest: IntArray
 ) -> np.ndarray[Any, Any]:
@@ -228,9 +200,10 @@ def _reasons(
 
 
 def _describe_scope(request: CounterfactualRequest, label: Callable[[str], str]) -> str:
-    scope = ", ".join(label(str(name)) for name in request.features_to_vary)
     if isinstance(request.features_to_vary, str):
         names = ", ".join(label(str(name)) for name in request.immutable or ())
         fixed = f" but {names}" if names else ""
         scope = f"all features{fixed}" + (" within permitted_range" if request.permitted_range else "")
+    else:
+        scope = ", ".join(label(str(name)) for name in request.features_to_vary)
     return scope + (" in their direction" if request.direction else "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -18,12 +18,14 @@ from illume.data.match_dtypes import FrameBuilder, as_plain_rows
 from illume.data.outputs import Outputs
 from illume.data.questions import Question
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
-from illume.data.sampling import Split
+from illume.data.sampling import Split, stratified
 from illume.data.schema import Schema, check_names, require_columns
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.errors import rows_after
+from illume.explanations.boxes import Layout
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.places import NoveltyDetector, Places
+from illume.explanations.plausibility import typical_distance
 from illume.explanations.reference import Reference
 from illume.explanations.tree_rules import RuleModel
 from illume.results.diagnostics import History
@@ -31,6 +33,8 @@ from illume.results.dictionary import NO_LABELS, DataDictionary
 from illume.results.predictions import Labels
 from illume.results.quality import Quality, RuleQuality, SurrogateQuality
 from illume.twin.twin import Contributions, Mixing, Pairs, Twin
+
+TYPICAL_ROWS = 20_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -375,6 +379,17 @@ class Fitted:
         )
 
     @property
+    def typical_rows(self) -> FloatArray:
+        """Training rows that tell how plausible changed rows are."""
+        training = self.rows.training
+        return training.X[stratified(self.outputs.strata.decide(training.P), TYPICAL_ROWS)]
+
+    @cached_property
+    def typical_distance(self) -> float:
+        """How far training rows usually are from the nearest other one."""
+        return typical_distance(self.typical_rows, Layout.of(self.encoding))
+
+    @property
     def usual_square(self) -> float:
         """The mean square of contributions of held-out rows, over all features; 0 where it is not known."""
         found = self.facts.contributions
@@ -461,14 +476,12 @@ class Fitted:
         X = np.empty((len(frame), self.encoding.n_inputs))
         imputed, odd = np.empty((2, len(frame), len(self.schema)), dtype=bool)
         P = np.empty((len(frame), len(self.outputs)))
-        pieces = RowChunks(len(frame), BATCH_ROWS)
-        for rows in pieces:
-            with pieces:
-                piece = frame.slice(rows.start, rows.stop)
-                with rows_after(rows.start):
-                    encoded = self.encode(piece)
-                    P[rows] = self.black_box(piece)
-                X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
+        for rows in row_chunks(len(frame), BATCH_ROWS):
+            piece = frame.slice(rows.start, rows.stop)
+            with rows_after(rows.start):
+                encoded = self.encode(piece)
+                P[rows] = self.black_box(piece)
+            X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
         return Encoded(X, imputed, odd), P
 
     def row_values(self, frame: Frame) -> np.ndarray[Any, Any]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.rule_sample import Conditions
+from illume.metrics.fidelity import wilson_low
 
 MAX_CONDITIONS = 8
 LIMIT = 64  # more conditions than anybody reads
@@ -44,13 +45,11 @@ def polish(
     result, reached = Boxes.whole_space(*X.shape), np.empty(len(X))
     for c in np.unique(wanted):
         mine = np.flatnonzero(wanted == c)
-        chunks = RowChunks(len(mine), AT_ONCE)
-        for part in chunks:
-            with chunks:
-                rows = mine[part]
-                search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
-                result[rows] = search.run(Boxes.whole_space(len(rows), X.shape[1]))
-                reached[rows] = lower_bound(*search.counts[search.group].T)
+        for part in row_chunks(len(mine), AT_ONCE):
+            rows = mine[part]
+            search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
+            result[rows] = search.run(Boxes.whole_space(len(rows), X.shape[1]))
+            reached[rows] = lower_bound(*search.counts[search.group].T)
     return result, reached
 
 
@@ -70,11 +69,7 @@ def lower_bound(correct: FloatArray, covered: FloatArray) -> FloatArray:
     >>> lower_bound(np.array([0.0, 19.0, 190.0]), np.array([0.0, 20.0, 200.0])).round(3)
     array([0.   , 0.876, 0.932])
     """
-    z2 = STANDARD_ERRORS**2
-    n = np.maximum(covered, 1e-9)
-    p = correct / n
-    spread = STANDARD_ERRORS * np.sqrt(p * (1 - p) / n + z2 / (4 * n * n))
-    return np.where(covered > 0, (p + z2 / (2 * n) - spread) / (1 + z2 / n), 0.0)
+    return wilson_low(correct / np.maximum(covered, 1), covered, STANDARD_ERRORS)
 
 
 class _RuleSearch:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 import time
-import warnings
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
@@ -23,7 +22,7 @@ from illume.data.frames import Frame, as_frame
 from illume.data.later import Later
 from illume.data.load_rows import LoadedRows, RowLimit, load_rows
 from illume.data.schema import require_columns
-from illume.errors import NewNumberError, SchemaError, TwinError, import_extra
+from illume.errors import NewNumberError, SchemaError, TwinError, import_extra, warn
 from illume.explanations.counterfactuals import pool_rows
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted, LatentTwin
 from illume.explanations.places import Places
@@ -69,11 +68,9 @@ def fit_explainer(settings: Settings, X: Any) -> Fitted:
     except NewNumberError:  # whole numbers that were taken for labels
         if not settings.finds_task or is_classifier(settings.model):
             raise
-        warnings.warn(
+        warn(
             "the model's whole numbers were taken for labels, but made-up rows get other ones: they are "
             "numbers, as with DataOptions(task='regression')",
-            UserWarning,
-            stacklevel=3,
         )
         options = replace(options, task="regression")
         found = _stand_for(replace(settings, data_options=options), source, seed, start)

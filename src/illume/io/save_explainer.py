@@ -7,7 +7,6 @@ import os
 import platform
 from collections.abc import Mapping
 from importlib import import_module
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from illume._typing import IntArray
 from illume.data import archive
 from illume.data.frames import as_frame
+from illume.data.require import require_int
 from illume.data.sampling import evenly_spaced, stratified
 from illume.encoders.base import IdentityEncoder
 from illume.explanations.fitted import AnsweredFrame, FitRows, Fitted, GrownRules, Latent
@@ -96,12 +96,11 @@ def _take_apart(
 def _choose_rows(fit_rows: FitRows, rows: int | str) -> IntArray:
     """Return which training rows go into the file."""
     training, question = fit_rows.training, fit_rows.outputs.strata
+    require_int("rows", rows, other=("all", "none"))
     if rows == "none":
         return np.empty(0, dtype=np.intp)
     if rows == "all":
         return np.arange(len(training))
-    if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
-        raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
     n, n_strata = int(rows), len(question.names)
     if len(training) <= n:
         return np.arange(len(training))

@@ -101,9 +101,13 @@ def wilson(share: Any, n: Any, z: float = 1.959964) -> tuple[Any, Any]:
     >>> low.round(3), high
     (array([0.722, 0.   ]), array([1., 1.]))
     """
-    rows = np.maximum(n, 1e-9)
-    centre = (share + z * z / (2 * rows)) / (1 + z * z / rows)
-    half = z / (1 + z * z / rows) * np.sqrt(share * (1 - share) / rows + z * z / (4 * rows * rows))
-    low = np.where(n, np.clip(centre - half, 0.0, share), 0.0)  # despite rounding, the share lies inside
-    high = np.where(n, np.clip(centre + half, share, 1.0), 1.0)
+    low, high = wilson_low(share, n, z), 1.0 - wilson_low(1.0 - np.asarray(share), n, z)
     return (low, high) if np.ndim(share) else (float(low), float(high))
+
+
+def wilson_low(share: Any, n: Any, z: float) -> FloatArray:
+    """Lower end of Wilson's interval, at most the share; 0 without rows."""
+    rows, z2 = np.maximum(n, 1e-9), z * z
+    half = z * np.sqrt(share * (1 - share) / rows + z2 / (4 * rows * rows))
+    low = (share + z2 / (2 * rows) - half) / (1 + z2 / rows)
+    return np.where(n, np.clip(low, 0.0, share), 0.0)

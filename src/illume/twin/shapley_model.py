@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from illume._typing import BoolArray, FloatArray
+from illume._typing import FloatArray
 from illume.data.scales import Scale
-from illume.twin.network_arrays import Codes, Coding, ModelArrays, RowEmbedding, ValueArrays
+from illume.twin.network_arrays import Codes, Coding, ModelArrays, ValueArrays
 from illume.twin.twin import Contributions
 
 
@@ -66,17 +65,6 @@ class ShapleyModel:
     base: FloatArray
     errors: ErrorModel
     n_features: int
-
-    def __call__(self, X: FloatArray, imputed: BoolArray, P: FloatArray) -> Contributions:
-        """Return values of encoded rows X that the model answers with P."""
-        raw = self.values.from_embedding(*self.embedding(X, imputed))
-        values, remainder = self.share_remainder(raw, self.scale(P))
-        return self.contributions(values, self.errors.errors(values, remainder))
-
-    @cached_property
-    def embedding(self) -> RowEmbedding:
-        """How encoded rows are embedded."""
-        return RowEmbedding.from_table(self.coding, self.values.table)
 
     def start(self, codes: Codes, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return values (n, m, c) of coded rows that add up to `scores`, and what was shared out (n, c)."""

@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from illume._typing import FloatArray
 from illume.data.rounded_weights import round_weights
+from illume.metrics.fidelity import r_squared
 from illume.twin.network_arrays import Codes, Coding, ModelArrays, Table, ValueArrays
 from illume.twin.training_run import BATCH, Sizes, TrainingProgress
 from illume.twin.walks import QuadraticUnits, Walks, network_walks
@@ -228,9 +229,7 @@ def _r_squared(
     answers = [
         network(*_tensors(codes[i : i + 4096], where)).cpu().numpy() for i in range(0, len(codes), 4096)
     ]
-    wanted = (targets - middle) / scale
-    error = np.square(np.concatenate(answers) - wanted).sum()
-    return float(1 - error / max(np.square(wanted - wanted.mean(0)).sum(), 1e-12))
+    return r_squared((targets - middle) / scale, np.concatenate(answers))
 
 
 def _array(tensor: Tensor) -> FloatArray:
