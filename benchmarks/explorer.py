@@ -16,6 +16,7 @@ import pandas as pd
 import illume.report
 from benchmarks.harness import Cell, Line, choose
 from illume import Explainer
+from illume.explanations.asked import Asked
 from illume.report.explorer_payload import explorer_payload
 
 ENGINE = Path(illume.report.__file__).parent / "static" / "engine.js"
@@ -64,7 +65,7 @@ def explorer(
         model = MODELS[name] if name in MODELS else boosted(X)
         explainer = Explainer(model, effort="quick", queries=queries, verbose=False).fit(X)
         fitted = explainer.fitted_
-        payload = explorer_payload(fitted, fitted.as_frame(X[:300]))
+        payload = explorer_payload(fitted, Asked.of(fitted, X[:300]))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "payload.json"
             path.write_text(json.dumps(payload))

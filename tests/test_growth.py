@@ -68,10 +68,20 @@ def test_rules_are_fitted_without_asking():
     assert model.during(explainer.fit_rules) == 0
 
 
-@pytest.mark.parametrize("kind", ["__call__", "rules"])
+@pytest.mark.parametrize("kind", ["__call__", "rules", "latents", "interactions"])
 def test_an_explanation_asks_about_its_row_only(explainer, model, kind):
     for n in (50, 200):
         assert model.during(lambda n=n: getattr(explainer, kind)(rows_of(n))) == n
+
+
+@pytest.mark.parametrize("kind", ["report", "explorer"])
+def test_a_page_asks_about_each_row_once_and_about_what_it_searched(explainer, model, kind, tmp_path):
+    X, page = rows_of(60), tmp_path / "page.html"
+    write = getattr(explainer, kind)
+    assert model.during(lambda: write(X, page, counterfactuals=False)) == len(X)
+    n = 2 if kind == "report" else 3
+    searched = model.during(lambda: explainer.counterfactuals(X, n=n)) - len(X)
+    assert 0 < searched == model.during(lambda: write(X, page)) - len(X)
 
 
 def test_counterfactuals_of_four_times_the_rows_ask_four_times_as_much(explainer, model):

@@ -9,7 +9,8 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 
 from illume.data.schema import Unknown
-from illume.explanations.attributions import attribute
+from illume.explanations.asked import Asked
+from illume.explanations.attributions import against, attribute, require_refinable
 from illume.explanations.check_options import check_request
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
@@ -153,7 +154,10 @@ class Explainer(Learned, Pages, BaseEstimator):
         `background`, a frame, are other rows to compare with, without a new fit: an exact twin makes new
         tables, in about as long as the fit took for that; a learned one takes some milliseconds a row.
         """
-        return attribute(self._require_fitted().towards(positive_class), X, refine, background)
+        fitted = self._require_fitted().towards(positive_class)
+        require_refinable(fitted, refine)
+        fitted = against(fitted, background)
+        return attribute(fitted, Asked.of(fitted, X), refine)
 
     def rules(
         self,
@@ -184,8 +188,7 @@ class Explainer(Learned, Pages, BaseEstimator):
         request = RuleRequest(polish, precision, max_conditions, interval, threshold, output)
         explainer = self._deciding(threshold)
         check_request(explainer.fitted_.outputs, request)
-        frame = explainer.fitted_.as_frame(X)
-        return explain_rules(explainer.fitted_, frame, request)
+        return explain_rules(explainer.fitted_, Asked.of(explainer.fitted_, X), request)
 
     def rule_set(
         self,
@@ -249,10 +252,9 @@ class Explainer(Learned, Pages, BaseEstimator):
         wish = (desired_range, desired_change, threshold, output)
         request = CounterfactualRequest(n, desired_class, *limits, *wish, immutable, direction)
         explainer = self._deciding(threshold)
-        frame = explainer.fitted_.as_frame(X)
         request = request.with_columns(explainer.fitted_)
         request.validate(explainer.fitted_)
-        return find_counterfactuals(explainer.fitted_, frame, request)
+        return find_counterfactuals(explainer.fitted_, Asked.of(explainer.fitted_, X), request)
 
     def save(
         self, path: str | PathLike[str], *, rows: int | str = HELD_ROWS, rules: bool | None = None

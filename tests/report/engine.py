@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import illume.report
+from illume.explanations.asked import Asked
 from illume.explanations.attributions import attribute
 from illume.explanations.fitted import TwinBlackBox
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
@@ -44,7 +45,7 @@ def without_model(fitted):
 
 def write_payload(fitted, frame, folder):
     """Write the payload of a frame's rows to a file, and return it."""
-    payload = explorer_payload(fitted, frame)
+    payload = explorer_payload(fitted, Asked.about(fitted, frame))
     (folder / "payload.json").write_text(json.dumps(payload, allow_nan=False))
     return payload
 
@@ -68,7 +69,8 @@ def off(found, wanted, size=0.0):
 
 def assert_equal(said, fitted, frame):
     """Check numbers within 1e-5 of a row's largest, an exact twin's within 1e-9; all else exactly."""
-    found, outputs = attribute(without_model(fitted), frame.native), fitted.outputs
+    alone, outputs = without_model(fitted), fitted.outputs
+    found = attribute(alone, Asked.about(alone, frame))
     # A prediction may be near 0, as its differences to others are not: they count by the standard deviation.
     size = 0.0 if outputs.decides else min(outputs.spread)
     errors = {
@@ -114,7 +116,7 @@ def assert_rules_equal(said, fitted, frame, step=1):
         return
     n, output = len(frame), None if fitted.outputs.decides else 0
     has_rows = len(fitted.rule_model.conditions.sample) > 0
-    rules = explain_rules(fitted, frame, RuleRequest(output=output, polish=has_rows))
+    rules = explain_rules(fitted, Asked.about(fitted, frame), RuleRequest(output=output, polish=has_rows))
     for i in range(0, n, step):
         covers = rules[i].covers(frame.take(np.array([i, (i + 1) % n])).native)
         assert (said["rules"][i] == covers).all()

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from illume.data.rounded_weights import BITS, common_unit
-from illume.explanations.attributions import attribute
+from illume.explanations.asked import Asked
 from illume.report.assemble import bundle
 from tests.report.engine import (
     NODE,
@@ -59,7 +59,7 @@ def test_matrices_of_values_are_rounded_in_fit_and_kept_exactly(compared):
 
 
 def test_reasons_of_rows_outside_are_in_the_words_of_python(compared):
-    novelty = attribute(compared.fitted, compared.frame.native).novelty
+    novelty = Asked.about(compared.fitted, compared.frame).novelty(compared.fitted)
     assert compared.rest["reasons"] == [list(novelty.reasons(i)) for i in range(len(compared.frame))]
     assert compared.rest["reasons"][0]
 

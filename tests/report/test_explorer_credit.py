@@ -8,6 +8,7 @@ import pytest
 
 from illume import Explainer, load
 from illume.errors import ExportError
+from illume.explanations.asked import Asked
 from illume.report.explorer_payload import explorer_payload
 from tests.report.common import data_of
 from tests.report.credit import CODES, OFFER, applicants, fit_credit
@@ -52,7 +53,7 @@ def flips(credit, tmp_path_factory):
     folder = tmp_path_factory.mktemp("flips")
     refused = X[model.predict(X) == "refused"][:N_FLIPS].reset_index(drop=True)
     fitted = explainer.fitted_
-    (folder / "payload.json").write_text(json.dumps(explorer_payload(fitted, fitted.as_frame(refused))))
+    (folder / "payload.json").write_text(json.dumps(explorer_payload(fitted, Asked.of(fitted, refused))))
     modules, found = modules_in(folder / "modules"), folder / "found.json"
     run_script("search_flips.mjs", modules, folder / "payload.json", found, len(refused), "amount")
     return model, refused, fitted, json.loads(found.read_text())

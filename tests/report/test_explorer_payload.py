@@ -9,6 +9,7 @@ from sklearn.ensemble import RandomForestClassifier
 import illume
 from illume import Explainer
 from illume.errors import ExportError, LeftOutError
+from illume.explanations.asked import Asked
 from illume.fit.ask import ask
 from illume.report.explorer_payload import explorer_payload
 from tests.common import brief_shapley, loans
@@ -106,7 +107,7 @@ def test_names_and_categories_may_be_hostile(compare, odd_explainer):
 def test_an_explainer_saved_without_rows_shows_the_rules_of_its_tree(loan_learned, loan_frame, tmp_path):
     loan_learned.fit_rules().save(tmp_path / "e.illume", rows="none")
     fitted = illume.load(tmp_path / "e.illume").fitted_
-    payload = explorer_payload(fitted, fitted.as_frame(loan_frame.head(9)))
+    payload = explorer_payload(fitted, Asked.of(fitted, loan_frame.head(9)))
     assert payload["rules"]["rules"]
     assert payload["rule_set"] is None
 
@@ -126,7 +127,7 @@ def test_an_explainer_saved_without_rows_has_no_places_and_no_histogram_of_rows(
 
 def test_the_payload_is_json_and_says_what_features_are(loan_explainer, loan_frame):
     fitted = loan_explainer.fitted_
-    payload = json.loads(json.dumps(explorer_payload(fitted, fitted.as_frame(loan_frame)), allow_nan=False))
+    payload = json.loads(json.dumps(explorer_payload(fitted, Asked.of(fitted, loan_frame)), allow_nan=False))
     age, income, owner, education = payload["features"]
     assert (age["kind"], age["whole"], age["missing"]) == ("number", True, False)
     assert (income["missing"], income["low"]) == (True, loan_frame["income"].min())

@@ -37,6 +37,10 @@ class Encoded:
     imputed: BoolArray
     odd: BoolArray
 
+    def __getitem__(self, rows: IntArray | slice) -> Encoded:
+        """Return some rows."""
+        return Encoded(self.X[rows], self.imputed[rows], self.odd[rows])
+
     @classmethod
     def plain(cls, X: FloatArray, n_features: int) -> Encoded:
         """Return rows with nothing imputed or odd."""

@@ -9,11 +9,13 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
+from illume.data.encoding import Encoded
 from illume.data.frames import Frame, as_frame
 from illume.data.require import require_int
 from illume.data.schema import require_columns
 from illume.data.threads import row_chunks
 from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after, warn
+from illume.explanations.asked import Asked
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
@@ -26,15 +28,10 @@ from illume.twin.twin import Contributions, Mixing
 DIFFERENT = 1e-3  # of what counts as a large difference between the answers of model and twin
 
 
-def attribute(fitted: Fitted, X: Any, refine: int = 0, background: Any = None) -> Attributions:
-    """Explain the user's rows; with `refine`, the model is asked this often more for each row.
-
-    `background` are other rows to compare with than those of the fit.
-    """
-    frame = fitted.as_frame(X)
-    _require_refinable(fitted, refine)
-    fitted = against(fitted, background)
-    return _pull_back(fitted, frame) if fitted.kind == "pullback" else _attribute(fitted, frame, int(refine))
+def attribute(fitted: Fitted, asked: Asked, refine: int = 0) -> Attributions:
+    """Explain rows; with `refine`, the model is asked this often more for each row."""
+    require_refinable(fitted, refine)
+    return _pull_back(fitted, asked) if fitted.kind == "pullback" else _attribute(fitted, asked, int(refine))
 
 
 def against(fitted: Fitted, background: Any) -> Fitted:
@@ -46,13 +43,14 @@ def against(fitted: Fitted, background: Any) -> Fitted:
     frame = require_columns(as_frame(background), fitted.columns)
     if not len(frame):
         raise SchemaError("background has no rows; give at least one, or leave it out")
-    encoded, P = fitted.encode_and_ask(frame)
-    twin = fitted.twin.against(frame.select(fitted.schema.names), encoded, P)
+    asked = Asked.about(fitted, frame)
+    twin = fitted.twin.against(frame.select(fitted.schema.names), asked.encoded, asked.P)
     facts = replace(fitted.facts, n_background=len(frame))
-    return replace(fitted, twin=twin, background=AnsweredFrame(frame, P), facts=facts)
+    return replace(fitted, twin=twin, background=AnsweredFrame(frame, asked.P), facts=facts)
 
 
-def _require_refinable(fitted: Fitted, refine: Any) -> None:
+def require_refinable(fitted: Fitted, refine: Any) -> None:
+    """Raise unless contributions can be refined, by this many questions for each row."""
     require_int("refine", refine, least=0)
     if refine and fitted.twin.exact:
         warn(f"contributions are exact: refine={refine} is not needed")
@@ -71,33 +69,19 @@ def _require_refinable(fitted: Fitted, refine: Any) -> None:
         )
 
 
-def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
-    """Explain the rows of a frame.
-
-    Every batch is checked before the model is asked about it. Beside the result itself, memory is needed for
-    one batch only.
-    """
-    n, f, twin = len(frame), len(fitted.schema), fitted.twin
+def _attribute(fitted: Fitted, asked: Asked, refine: int) -> Attributions:
+    """Return Shapley values; beside the result itself, memory is needed for one batch only."""
+    n, f, twin = len(asked), len(fitted.schema), fitted.twin
     s = len(fitted.outputs.explained)
-    X = np.empty((n, fitted.encoding.n_inputs), dtype=np.float32)
-    P = np.empty((n, len(fitted.outputs)))
-    imputed, odd = np.zeros((2, n, f), dtype=bool)
     values: FloatArray = np.empty((n, f, s))
     errors: FloatArray = np.empty((n, f, s), dtype=np.float32)
     for at in row_chunks(n, BATCH_ROWS):
-        piece = frame.slice(at.start, at.stop)
         with rows_after(at.start):
-            encoded = fitted.encode(piece)
-            rows = twin.read(piece, encoded)
-            if fitted.has_model:
-                P[at] = fitted.black_box(piece)
-            else:
-                P[at] = fitted.outputs.answers_of(twin.scores(rows))
-        X[at], imputed[at] = encoded.X, encoded.imputed
-        odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-        values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
-        if twin.exact and fitted.has_model:
-            _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
+            piece = asked.frame.slice(at.start, at.stop)
+            rows = twin.read(piece, asked.encoded[at])
+            values[at], errors[at] = _values(fitted, (rows, piece), asked.P[at], refine)
+            if twin.exact and fitted.has_model:
+                _compare(fitted, asked.P[at], twin.base_values + values[at].sum(1), at.start)
     turn = fitted.outputs.turn
     base, single = twin.base_values, s == 1
     if single:
@@ -109,17 +93,15 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
         base_values=np.broadcast_to(base, nothing.shape),
         offset=nothing,
         rest=np.broadcast_to(0.0, nothing.shape),
-        data=fitted.row_values(frame),
-        predictions=P,
-        imputed=imputed,
+        data=fitted.row_values(asked.frame),
+        predictions=asked.P,
+        imputed=asked.encoded.imputed,
         standard_errors=errors,
         labels=fitted.labels,
-        origin=frame.origin,
+        origin=asked.frame.origin,
         kind="shapley",
         stand_in=not fitted.has_model,
-        **_deferred_fields(
-            fitted, X, P, values=values, errors=errors, odd=odd, most=HIGH if refine else fitted.facts.word
-        ),
+        **_deferred_fields(fitted, asked, values, errors, most=HIGH if refine else fitted.facts.word),
     )
 
 
@@ -146,12 +128,10 @@ def _values(fitted: Fitted, read: tuple[Any, Frame], P: FloatArray, refine: int)
     )
 
 
-def _pull_back(fitted: Fitted, frame: Frame) -> Attributions:
+def _pull_back(fitted: Fitted, asked: Asked) -> Attributions:
     """Explain rows by the latent surrogate's slopes, as in the paper."""
-    encoded, asked = fitted.encode_and_ask(frame)
-    P = asked if fitted.has_model else None
-    found = attribute_locally(fitted, encoded.X, P)
-    odd = encoded.odd | (encoded.imputed & ~fitted.missing)
+    P = asked.P if fitted.has_model else None
+    found = attribute_locally(fitted, asked.X, P)
     single = found.values.ndim == 2
     base = np.asarray(fitted.pair.surrogate.intercept_)
     base = fitted.outputs.turn(base)[0] if single else base
@@ -162,15 +142,15 @@ def _pull_back(fitted: Fitted, frame: Frame) -> Attributions:
         offset=found.offset,
         rest=np.broadcast_to(0.0, found.offset.shape),
         slopes=found.slopes,
-        data=fitted.row_values(frame),
+        data=fitted.row_values(asked.frame),
         predictions=found.surrogate_predictions if P is None else P,
         surrogate_predictions=found.surrogate_predictions,
-        imputed=encoded.imputed,
+        imputed=asked.encoded.imputed,
         trust=Trust.of(found.values, errors),
         refinement=found.refinement,
-        novelty=fitted.novelty_detector.find(odd, fitted.places().distance(encoded.X)),
+        novelty=asked.novelty(fitted),
         labels=fitted.labels,
-        origin=frame.origin,
+        origin=asked.frame.origin,
         stand_in=not fitted.has_model,
         standard_errors=errors,
         kind="pullback",
@@ -184,38 +164,33 @@ class _Around(NamedTuple):
 
 
 def _deferred_fields(
-    fitted: Fitted,
-    X: FloatArray,
-    P: FloatArray,
-    *,
-    values: FloatArray,
-    errors: FloatArray,
-    odd: BoolArray,
-    most: str,
+    fitted: Fitted, asked: Asked, values: FloatArray, errors: FloatArray, most: str
 ) -> dict[str, Any]:
     """Return the fields that few users read; they are computed when they are read.
 
     No row is trusted more than `most`; errors of refined rows are their own.
     """
-    unit = fitted.outputs.common_unit
+    unit, encoded = fitted.outputs.common_unit, asked.encoded
 
-    def look_around(X: FloatArray, values: FloatArray, errors: FloatArray, odd: BoolArray) -> _Around:
-        distance = fitted.places().distance(X)
+    def look_around(
+        values: FloatArray, errors: FloatArray, X: FloatArray, imputed: BoolArray, odd: BoolArray
+    ) -> _Around:
         trust = Trust.of(values / unit, errors / unit, fitted.usual_square, most)
-        return _Around(trust, fitted.novelty_detector.find(odd, distance))
+        return _Around(trust, fitted.novelty_detector(Encoded(X, imputed, odd)))
 
     def locally(X: FloatArray, P: FloatArray) -> LocalAttributions:
         return attribute_locally(fitted, X, P)
 
-    around, local = Source(look_around, X, values, errors, odd), Source(locally, X, P, costly=True)
+    around = Source(look_around, values, errors, encoded.X, encoded.imputed, encoded.odd)
+    local = Source(locally, encoded.X, asked.P, costly=True)
     fields = {name: Deferred(around, name) for name in _Around._fields}
     return fields | {
         name: Deferred(local, name) for name in ("slopes", "surrogate_predictions", "refinement")
     }
 
 
-def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None) -> Interactions:
-    """Return pairwise interaction values, of all features or of those with the largest contributions."""
+def require_pairs(fitted: Fitted, max_features: Any) -> None:
+    """Raise unless interactions of this many features can be computed."""
     require_int("max_features", max_features, least=2, other=(None,))
     if fitted.kind == "pullback":
         raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
@@ -224,15 +199,14 @@ def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None
             "interactions compare rows with background rows, and the explainer was saved with rows='none'; "
             "save it with rows to have them"
         )
-    frame = fitted.as_frame(X)
-    answers: FloatArray = np.empty((len(frame), 0))  # which an exact twin does not need
-    if fitted.twin.exact:
-        encoded = fitted.encode(frame)
-    else:
-        encoded, answers = fitted.encode_and_ask(frame)
-    found = fitted.twin.pairs(fitted.twin.read(frame, encoded), answers, max_features)
+
+
+def explain_interactions(fitted: Fitted, asked: Asked, max_features: int | None = None) -> Interactions:
+    """Return pairwise interaction values, of all features or of those with the largest contributions."""
+    require_pairs(fitted, max_features)
+    found = fitted.twin.pairs(fitted.twin.read(asked.frame, asked.encoded), asked.P, max_features)
     values, errors = fitted.outputs.turn(found.values), found.errors
     if values.shape[-1] == 1:
         values, errors = values[..., 0], errors[..., 0]
     names = tuple(fitted.schema.names[j] for j in found.features)
-    return Interactions(values, names, fitted.labels, frame.origin, errors)
+    return Interactions(values, names, fitted.labels, asked.frame.origin, errors)

@@ -10,9 +10,9 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
-from illume.data.frames import Frame
 from illume.data.sampling import stratified
 from illume.data.threads import row_chunks
+from illume.explanations.asked import Asked
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_limits import Limits, rank_values
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
@@ -48,19 +48,19 @@ def pool_rows(rows: FitRows) -> IntArray:
     return np.union1d(drawn, stratified(bands, POOL_ROWS // 8, POOL_ROWS // 32))
 
 
-def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRequest) -> Counterfactuals:
-    """Return counterfactuals of a frame's rows."""
+def find_counterfactuals(fitted: Fitted, asked: Asked, request: CounterfactualRequest) -> Counterfactuals:
+    """Return counterfactuals of rows."""
     request.validate(fitted)
     schema, known = fitted.schema, fitted.pool.frame  # type: ignore[union-attr]
     pool = Pool.of(fitted, request.values_beyond(schema, known))
-    encoded, P = fitted.encode_and_ask(frame)
-    X, goal = encoded.X, request.goal(fitted.outputs, P)
+    X, P, frame = asked.X, asked.P, asked.frame
+    goal = request.goal(fitted.outputs, P)
     decisions = goal.question.decide(P)
     features, ranks = by_feature(pool.layout, X, len(schema)), request.direction_ranks(schema)
     limits = Limits(
         request.permitted_values(schema, pool.frame) & pool.present,
         np.array(list(ranks), dtype=np.intp),
-        own=rank_values(features, encoded.imputed, ranks),
+        own=rank_values(features, asked.encoded.imputed, ranks),
         there=rank_values(pool.features, ~pool.present, ranks),
     )
     task = Task(
@@ -118,7 +118,7 @@ def find_counterfactuals(fitted: Fitted, frame: Frame, request: CounterfactualRe
         outputs=fitted.outputs,
         question=goal.question,
         origin=frame.origin,
-        novelty=fitted.novelty_detector(encoded),
+        novelty=asked.novelty(fitted),
     )
 
 

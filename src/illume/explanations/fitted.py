@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.black_box import BATCH_ROWS, BlackBox
+from illume.data.black_box import BlackBox
 from illume.data.encoding import Encoded, Encoding
 from illume.data.frames import Frame, NumpyFrame, as_frame, chunks
 from illume.data.later import Later
@@ -20,8 +20,6 @@ from illume.data.questions import Question
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.sampling import Split, stratified
 from illume.data.schema import Schema, check_names, require_columns
-from illume.data.threads import row_chunks
-from illume.errors import rows_after
 from illume.explanations.boxes import Layout
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.places import NoveltyDetector, Places
@@ -470,19 +468,6 @@ class Fitted:
     def encode(self, frame: Frame) -> Encoded:
         """Return a frame's rows as numbers."""
         return self.encoding.transform(frame.select(self.schema.names))
-
-    def encode_and_ask(self, frame: Frame) -> tuple[Encoded, FloatArray]:
-        """Encode all rows, piece by piece, and ask the black box about each piece that is in order."""
-        X = np.empty((len(frame), self.encoding.n_inputs))
-        imputed, odd = np.empty((2, len(frame), len(self.schema)), dtype=bool)
-        P = np.empty((len(frame), len(self.outputs)))
-        for rows in row_chunks(len(frame), BATCH_ROWS):
-            piece = frame.slice(rows.start, rows.stop)
-            with rows_after(rows.start):
-                encoded = self.encode(piece)
-                P[rows] = self.black_box(piece)
-            X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
-        return Encoded(X, imputed, odd), P
 
     def row_values(self, frame: Frame) -> np.ndarray[Any, Any]:
         """Return the rows' values (n, n_features): the array itself where it is one of numbers."""

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from illume._typing import FloatArray
 from illume.data.threads import row_chunks
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import LinearEncoder
+from illume.explanations.asked import Asked
 from illume.explanations.fitted import Fitted, Pair
 from illume.results.latents import Latents, Plane
 
 PLANE_ROWS = 20_000  # training rows that the plane is laid through
 
 
-def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
-    """Return the latents of the user's rows; maps only where asked for."""
-    frame = fitted.as_frame(X)
-    encoded, P = fitted.encode_and_ask(frame)
-    X, pair = encoded.X, fitted.pair
+def explain_latents(fitted: Fitted, asked: Asked, maps: bool = False) -> Latents:
+    """Return the latents of rows; maps only where asked for."""
+    X, pair = asked.X, fitted.pair
     Z = np.empty((len(X), pair.n_latents))
     for rows in row_chunks(len(X)):
         Z[rows] = pair.encoder.pull_back(X[rows], pair.surrogate.coef_).Z
@@ -32,14 +29,14 @@ def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
         maps=_maps(pair, X) if maps else None,
         coefficients=labels.outputs.turn(pair.surrogate.coef_),
         intercept=labels.outputs.turn(pair.surrogate.intercept_),
-        data=fitted.row_values(frame),
-        predictions=P,
+        data=fitted.row_values(asked.frame),
+        predictions=asked.P,
         surrogate_predictions=pair.surrogate.answers(Z),
         names=labels.inputs if same else tuple(f"z{r + 1}" for r in range(Z.shape[1])),
         view=Plane.fit(_plane_rows(fitted.neighbours.Z, Z)),
         labels=labels,
-        origin=frame.origin,
-        novelty=fitted.novelty_detector(encoded),
+        origin=asked.frame.origin,
+        novelty=asked.novelty(fitted),
         stand_in=not fitted.has_model,
     )
 

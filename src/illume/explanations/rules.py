@@ -12,6 +12,7 @@ from illume.data.frames import Frame, Origin
 from illume.data.questions import Bands, Question
 from illume.data.require import require_int, require_share
 from illume.errors import LeftOutError
+from illume.explanations.asked import Asked
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_intervals import hold, round_outward
@@ -50,15 +51,14 @@ class RuleRequest:
         return self.interval if question.intervals else self.precision
 
 
-def explain_rules(fitted: Fitted, frame: Frame, request: RuleRequest) -> Rules:
-    """Return the rules of a frame's rows."""
-    encoded, P = fitted.encode_and_ask(frame)
+def explain_rules(fitted: Fitted, asked: Asked, request: RuleRequest) -> Rules:
+    """Return the rules of rows."""
     return replace(
-        make_rules(fitted, encoded, P, request, own_numbers(fitted, frame)),
-        data=fitted.row_values(frame),
-        origin=frame.origin,
+        make_rules(fitted, asked.encoded, asked.P, request, own_numbers(fitted, asked.frame)),
+        data=fitted.row_values(asked.frame),
+        origin=asked.frame.origin,
         stand_in=not fitted.has_model,
-        novelty=fitted.novelty_detector(encoded),
+        novelty=asked.novelty(fitted),
     )
 
 

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from illume.data.require import require_choice, require_int
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
-from illume.explanations.attributions import against, explain_interactions
+from illume.explanations.asked import Asked
+from illume.explanations.attributions import against, explain_interactions, require_pairs
 from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
 from illume.explanations.latents import explain_latents
@@ -83,11 +84,13 @@ class Learned:
         features with the largest contributions. `background` are other rows to compare with.
         """
         fitted = against(self._require_fitted().towards(positive_class), background)
-        return explain_interactions(fitted, X, max_features)
+        require_pairs(fitted, max_features)
+        return explain_interactions(fitted, Asked.of(fitted, X), max_features)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
-        return explain_latents(self._require_fitted(), X, maps)
+        fitted = self._require_fitted()
+        return explain_latents(fitted, Asked.of(fitted, X), maps)
 
     def check(self, frame: Any, *, sample: int = 1_000) -> Check:
         """Compare new rows with the rows of the fit, and say whether explanations still apply to them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -18,6 +19,7 @@ from illume.data.progress import tqdm
 from illume.data.require import require_int
 from illume.data.sampling import evenly_spaced
 from illume.errors import renumber_rows
+from illume.explanations.asked import Asked
 from illume.explanations.attributions import attribute
 from illume.explanations.counterfactual_request import OPPOSITE, CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
@@ -76,7 +78,7 @@ def require_page(path: Any, what: str) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Explained:
-    """Explanations of the rows at `positions` of a frame with `n_given` rows.
+    """Explanations of the rows at `positions` of a frame with `n_given` rows, asked about once.
 
     Counterfactuals were searched for the rows at `searched`, positions among those shown; `wish` says what
     they reach. A page opens with the row `opens`: one with the unwanted decision and, if any has one, with a
@@ -85,6 +87,7 @@ class Explained:
 
     n_given: int
     positions: IntArray
+    asked: Asked
     attributions: Attributions
     rules: Rules | None
     searched: IntArray
@@ -104,33 +107,33 @@ def explain_rows(
     positions = evenly_spaced(len(frame), request.max_rows)
     rows = frame if len(positions) == len(frame) else frame.take(positions)
     disable = None if verbose is None else not verbose
-    n_steps = 1 + request.rules + request.counterfactuals
+    n_steps = 2 + request.rules + request.counterfactuals
     with tqdm(desc=page, total=n_steps, unit="step", disable=disable) as bar:
 
-        def step(name: str, explain: Callable[..., Any], part: IntArray, *request: Any) -> Any:
-            """Explain a part of the rows; errors name rows by their positions in the whole frame."""
+        def step(name: str, work: Callable[[Fitted, Any], Any], on: Any, where: IntArray) -> Any:
+            """Do a step; errors name rows by their positions in the whole frame."""
             bar.set_postfix_str(name)
-            with renumber_rows(positions[part].tolist().__getitem__):
-                result = explain(fitted, rows if len(part) == len(rows) else rows.take(part), *request)
+            with renumber_rows(where.tolist().__getitem__):
+                result = work(fitted, on)
             bar.update()
             return result
 
-        every = np.arange(len(rows))
-        attributions = step("attributions", attribute, every)
-        rules = step("rules", explain_rules, every, wanted) if request.rules else None
-        unwanted = find_unwanted(fitted.outputs, attributions.predictions, search)
+        asked = step("asking the model", Asked.about, rows, positions)
+        attributions = step("attributions", attribute, asked, positions)
+        rules = None
+        if request.rules:
+            rules = step("rules", partial(explain_rules, request=wanted), asked, positions)
+        unwanted = find_unwanted(fitted.outputs, asked.P, search)
         searched = rows_to_search(unwanted, request.max_counterfactual_rows)
-        counterfactuals = (
-            step("counterfactuals", find_counterfactuals, searched, search)
-            if request.counterfactuals
-            else None
-        )
+        counterfactuals = None
+        if request.counterfactuals:
+            find, some = partial(find_counterfactuals, request=search), positions[searched]
+            counterfactuals = step("counterfactuals", find, asked.take(searched), some)
     searched = searched if request.counterfactuals else searched[:0]
     flipped = searched[np.unique(counterfactuals.row)] if counterfactuals else searched[:0]
     opens = next((some[0] for some in (flipped[unwanted[flipped]], np.flatnonzero(unwanted)) if len(some)), 0)
-    return Explained(
-        len(frame), positions, attributions, rules, searched, counterfactuals, wish, opens=int(opens)
-    )
+    shown = attributions, rules, searched, counterfactuals
+    return Explained(len(frame), positions, asked, *shown, wish, opens=int(opens))
 
 
 def find_unwanted(outputs: Outputs, P: FloatArray, search: CounterfactualRequest) -> BoolArray:

@@ -106,9 +106,7 @@ def explorer_data(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reque
     if not len(rows):
         raise SchemaError("the frame holds no rows; an explorer needs at least one")
     explained = explain_rows(fitted, rows, request.of_rows(fitted), settings["verbose"], "explorer")
-    shown = rows.take(explained.positions) if len(explained.positions) < len(rows) else rows
-    found = explained.attributions
-    engine = explorer_payload(fitted, shown, predictions=found.predictions, rules=explained.rules)
+    engine = explorer_payload(fitted, explained.asked, explained.rules)
     engine["rows"]["labels"] = None  # the other rows have them
     engine["flips"] = flip_data(fitted, explained)
     told = {name: part for name, part in row_data(explained, fitted.schema).items() if name != "columns"}

@@ -21,6 +21,7 @@ from illume.data.outputs import Outputs
 from illume.data.scales import LOG_ODDS
 from illume.data.schema import Feature, Other
 from illume.errors import LeftOutError
+from illume.explanations.asked import Asked
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
@@ -36,20 +37,12 @@ VERSION = 2
 N_BARS = 32  # of a histogram
 
 
-def explorer_payload(
-    fitted: Fitted, frame: Frame, *, predictions: FloatArray | None = None, rules: Rules | None = None
-) -> Json:
-    """Return the data of an explorer that shows the rows of a frame.
-
-    `predictions` (n, c) and `rules` are the model's answers to these rows and their rules, where they are
-    known already. Rules are left out where no tree was grown.
-    """
+def explorer_payload(fitted: Fitted, asked: Asked, rules: Rules | None = None) -> Json:
+    """Return the data of an explorer that shows rows, and their rules, where a tree was grown."""
     output = None if isinstance(fitted.outputs, Classes) else 0
-    if predictions is None and fitted.has_model:
-        predictions = fitted.encode_and_ask(frame)[1]
     if rules is None and fitted.rules.ready:
         has_rows = len(fitted.rule_model.conditions.sample) > 0  # which rules are polished on
-        rules = explain_rules(fitted, frame, RuleRequest(output=output, polish=has_rows))
+        rules = explain_rules(fitted, asked, RuleRequest(output=output, polish=has_rows))
     features = [_feature(fitted, j) for j in range(len(fitted.schema))]
     return {
         "version": VERSION,
@@ -65,7 +58,7 @@ def explorer_payload(
         "usual_square": fitted.usual_square,
         "rules": None if rules is None else _row_rules(rules),
         "rule_set": _rule_set(fitted, output) if fitted.rules.ready else None,
-        "rows": _rows(fitted, frame, features, predictions if fitted.has_model else None),
+        "rows": _rows(fitted, asked.frame, features, asked.P if fitted.has_model else None),
     }
 
 
