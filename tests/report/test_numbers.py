@@ -29,7 +29,8 @@ def test_sentences_speak_of_predictions_in_their_unit(report, explainer):
     assert "the function model predicts" in said
     assert "the model predicted price (€) from" in said
     assert "Contributions are in the model's price (€)." in said
-    assert f"R² is {explainer.quality_.r2:.3f}" in said
+    assert f"has an R² of {explainer.quality_.r2:.3f} and a mean absolute error of" in said
+    assert not any(word in said for word in ("greement", "standard deviation of the model"))
     assert "Mean absolute error" in said
     assert "Coverage of rules' intervals" in said
     assert not any(word in said for word in ("log-odds", "probabilit", "Always the most common"))

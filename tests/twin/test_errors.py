@@ -77,7 +77,7 @@ def test_errors_of_a_handful_of_rows_are_not_measured():
 def test_copies_of_training_rows_measure_nothing():
     X = normal(60, "abc")
     explainer = fit(pd.concat([X] * 20, ignore_index=True))
-    assert explainer.quality_.contributions.n_rows == 0
+    assert explainer.quality_.contributions.n_rows == explainer.quality_.report.n_rows == 0
     assert np.isnan(explainer(X).standard_errors[:, 0]).all()
 
 

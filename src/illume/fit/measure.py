@@ -78,6 +78,8 @@ def ask_twin(found: Stand) -> tuple[FloatArray, FloatArray]:
     if found.contributions is None or found.contributions.word != EXACT:
         new = ~_is_copy(encoded.X[report], encoded.X[prepared.split.training])
         report, P = report[new], P[new]
+    if not len(report):
+        return P, P
     mine = Encoded(encoded.X[report], encoded.imputed[report], encoded.odd[report])
     return P, prepared.outputs.answers_of(twin.scores(twin.read(prepared.frame.take(report), mine)))
 

@@ -27,7 +27,7 @@ from illume.twin.training_run import TIERS, affordable_queries, count_queries
 
 QUERIES_PER_ROW = 128
 ENCODER_QUERIES = 50_000  # that the encoder learns from
-PARTS, FEWEST_AT_ONCE = 16, 64  # of the rows that are asked about, and rows of a part
+PARTS, FEWEST_AT_ONCE = 16, 256  # of the rows that are asked about, and rows of a part
 TIMED_ROWS = (64, 512)  # of a model that seems to be slow
 NO_COLUMN_VARIES = "no column varies; at least one must, or there is nothing to explain"
 
