@@ -9,8 +9,8 @@ import pytest
 
 import illume
 from illume.errors import BlackBoxError, RowError, UnknownCategoryError, rows_after
+from illume.explanations import asked as answers
 from illume.explanations import attributions
-from illume.explanations import fitted as answers
 from tests.common import global_explainer, loans
 
 KINDS = ("__call__", "latents", "rules", "counterfactuals")

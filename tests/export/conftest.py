@@ -104,8 +104,8 @@ def wanted(explainer, rows):
     }
     if fitted.kind == "pullback":
         return found
-    shapley = fitted.twin.model
-    values = shapley(X, encoded.imputed, found["predictions"]).values  # as without the model
+    shapley, read = fitted.twin.model, fitted.twin.read_encoded(fitted.encoding, X, encoded.imputed)
+    values = fitted.twin.values(read, found["predictions"]).values  # as without the model
     # the model's answers, made up, and what Shapley values and scores are with them
     P = made_up(outputs, len(X))
 
@@ -123,7 +123,7 @@ def wanted(explainer, rows):
         "offset": np.zeros((len(X), values.shape[2])),
         "base_values": outputs.turn_total(shapley.base_values),
         "model_answers": P,
-        "model_contributions": turned(shapley(X, encoded.imputed, P).values),
+        "model_contributions": turned(fitted.twin.values(read, P).values),
         "model_score": score(P),
     }
 

@@ -189,8 +189,8 @@ def _deferred_fields(
     }
 
 
-def require_pairs(fitted: Fitted, max_features: Any) -> None:
-    """Raise unless interactions of this many features can be computed."""
+def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None) -> Interactions:
+    """Return pairwise interaction values, of all features or of those with the largest contributions."""
     require_int("max_features", max_features, least=2, other=(None,))
     if fitted.kind == "pullback":
         raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
@@ -199,12 +199,12 @@ def require_pairs(fitted: Fitted, max_features: Any) -> None:
             "interactions compare rows with background rows, and the explainer was saved with rows='none'; "
             "save it with rows to have them"
         )
-
-
-def explain_interactions(fitted: Fitted, asked: Asked, max_features: int | None = None) -> Interactions:
-    """Return pairwise interaction values, of all features or of those with the largest contributions."""
-    require_pairs(fitted, max_features)
-    found = fitted.twin.pairs(fitted.twin.read(asked.frame, asked.encoded), asked.P, max_features)
+    frame = fitted.as_frame(X)
+    if fitted.twin.exact:  # which does not need the model's answers
+        asked = Asked(frame, fitted.encode(frame), np.empty((len(frame), 0)))
+    else:
+        asked = Asked.about(fitted, frame)
+    found = fitted.twin.pairs(fitted.twin.read(frame, asked.encoded), asked.P, max_features)
     values, errors = fitted.outputs.turn(found.values), found.errors
     if values.shape[-1] == 1:
         values, errors = values[..., 0], errors[..., 0]

@@ -12,7 +12,7 @@ from illume.data.require import require_choice, require_int
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
 from illume.explanations.asked import Asked
-from illume.explanations.attributions import against, explain_interactions, require_pairs
+from illume.explanations.attributions import against, explain_interactions
 from illume.explanations.fitted import Fitted
 from illume.explanations.habits import suggest_attribute
 from illume.explanations.latents import explain_latents
@@ -84,8 +84,7 @@ class Learned:
         features with the largest contributions. `background` are other rows to compare with.
         """
         fitted = against(self._require_fitted().towards(positive_class), background)
-        require_pairs(fitted, max_features)
-        return explain_interactions(fitted, Asked.of(fitted, X), max_features)
+        return explain_interactions(fitted, X, max_features)
 
     def latents(self, X: Any, maps: bool = False) -> Latents:
         """Return the rows' latents, before any refinement, and with `maps` their linear maps (n, k, m)."""
