@@ -14,7 +14,7 @@ from illume.data.black_box import BATCH_ROWS
 from illume.data.frames import Frame, as_frame
 from illume.data.schema import require_columns
 from illume.data.threads import RowChunks
-from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after
+from illume.errors import BlackBoxError, LeftOutError, SchemaError, Setting, TwinWarning, rows_after
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
@@ -65,8 +65,9 @@ def _require_refinable(fitted: Fitted, refine: Any) -> None:
         )
     if fitted.background is None:
         raise LeftOutError(
-            "refining mixes rows with background rows, and the explainer was saved with rows='none'; save it "
-            "with rows to refine"
+            "refining mixes rows with background rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; save it with rows to refine",
         )
 
 

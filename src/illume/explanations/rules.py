@@ -11,7 +11,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
 from illume.data.questions import Bands, Question
-from illume.errors import LeftOutError
+from illume.errors import LeftOutError, OptionError, Setting
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_intervals import hold, round_outward
@@ -43,10 +43,11 @@ class RuleRequest:
         """Check the values."""
         for name in ("precision", "interval"):
             if not 0.5 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0.5 and below 1, found {getattr(self, name)!r}")
+                wrong = f" must be at least 0.5 and below 1, found {getattr(self, name)!r}"
+                raise OptionError(Setting(name), wrong)
         limit = self.max_conditions
         if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
-            raise ValueError(f"max_conditions must be a positive integer, found {limit!r}")
+            raise OptionError(Setting("max_conditions"), f" must be a positive integer, found {limit!r}")
 
     def goal(self, question: Question) -> float:
         """Return the share of covered rows for which a rule should be right."""
@@ -160,8 +161,9 @@ def choose_boxes(
     polishes = request.polish and not intervals
     if not len(conditions.sample) and (polishes or request.max_conditions is not None):
         raise LeftOutError(
-            "rules are polished on rows, and the explainer was saved with rows='none'; ask for the "
-            "tree's own rules with polish=False"
+            "rules are polished on rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; ask for the tree's own rules with polish=False",
         )
     limit = None if request.max_conditions is None else min(request.max_conditions, LIMIT)
     polished = np.full(len(raw), polishes)
