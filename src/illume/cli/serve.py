@@ -12,7 +12,7 @@ from illume.cli import options
 from illume.cli.load import load_explainer, note_stand_in, read_rows_for
 from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import Names
-from illume.cli.read_rows import file_name
+from illume.cli.read_rows import file_name, require_csv
 from illume.errors import import_extra, rows_after
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ def serve(
     ] = False,
     question: options.Question,
     unknown: options.UnknownCategories = None,
+    missing: options.MissingWords = None,
 ) -> None:
     """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health, /ready.
 
@@ -76,8 +77,7 @@ def serve(
     [b]illume serve loans.illume --model loans.joblib --trust-model[/]
     """
     given = wishes.given()
-    if given and explorer is None:
-        raise UsageError("what counterfactuals may change is for the explorer; give its rows with --explorer")
+    _require_explorer(explorer, given, missing)
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for package in PACKAGES:
@@ -115,7 +115,8 @@ def serve(
         note_stand_in(model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")
-        page = None if explorer is None else _make_page(loaded, explorer, settings, messages, given)
+        about: dict[str, Any] = {"missing": missing, "settings": settings, "messages": messages}
+        page = None if explorer is None else _make_page(loaded, explorer, given, **about)
         address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         started = f"Serving on http://{address} (Ctrl-C stops)"
         if page is not None:
@@ -123,12 +124,26 @@ def serve(
         run(loaded, settings, listener, lambda: messages.info(started), page)
 
 
+def _require_explorer(rows: Path | None, given: dict[str, Any], missing: Names) -> None:
+    """Raise if options of the explorer are given without its rows, or options of CSV for Parquet."""
+    if rows is None and (given or missing is not None):
+        raise UsageError("options of counterfactuals and of CSV are for the explorer; give --explorer ROWS")
+    if rows is not None:
+        require_csv(rows, missing)
+
+
 def _make_page(
-    explainer: Explainer, rows: Path, settings: Settings, messages: Messages, given: dict[str, Any]
+    explainer: Explainer,
+    rows: Path,
+    given: dict[str, Any],
+    *,
+    missing: Names,
+    settings: Settings,
+    messages: Messages,
 ) -> bytes:
     from illume.serve.explorer import make_page
 
-    frame = read_rows_for(explainer, rows)
+    frame = read_rows_for(explainer, rows, missing)
     messages.info(f"Explaining rows of {file_name(rows)} for the explorer …")
     with rows_after(0, file_name(rows)):
         wanted = options.split_columns(given, list(frame.columns))
